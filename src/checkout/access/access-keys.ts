@@ -27,7 +27,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'approve',
 ] as const;
 
-/** What a key of the whole installation may be granted: nothing that reads clients or decides. */
+/** The operations that a key of the whole installation may have. None of them reads clients or decides. */
 const INSTALLATION_KEY_OPERATIONS = [
   'lists:read',
   'lists',
@@ -39,17 +39,17 @@ const INSTALLATION_KEY_OPERATIONS = [
   'approve',
 ] as const satisfies readonly Operation[];
 
-/** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
+/** All operations that a key may have: the two of a checkout, the platform's own, and the installation's. */
 export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
 
 export type Operation = (typeof OPERATIONS)[number];
 
-/** No platform can have this name; only `INSTALLATION_KEY_OPERATIONS` are granted under it. */
+/** Whether the name is `*`, the whole installation. No platform can have this name. */
 export function isInstallation(platform: string): platform is PlatformName {
   return platform === '*';
 }
 
-/** The platform of keys that belong to the owner of the whole installation. */
+/** The platform name under which the owner of the whole installation has keys. */
 export const INSTALLATION: PlatformName = installation('*');
 
 function installation(name: string): PlatformName {
@@ -61,24 +61,24 @@ export function listGrantable(platform: PlatformName): readonly Operation[] {
   return isInstallation(platform) ? INSTALLATION_KEY_OPERATIONS : PLATFORM_KEY_OPERATIONS;
 }
 
-/** What is kept of an access key. The key itself is shown once and never stored. */
+/** The stored record of an access key. The key itself is shown once and never stored. */
 export interface AccessKey {
   readonly id: string;
   /** `*` for keys of the installation. */
   readonly platform: PlatformName;
-  /** The person or team that answers for the key, if one was named. */
+  /** The person or team that answers for the key. Absent when nobody was named. */
   readonly owner?: string;
   readonly operations: readonly Operation[];
   /** sha256 of the whole key, hex. */
   readonly sha256: string;
   readonly issuedAt: string;
-  /** ISO 8601; null means that it does not expire. */
+  /** ISO 8601. Null when the key does not expire. */
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
 }
 
 export interface IssuedKey {
-  /** The secret, which is shown only now. */
+  /** The secret. It is shown only now. */
   readonly key: string;
   readonly record: AccessKey;
 }
@@ -88,42 +88,42 @@ interface KnownKey {
   readonly sha256: Buffer;
 }
 
-/** What this process knows about a key id. Times are by its monotonic clock, ms. */
+/** What this process knows about a key id. Times are ms of the process's monotonic clock. */
 interface Remembered {
   readonly known: KnownKey | 'unknown';
-  /** It was live when it was last read, and is gone from the store. */
+  /** Whether the key was live when it was last read, and the store no longer holds it. */
   readonly isLost: boolean;
-  /** The version of all keys when this one was read; null: unknown. */
+  /** The version of all keys when this one was read. Null when that is unknown. */
   readonly version: string | null;
   readonly readMs: number;
-  /** Until when this is known to be true. */
+  /** The last moment at which this is known to have been true. */
   readonly asOfMs: number;
-  /** When it was last read, or tried to be read. */
+  /** When the key was last read, or when the last attempt to read it was made. */
   readonly triedMs: number;
 }
 
 const COLLECTION = 'access-keys';
 
-/** A key that nobody remembers ends by itself. Only those of the installation may live for ever. */
+/** Every key expires, so that a forgotten one ends by itself. Only keys of the installation may live forever. */
 export const KEY_DAYS_MAX = 3650;
 /** A program that makes keys in a loop must not fill the store. */
 const LIVE_KEYS_MAX = 200;
 
-/** No such key can be made; the message says why and what to do. */
+/** The key cannot be made. The message says why and what to do. */
 export class KeyRefused extends NamedError {}
 
 /** While it is unknown whether keys have changed, each key in use is read again after this time. */
 const CACHE_MS = 500;
-/** Each key in use is read again after this time in any case, in case a server lost a change. */
+/** Each key in use is read again after this time in any case, because a server may have lost a change. */
 const REREAD_MS = 60_000;
 /**
- * While the server with the keys is away, a key that was read within this time is still accepted, so that payers on
- * other servers are served. A key that is revoked elsewhere meanwhile is accepted for the same time.
+ * While the server that holds the keys is away, a key that was read within this time is still accepted, so that
+ * payers on other servers are served. A key that is revoked elsewhere meanwhile is accepted for the same time.
  */
 const KNOWN_MS_MAX = 60_000;
 const CACHED_KEYS = 10_000;
 
-/** A revoked or expired key stays in the list this long, so that a caller can learn why it is refused. */
+/** How long a revoked or expired key stays in the list, so that a caller can learn why it is refused. */
 const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
 
 /** Issues, revokes and checks the access keys of all platforms (interface, section 5). */
@@ -134,7 +134,7 @@ export class AccessKeys {
   readonly #cache = new LRUCache<string, Remembered>({ max: CACHED_KEYS });
   readonly #admitted: AdmittedKeys<AccessKey>;
 
-  /** `onLost` is told once of each key that the store has lost. */
+  /** `onLost` is called once for each key that the store has lost. */
   constructor(
     documents: Documents,
     now: () => number,
@@ -147,14 +147,14 @@ export class AccessKeys {
     this.#admitted = new AdmittedKeys(monotonicMs, onLost);
   }
 
-  /** The keys that the store has lost and that callers still use. */
+  /** Lists the keys that the store has lost and callers still use. */
   lost(): readonly LostKey[] {
     return this.#admitted.lost();
   }
 
   /**
-   * A platform may have several live keys, so that it can introduce a new one before the old one ends. Operations
-   * that may not be granted are left out.
+   * Issues and stores a key. A platform may have several live keys, so that it can introduce a new one before the old
+   * one ends. Operations that may not be granted are left out. Throws KeyRefused.
    */
   async issue(
     platform: PlatformName,
@@ -167,7 +167,10 @@ export class AccessKeys {
     return issued;
   }
 
-  /** Makes a new key, which is accepted once `keep` has stored its record. Throws KeyRefused for too long a life. */
+  /**
+   * Creates a key, which is accepted once `keep` has stored its record. Throws KeyRefused when its lifetime is too
+   * long.
+   */
   make(
     platform: PlatformName,
     operations: readonly Operation[],
@@ -191,7 +194,7 @@ export class AccessKeys {
     return { key, record };
   }
 
-  /** Throws KeyRefused. */
+  /** Stores the record of a new key. Throws KeyRefused. */
   async keep(record: AccessKey): Promise<void> {
     const { id, platform, issuedAt, expiresAt } = record;
     requireLifetime(platform, expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(issuedAt));
@@ -202,7 +205,7 @@ export class AccessKeys {
     this.#cache.delete(id);
   }
 
-  /** Throws KeyRefused where the platform has as many live keys as it may. */
+  /** Throws KeyRefused when the platform already has the most live keys that it may have. */
   async requirePlace(platform: PlatformName): Promise<void> {
     const now = this.#now();
     const live = (await this.list()).filter(
@@ -222,11 +225,11 @@ export class AccessKeys {
     );
   }
 
-  /** Null when there is no such key; revoking twice changes nothing. */
+  /** Revokes a key. Returns null when it does not exist. Revoking it twice changes nothing. */
   async revoke(id: string): Promise<AccessKey | null> {
     const record = await this.find(id);
     if (record === null) return null;
-    // Written again even if it is revoked: the first try may have failed before the nodes were told.
+    // A revoked key is written again, because the first try may have failed before the nodes were told.
     const revokedAt = record.revokedAt ?? new Date(this.#now()).toISOString();
     const revoked = { ...record, revokedAt };
     await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
@@ -234,7 +237,7 @@ export class AccessKeys {
     return revoked;
   }
 
-  /** Revokes the live keys of an owner, but for those of some platforms. */
+  /** Revokes the live keys of an owner, except those of platforms for which `isKept` returns true. */
   async revokeOf(owner: string, isKept: (platform: PlatformName) => boolean): Promise<readonly AccessKey[]> {
     const now = this.#now();
     const ending = (await this.list()).filter(
@@ -248,7 +251,9 @@ export class AccessKeys {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
 
-  /** The record behind a live key; null for anything else. Throws KeyLost for one that the store has lost. */
+  /**
+   * Finds the record of a live key. Returns null for any other text. Throws KeyLost when the store has lost the key.
+   */
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = idOf(key);
     if (id === null) return null;
@@ -257,7 +262,7 @@ export class AccessKeys {
     return this.#liveOf(known.record, isLost);
   }
 
-  /** The record while it is live; throws KeyLost when the store has lost it. */
+  /** Returns the record of a live key, and null when it has ended. Throws KeyLost when the store has lost it. */
   #liveOf(record: AccessKey, isLost: boolean): AccessKey | null {
     if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
@@ -267,26 +272,29 @@ export class AccessKeys {
     );
   }
 
-  /** The platform of a key by this process's cache alone; null when the key is not in it. */
+  /** Finds the platform of a key in this process's cache. Returns null when the key is not there. */
   platformOf(key: string): PlatformName | null {
     const known = this.#cache.get(idOf(key) ?? '')?.known ?? 'unknown';
     const isIt = known !== 'unknown' && sameHash(hash('sha256', key, 'buffer'), known.sha256);
     return isIt ? known.record.platform : null;
   }
 
-  /** Whether the key with this id still allows the operation, for work that lasts longer than its request. */
+  /** Whether the key with this id still allows the operation. Work that lasts longer than its request asks this. */
   async isGranted(id: string, operation: Operation): Promise<boolean> {
     const key = await this.live(id);
     return key !== null && isGranted(key, operation);
   }
 
-  /** The record of a live key by its id; null when it is unknown, revoked or expired. Throws KeyLost. */
+  /**
+   * Finds the record of a live key by its id. Returns null when the key is unknown, revoked or expired. Throws
+   * KeyLost.
+   */
   async live(id: string): Promise<AccessKey | null> {
     const { known, isLost } = this.#remembered(id) ?? (await this.#read(id));
     return known === 'unknown' ? null : this.#liveOf(known.record, isLost);
   }
 
-  /** Null when the key must be read. */
+  /** Finds a cached key that is fresh enough. Returns null when the key must be read. */
   #remembered(id: string): Remembered | null {
     const entry = this.#cache.get(id);
     if (entry === undefined) return null;
@@ -310,7 +318,7 @@ export class AccessKeys {
       const read = {
         known: knownKey(record ?? lost),
         isLost: lost !== null,
-        // One that is lost may be back at any moment, and nobody would tell.
+        // A lost key may come back at any moment without a new version, so its version stays unknown.
         version: lost === null ? version : null,
         readMs,
         asOfMs: readMs,
@@ -328,13 +336,13 @@ export class AccessKeys {
     }
   }
 
-  /** Remembers a key that was read as long as it is live. */
+  /** Remembers a live key, and forgets one that has ended. */
   #note(record: AccessKey): void {
     if (getKeyStatus(record, this.#now()) === 'live') this.#admitted.noteLive(record, this.#accepted());
     else this.#admitted.noteEnded(record.id);
   }
 
-  /** Which acceptance of the store holds; null while that is not known. */
+  /** The version of the newest acceptance of the store's contents. Null when it is not known. */
   #accepted(): string | null {
     return this.#documents.recentVersion(ACCEPTED_REGISTER)?.version ?? null;
   }
@@ -349,7 +357,7 @@ function requireLifetime(platform: PlatformName, lifetimeMs: number | null): voi
   );
 }
 
-/** The id in the text of a key, which is not secret; null for a text of another form. */
+/** Reads the id in the text of a key; the id is not secret. Returns null when the text is no key. */
 export function parseKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }
@@ -372,8 +380,8 @@ export function getKeyStatus({ expiresAt, revokedAt }: AccessKey, now: number): 
 }
 
 /**
- * Whether the key allows the operation. Operations that such a key may not have are ignored, even if its record names
- * them.
+ * Whether the key allows the operation. Operations that a key of its platform may not have are ignored, even when its
+ * record names them.
  */
 export function isGranted(
   { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
@@ -382,7 +390,7 @@ export function isGranted(
   return listGrantable(platform).includes(operation) && addIncludedOperations(operations).includes(operation);
 }
 
-/** Adds what each operation includes: the right to change something includes reading it. */
+/** Adds the operations that others include: the right to change something includes the right to read it. */
 export function addIncludedOperations(operations: readonly Operation[]): readonly Operation[] {
   return OPERATIONS.filter(
     (one) =>
@@ -394,7 +402,7 @@ export function addIncludedOperations(operations: readonly Operation[]): readonl
   );
 }
 
-/** In constant time, so that the duration of a refusal says nothing about the hash. */
+/** Compares in constant time, so that the duration of a refusal says nothing about the hash. */
 function sameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

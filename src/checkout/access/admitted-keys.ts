@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** A key that was live when it was last read is gone from the store: its callers get 503, because it may come back. */
+/**
+ * A key that was live when it was last read, and that the store no longer holds. Its callers get 503, because it may
+ * come back.
+ */
 export class KeyLost extends StoreUnavailable {}
 
 export interface LostKey {
@@ -11,36 +14,36 @@ export interface LostKey {
 
 interface Admitted<Key> {
   readonly record: Key;
-  /** Which acceptance of the store held when it was read; null: that was not known. */
+  /** The acceptance of the store's contents that held when the key was read. Null when it was not known. */
   readonly accepted: string | null;
-  /** By the process's monotonic clock. */
+  /** When the key was last read, ms of the process's monotonic clock. */
   readonly readMs: number;
 }
 
-/** As many as a process keeps in its cache of keys. */
+/** The size of the cache of keys. */
 const ADMITTED_KEYS_MAX = 10_000;
 
-/** Longer than this after its last reading a key may have been revoked and forgotten in good order. */
+/** After this time without a read, a key may have been revoked and removed in the ordinary way. */
 const ADMITTED_MS_MAX = 29 * 24 * 3600_000;
 
 /** A lost key that nobody has tried for this long has been replaced by another one. */
 const LOST_SHOWN_MS = 10 * 60_000;
 
-/** The keys that this process has seen live, so that one that the store lost does not look like one that never was. */
+/** The keys that this process has seen live. They tell a key that the store has lost from one that never existed. */
 export class AdmittedKeys<Key extends LostKey> {
   readonly #admitted = new LRUCache<string, Admitted<Key>>({ max: ADMITTED_KEYS_MAX });
-  /** Lost ones by their id, with when somebody last tried them. */
+  /** Lost keys by id, and when each was last tried. */
   readonly #lost = new Map<string, { readonly key: LostKey; triedMs: number }>();
   readonly #monotonicMs: () => number;
   readonly #onLost: (key: LostKey) => void;
 
-  /** `onLost` is told once of each key that is found to be gone. */
+  /** `onLost` is called once for each key that is found to be gone. */
   constructor(monotonicMs: () => number, onLost: (key: LostKey) => void) {
     this.#monotonicMs = monotonicMs;
     this.#onLost = onLost;
   }
 
-  /** Notes a key that was read from the store, and is live. */
+  /** Notes a live key that was read from the store. */
   noteLive(record: Key, accepted: string | null): void {
     this.#lost.delete(record.id);
     this.#admitted.set(record.id, { record, accepted, readMs: this.#monotonicMs() });
@@ -53,8 +56,8 @@ export class AdmittedKeys<Key extends LostKey> {
   }
 
   /**
-   * What was known of a key that the store does not hold now; null when it was never live here, or when somebody has
-   * accepted the store as it is since then.
+   * Finds the last record of a key that the store no longer holds. Returns null when the key was never live here, or
+   * when somebody has since accepted the store's contents without it.
    */
   lostRecord(id: string, accepted: string | null): Key | null {
     const known = this.#admitted.get(id);
@@ -65,14 +68,14 @@ export class AdmittedKeys<Key extends LostKey> {
     return null;
   }
 
-  /** Notes that somebody with the right secret tried a key that is lost. */
+  /** Notes that a caller with the right secret tried a lost key. */
   noteTried({ id, platform }: Key): void {
     const known = this.#lost.get(id);
     if (known === undefined) this.#onLost({ id, platform });
     this.#lost.set(id, { key: { id, platform }, triedMs: this.#monotonicMs() });
   }
 
-  /** The lost keys that somebody still uses. */
+  /** Lists the lost keys that callers still use. */
   lost(): readonly LostKey[] {
     for (const [id, { triedMs }] of this.#lost)
       if (this.#monotonicMs() - triedMs > LOST_SHOWN_MS) this.#lost.delete(id);

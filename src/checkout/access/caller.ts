@@ -1,13 +1,13 @@
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { AccessKey, Operation } from './access-keys.ts';
 
-/** A key or person that uses the HTTP API. */
+/** A key or a person that uses the HTTP API. */
 export interface Actor {
   /** Unique, like `key 3f9a0c51d2e7` or `person:248289761001`. */
   readonly id: string;
-  /** The person or team that answers for it; null when nobody was named. */
+  /** The person or team that answers for the actor. Null when nobody was named. */
   readonly owner: string | null;
-  /** The name shown to people, like `key 3f9a0c51d2e7 of risk-team`. */
+  /** The name that people see, like `key 3f9a0c51d2e7 of risk-team`. */
   readonly text: string;
 }
 
@@ -19,19 +19,19 @@ export function toActor({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
 }
 
 export interface Credential {
-  /** `user`: of the operating system, who holds the store and asks by a command. */
+  /** `user` is a user of the operating system who has access to the store and works by commands. */
   readonly kind: 'key' | 'session' | 'user';
   readonly id: string;
 }
 
 export interface Caller {
   readonly actor: Actor;
-  /** Whose clients, orders and decisions it sees; `*` is the whole installation. */
+  /** The platform whose clients, orders and decisions the caller sees. `*` is the whole installation. */
   readonly platform: PlatformName;
   readonly operations: readonly Operation[];
-  /** The key or session; when it ends, so does long work that it started. */
+  /** The key or session. When it ends, long work that it started ends too. */
   readonly credential: Credential;
-  /** ISO 8601; null: never. */
+  /** ISO 8601. Null when the key or session does not expire. */
   readonly expiresAt: string | null;
 }
 

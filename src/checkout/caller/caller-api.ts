@@ -101,7 +101,7 @@ const VerdictAnswerSchema = named(
   ),
 );
 
-/** What an Idempotency-Key may be: visible ASCII. */
+/** The allowed form of an Idempotency-Key: visible ASCII. */
 const IDEMPOTENCY_KEY_PATTERN = '^[\\x21-\\x7e]{1,255}$';
 const IDEMPOTENCY_KEY_FORM = new RegExp(IDEMPOTENCY_KEY_PATTERN);
 
@@ -176,17 +176,20 @@ export interface CallerApiParts {
   readonly rateBuckets: RateBuckets;
   readonly rateLimit: RateLimit;
   readonly pseudonym: Pseudonymize;
-  /** The code that opens the listener refuses what is too much before the API sees it. */
+  /** Limits the work under way. Whoever opens the listener also refuses excess requests before the API sees them. */
   readonly workLimit: WorkLimit;
-  /** '' or a path like `/scoring`. */
+  /** Empty, or a path like `/scoring`. */
   readonly basePath: string;
-  /** What the listener answers besides: the document of these operations. */
+  /** The routes that the listener serves besides: the API document of these operations. */
   readonly documentRoutes: Router<RequestState>;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
-/** Koa for answers that are texts: without its listeners on each request, which close a body that is a stream. */
+/**
+ * A Koa whose answers are texts. It adds no listeners to each request, which Koa needs to close a body that is a
+ * stream.
+ */
 class TextKoa extends Koa<RequestState> {
   handleRequest(ctx: ParameterizedContext<RequestState>, run: (asked: typeof ctx) => Promise<void>) {
     const send = () => ctx.respond === false || ctx.res.end(ctx.writable ? ctx.body : undefined);
@@ -196,8 +199,8 @@ class TextKoa extends Koa<RequestState> {
 }
 
 /**
- * The two operations of the interface (section 4). Checks come in this order: rate, key (401), grant
- * (403), body (415, 413, 400); only then is anything decided.
+ * Creates the API of the two operations of the interface (section 4). Checks run in this order: rate, key (401),
+ * grant (403), body (415, 413, 400). Nothing is decided before they pass.
  */
 export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
@@ -205,15 +208,16 @@ export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   addOperations(router, CALLER_OPERATIONS, parts, {
     keys,
     browsers: null,
-    // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
+    // The interface names no parameters, and callers add their own to sign or trace requests.
     isStrict: false,
-    // Otherwise callers who send their bodies slowly would keep all others out.
+    // Reading a body does not count as work under way. Otherwise callers who send their bodies slowly would keep all
+    // others out.
     whileReading: ({ req, state }, read) => {
       assignWork(workLimit, state);
       return req.complete ? read() : workLimit.aside(read);
     },
     searches: createSearchQueue(),
-    // The listener bounds the work under way, and every body in time.
+    // The listener bounds the work under way and the time for a body.
     own: () => {},
     openBodyMs: REQUEST_TIMEOUT_MS,
   });

@@ -8,14 +8,14 @@ import type { OtherText } from '#state/store.ts';
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
   reason: word('Why it is there', 'shared by a ring'),
-  /** As `Actor.text` and `formatUserActor` write it. */
+  /** Written by `Actor.text` or `formatUserActor`. */
   who: word('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
   addedAt: epochMs('When'),
 });
 
 export type ListEntry = Shape<typeof ListEntrySchema>;
 
-/** An entry with the number of the change that wrote it. */
+/** An entry, and the number of the change that wrote it. */
 export interface StoredEntry extends ListEntry {
   readonly id: string;
   readonly version: number;
@@ -23,10 +23,13 @@ export interface StoredEntry extends ListEntry {
 
 const { keys, ...MEMBERS } = ListEntrySchema.properties;
 
-/** Positional, since there may be a hundred thousand; the keys are left out when they follow from the value. */
+/**
+ * Entries are stored by position, because there may be a hundred thousand. Keys that follow from the value are left
+ * out.
+ */
 const ROW = new PositionalCodec(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
-/** Names the record of an entry without telling its value. */
+/** Derives the id of an entry, which does not reveal the value. */
 export function hashEntryId({
   owner,
   list,
@@ -46,12 +49,14 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
 }
 
-/** The record of a list itself, which says what it holds: it has no value. */
+/** Derives the id of the record of a list itself. That record says what the list holds, and has no value. */
 export function hashListId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }
 
-/** Finds that the list was made with other contents after change number `since`. */
+/**
+ * Describes the change that a writer must exclude: the list was made with other contents after change number `since`.
+ */
 export function findOtherContent(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,

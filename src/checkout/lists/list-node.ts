@@ -11,18 +11,18 @@ import {
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '#state/store.ts';
 import { decodeEntry, hashEntryId, hashListId, type StoredEntry } from './list-entry.ts';
 
-/** The newest state of all shared lists that a node knows. */
+/** A copy of all shared lists, as of the newest change that the node has read. */
 export class ListCopy {
   readonly #membership: ListMembership;
   readonly #byId = new Map<string, StoredEntry>();
-  /** What was made, by id: what each list holds, who made it and when. */
+  /** The records of the lists themselves, by id: what each holds, who made it and when. */
   readonly #made = new Map<string, StoredEntry>();
-  /** By `owner/list`, then by id, in the order in which they were last changed. */
+  /** By `owner/list`, then by id, in the order of their last changes. */
   readonly #lists = new Map<string, Map<string, StoredEntry>>();
-  /** How many keys the entries of a list have, by `owner/list`. */
+  /** The number of keys of a list's entries, by `owner/list`. */
   readonly #keys = new Map<string, number>();
   readonly #entriesOf = new Map<ListOwner, number>();
-  /** The number of the newest change in it. */
+  /** The number of the newest change in this copy. */
   version = 0;
 
   constructor(pseudonym: Pseudonymize, formerPseudonym: Pseudonymize | null = null) {
@@ -59,12 +59,12 @@ export class ListCopy {
     return this.#byId.get(id) ?? null;
   }
 
-  /** The entries of a list, oldest change first; null when it has none. */
+  /** Finds the entries of a list, the oldest change first. Returns null when it has none. */
   list(owner: ListOwner, name: string): ReadonlyMap<string, StoredEntry> | null {
     return this.#lists.get(`${owner}/${name}`) ?? null;
   }
 
-  /** How many keys the entries of a list are looked up by. */
+  /** The number of keys by which the entries of a list are looked up. */
   keysOn(owner: ListOwner, name: string): number {
     return this.#keys.get(`${owner}/${name}`) ?? 0;
   }
@@ -77,7 +77,10 @@ export class ListCopy {
     return [...this.#lists.values()];
   }
 
-  /** The lists of a platform and of the installation that hold exactly this value at `now` (epoch ms). */
+  /**
+   * Lists the names of the lists that hold exactly this value at `now` (epoch ms). Lists of the platform and of the
+   * installation count.
+   */
   namesHolding(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
     const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
     return firsts
@@ -110,7 +113,10 @@ export class ListCopy {
   }
 }
 
-/** A change reaches a node within this time and that of a read; well below the promised 2 s. */
+/**
+ * How often the node asks for changes. A change reaches it within this time and that of a read, well below the
+ * promised 2 s.
+ */
 const FOLLOW_INTERVAL_MS = 500;
 
 /** A copy that could not be compared with the store for this long counts as stale. */
@@ -123,7 +129,7 @@ const SWEEP_INTERVAL_MS = 60_000;
 export interface ListsReport {
   readonly lists: number;
   readonly entries: number;
-  /** Time since the copy was last compared with the store; null: never yet. */
+  /** Time since the copy was last compared with the store. Null before the first time. */
   readonly ageMs: number | null;
   readonly isStale: boolean;
 }
@@ -131,7 +137,7 @@ export interface ListsReport {
 interface ListNodeParts {
   readonly listLog: ListLog;
   readonly pseudonym: Pseudonymize;
-  /** Under the previous secret, while it is being changed. */
+  /** Pseudonyms under the previous secret, while the secret is being changed. */
   readonly formerPseudonym?: Pseudonymize | null;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -139,8 +145,8 @@ interface ListNodeParts {
 }
 
 /**
- * A node's copy of the shared lists, which decisions read. It keeps asking the store for changes; while the store is
- * away it stays as it is, and catches up afterwards.
+ * A node's copy of the shared lists, which decisions read. The node keeps asking the store for changes. While the
+ * store is away, the copy stays unchanged and catches up afterwards.
  */
 export class ListNode implements SharedLists {
   readonly #parts: ListNodeParts;
@@ -157,7 +163,7 @@ export class ListNode implements SharedLists {
     this.#copy = new ListCopy(parts.pseudonym, parts.formerPseudonym);
   }
 
-  /** Reads all lists once, then keeps following in the background until `stop`. */
+  /** Reads all lists, then keeps following changes in the background until `stop`. */
   async start(): Promise<void> {
     await this.sync();
     this.#followLater();
@@ -183,9 +189,9 @@ export class ListNode implements SharedLists {
     return { lists: this.#copy.lists().length, entries: size, ageMs, isStale };
   }
 
-  /** Reads all changes written before this call; throws StoreUnavailable when the store is away. */
+  /** Reads all changes that were written before this call. Throws StoreUnavailable when the store is away. */
   async sync(): Promise<void> {
-    // A running read may have begun before the caller's own change.
+    // A read that is under way may have begun before the caller's own change.
     await this.#running?.catch(() => {});
     this.#running ??= this.#read().finally(() => {
       this.#running = null;
@@ -231,7 +237,7 @@ export class ListNode implements SharedLists {
     if (this.#timer !== null) this.#followLater();
   }
 
-  /** Removes entries that ended long ago, unless somebody has renewed them. */
+  /** Removes entries that ended long ago, unless somebody renewed them since. */
   async #sweep(): Promise<void> {
     if (performance.now() - this.#sweptAtMs < SWEEP_INTERVAL_MS) return;
     this.#sweptAtMs = performance.now();

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision, ScoreAnswer } from '#decision/decision.ts';
 
-/** Adds a gauge to a registry; `collect` sets it at every scrape. */
+/** Adds a gauge to a registry. `collect` sets its value at every scrape. */
 export function addGauge(
   registry: Registry,
   name: string,
@@ -20,10 +20,10 @@ export function addGauge(
   });
 }
 
-/** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
+/** Seconds. The service answers in about a millisecond and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** Counters by the names that dashboards and alerts use: what each counts, and its labels. */
+/** Counters by the names that dashboards and alerts use. Each has its help text, then its labels. */
 const COUNTERS = {
   scoring_verdicts_total: ['Verdicts given', 'verdict', 'rule_version', 'rule'],
   scoring_client_groups_total: ['Client groups found, by operation', 'operation', 'group'],
@@ -89,7 +89,7 @@ export class Metrics {
     for (const [name, [help, ...labelNames]] of Object.entries(COUNTERS))
       this.#counters.set(name, new Counter({ name, help, labelNames, registers: [this.registry] }));
     collectDefaultMetrics({ register: this.registry });
-    // Set to 0 from the start, so that Prometheus sees the first failure as a rise.
+    // Counters start at 0, so that Prometheus sees the first failure as an increase.
     for (const operation of ['score', 'verdict']) {
       this.count('scoring_store_errors_total', { operation }, 0);
       this.count('scoring_shed_total', { operation }, 0);

@@ -3,19 +3,22 @@ import type { AttributeFault } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
 
-/** Is told of grants, of reports and of what requests say, to notice when a platform stops reporting. */
+/** Gets grants, outcome reports and the fields of requests, to notice when a platform stops reporting. */
 export interface ReportsSeen {
-  /** A verdict let a requisite be shown; `state` is the one after it. */
+  /** A verdict let a requisite be shown. `state` is the state after it. */
   granted(platform: PlatformName, state: ClientState): void;
-  /** Something was reported of an order; `state` is the one before it. */
+  /** An outcome of an order was reported. `state` is the state before it. */
   reported(platform: PlatformName, state: ClientState, orderRef: string, now: number): void;
-  /** A request told something of its payer. */
+  /** A request sent a field about its payer. */
   sent(platform: PlatformName, label: HintLabel, now: number): void;
 }
 
 type Field = AbsentHint['field'];
 
-/** A label that is counted: requests, a field or an attribute that was sent, or one that says nothing and why. */
+/**
+ * A label to count: requests, a field or an attribute that was sent, or a field or an attribute whose value says
+ * nothing, with the reason.
+ */
 export type HintLabel =
   | 'requests'
   | 'placeholderClients'

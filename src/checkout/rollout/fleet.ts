@@ -5,7 +5,7 @@ import type { Store } from '#state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
-/** What a node reports about itself, every second. */
+/** What a node reports about itself every second. */
 export const NodeSchema = s.named(
   'Node',
   s.shape('One node, as it reports itself', {
@@ -40,30 +40,32 @@ export const NodeSchema = s.named(
 
 export type NodeView = s.Shape<typeof NodeSchema>;
 
-/** What a process knows of itself; its counts go to the store. */
+/** A node's own report within its process. The trial counts go to the store and not into the other nodes' view. */
 export interface NodeReport extends NodeView {
-  /** Of the trial of each candidate, since the process follows it. */
+  /** The counts of each candidate's trial since this process has followed it. */
   readonly counts: readonly TrialCounts[];
-  /** When one person last returned to a version alone, epoch ms; null: never, as far as the history goes. */
+  /**
+   * When one person last returned to a version without approval, epoch ms. Null when the history shows no such case.
+   */
   readonly emergencyAt: number | null;
-  /** The store has lost the rollout that the process follows, or holds an older one. */
+  /** Whether the store has lost the rollout that the process follows, or holds an older one. */
   readonly hasLostRollout: boolean;
 }
 
 const REGISTER = 'rollout';
 const NODES = 'nodes';
 
-/** A node that is silent this long is not part of the fleet any more. */
+/** A node that has been silent this long no longer belongs to the fleet. */
 const NODE_TTL_MS = 10_000;
 
-/** The rollout as it is stored, for a compare-and-set. */
+/** The rollout with its stored text, which a compare-and-set needs. */
 export interface StoredRollout {
-  /** Null when the stored text is not a rollout: damaged, or written by a version of another form. */
+  /** Null when the stored text is no rollout: it is damaged, or another version of the service wrote it. */
   readonly rollout: Rollout | null;
   readonly raw: string;
 }
 
-/** A rollout that is followed is read again after this, should its writer have ended before it told of the change. */
+/** A known rollout is read again after this time, in case its writer ended before it announced the change. */
 const REREAD_MS = 10_000;
 
 export class Fleet {
@@ -78,18 +80,18 @@ export class Fleet {
     this.#store = store;
   }
 
-  /** Null before the first node ever started. */
+  /** Reads the rollout. Returns null before the first node ever started. */
   async read(): Promise<StoredRollout | null> {
     const raw = await this.#store.registers.read(REGISTER);
     return raw === null ? null : { rollout: parseRollout(raw), raw };
   }
 
-  /** Whether a rollout was ever written into this store, as long as it keeps that. */
+  /** Whether a rollout was ever written into this store, as far as the store remembers. */
   async hasChanged(): Promise<boolean> {
     return (await this.#store.registers.version(REGISTER)) !== '';
   }
 
-  /** What `read` returns, from memory while nobody reported a change. */
+  /** Reads the rollout as `read` does, from memory while no change was announced. */
   async follow(): Promise<StoredRollout | null> {
     const version = await this.#store.registers.version(REGISTER);
     const readMs = performance.now();
@@ -100,7 +102,10 @@ export class Fleet {
     return stored;
   }
 
-  /** False when somebody else changed the rollout meanwhile. A change is noted in the audit log. */
+  /**
+   * Writes the rollout and notes the change in the audit log. Returns false when somebody else changed the rollout
+   * meanwhile.
+   */
   async write(expected: StoredRollout | null, next: Rollout): Promise<boolean> {
     const written = await this.#store.registers.compareAndSet(
       REGISTER,
@@ -124,7 +129,7 @@ export class Fleet {
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
 
-  /** The workbench reads the entry as one of its audit. */
+  /** Appends the change to the audit log, in the form that the workbench's audit reads. */
   async #note(before: Rollout | null, after: Rollout): Promise<void> {
     const change = after.history.at(-1);
     if (change === undefined) return;
@@ -146,7 +151,7 @@ export class Fleet {
   }
 }
 
-/** The short form of a rollout: which versions decide, and for whom. */
+/** Summarizes a rollout: which versions decide, and for which share of the clients. */
 function whatDecides({ revision, active, candidates }: Rollout) {
   const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
   return { revision, active: active.version, candidates: trials };

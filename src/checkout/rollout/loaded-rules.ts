@@ -15,7 +15,7 @@ import type { RuleReader } from '#state/rule-folders/rule-reader.ts';
 import type { ScannedFolder } from '#state/rule-folders/scan.ts';
 import type { NodeView } from './fleet.ts';
 
-/** No rule set can decide; the message says why and what to do. */
+/** No rule set can decide. The message says why and what to do. */
 export class RulesError extends NamedError {}
 
 interface Folder extends ScannedFolder {
@@ -23,9 +23,8 @@ interface Folder extends ScannedFolder {
 }
 
 /**
- * The rule sets of this node's RULES_DIR. `refresh` picks up new and changed folders without a restart.
- * Every digest that was once loaded stays, so that its decisions can be explained and nothing that is
- * deciding can vanish from under it.
+ * Holds the rule sets of this node's RULES_DIR. `refresh` loads new and changed folders without a restart. Every
+ * digest that was once loaded stays, so that its decisions can be explained and a deciding rule set never disappears.
  */
 export class LoadedRules {
   readonly rulesDir: string;
@@ -35,14 +34,14 @@ export class LoadedRules {
   readonly #current = new Map<RuleVersion, RuleSet>();
   readonly #byDigest = new Map<string, RuleSet>();
 
-  /** With nothing read; `refresh` reads what is there. */
+  /** Nothing is loaded yet; `refresh` loads the folders. */
   constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
     this.rulesDir = rulesDir;
     this.#reader = reader;
     this.#hmacs = hmacs;
   }
 
-  /** With everything in the folder now. `hmacs`: how this node keeps the pseudonyms that rules compare with constants. */
+  /** Loads all folders. `hmacs` says how this node stores pseudonyms that rules compare with constants. */
   static async read(
     rulesDir: string,
     reader: RuleReader,
@@ -53,7 +52,10 @@ export class LoadedRules {
     return rules;
   }
 
-  /** Returns the versions that changed. A folder that cannot be read concerns only that version. */
+  /**
+   * Loads new and changed folders and returns their versions. A folder that cannot be read affects only its own
+   * version.
+   */
   async refresh(): Promise<readonly RuleVersion[]> {
     const scanned = await this.#reader.scan();
     const versions = scanned.map(({ version }) => version);
@@ -67,17 +69,19 @@ export class LoadedRules {
     return this.#reader.close();
   }
 
-  /** The rule set in the folder of this version now, when it is sound. */
+  /**
+   * Finds the rule set that is in the folder of this version now. Returns null when the folder is missing or refused.
+   */
   get(version: string): RuleSet | null {
     return [...this.#current.values()].find((rules) => rules.version === version) ?? null;
   }
 
-  /** Of all folders, oldest first; those that are refused included. */
+  /** Lists the versions of all folders, refused ones included, the oldest first. */
   versions(): readonly RuleVersion[] {
     return [...this.#folders.keys()].toSorted(compareRuleVersions);
   }
 
-  /** Whether this node loaded the folder of a version in its present form. */
+  /** Whether this node has loaded the folder of a version in its present form. */
   async isAsOnDisk(version: RuleVersion): Promise<boolean> {
     const folder = (await this.#reader.scan()).find((scanned) => scanned.version === version);
     return folder?.stamp === this.#folders.get(version)?.stamp;
@@ -91,7 +95,7 @@ export class LoadedRules {
     return [...this.#current.values()].toSorted((a, b) => compareRuleVersions(a.version, b.version));
   }
 
-  /** Folders that are refused: they decide nothing, and what was loaded before stays. */
+  /** Lists the folders that are refused. They decide nothing, and rule sets that were loaded before stay. */
   refused(): NodeView['refused'] {
     return [...this.#folders]
       .filter(([, { problems }]) => problems.length > 0)
@@ -99,8 +103,8 @@ export class LoadedRules {
   }
 
   /**
-   * The released rule set to begin with: the wanted one, or the newest that was not rolled back. Throws
-   * RulesError.
+   * Finds the released rule set for a first start: the wanted version, or the newest that was not rolled back. Throws
+   * RulesError when there is none.
    */
   deciding(wanted: RuleVersion | null): RuleSet {
     const found = wanted === null ? this.#newest() : this.get(wanted);
@@ -159,7 +163,7 @@ export class LoadedRules {
   }
 }
 
-/** Every node reports these every second. */
+/** Every node reports its problems every second, so their number is limited. */
 const PROBLEMS_MAX = 50;
 
 function firstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
@@ -168,21 +172,24 @@ function firstProblems(version: RuleVersion, problems: readonly Problem[]): read
   return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];
 }
 
-/** The rule sets of one request: chosen once, kept to its end. */
+/** The rule sets of one request. They are chosen once and used to its end. */
 export interface RuleChoice {
   readonly rules: RuleSet;
   readonly arm: Arm;
-  /** While several versions decide; recorded with the decision, whichever version gives it. */
+  /**
+   * The draw of the client, while several versions decide. It is recorded with the decision, whichever version
+   * decides.
+   */
   readonly draw?: Draw;
-  /** Of the candidate arm: the active rules, which step in when the candidate throws. */
+  /** The active rule set, which decides when the candidate throws. Only with the candidate arm. */
   readonly fallback?: RuleSet;
-  /** Decides the same verdict on a copy, to be compared. */
+  /** The shadow, which decides the same verdict on a copy, for comparison. */
   readonly shadow?: RuleSet;
-  /** All versions that decide for some client meanwhile: what they ask of devices is noted of every verdict. */
+  /** All versions that decide for some clients now. Every verdict notes the sightings that any of them counts. */
   readonly alongside?: readonly RuleSet[];
 }
 
-/** What any rule set of the request may ask the sharing counters for. */
+/** Merges what the rule sets of a request ask about shared devices and attributes. */
 export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: RuleChoice): SharingQuestions {
   const isAlone = fallback === undefined && shadow === undefined;
   const own = isAlone
@@ -190,7 +197,7 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
     : mergeQuestions([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
   if (alongside === undefined) return own;
   const { fingerprint, ip, attributes = [] } = mergeQuestions(alongside.map(({ sharing }) => sharing));
-  // What the others count is only noted.
+  // The attributes that only other versions count are noted and not counted.
   const noted = attributes.map(({ declared }) => ({ declared, windowsMs: [] }));
   const all = [...(own.attributes ?? []), ...noted];
   return {
@@ -202,13 +209,13 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
 
 export interface VerdictSeen {
   readonly decision: Decision;
-  /** The shadow's verdict; null: the shadow threw. */
+  /** The shadow's decision. Undefined without a shadow, null when the shadow threw. */
   readonly shadowed: Decision | null | undefined;
-  /** What the client was answered in a stage before. */
+  /** The marks of the client's earlier answers in a stage. */
   readonly stageBefore: StageMark | null;
 }
 
-/** When a client's newest outcomes of either kind were, epoch ms. */
+/** When a client's newest paid and unpaid outcomes were, epoch ms. */
 export interface NewestOutcomes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
@@ -222,15 +229,15 @@ export interface OutcomeSeen {
   readonly client: ClientKey;
   readonly before: NewestOutcomes;
   readonly after: NewestOutcomes;
-  /** When it came, epoch ms. */
+  /** When the report arrived, epoch ms. */
   readonly at: number;
-  /** How many things other than scores happened to the client until it, and it. */
+  /** The number of changes of the client other than scores, up to and including this one. */
   readonly changes: number;
   /** Epoch ms. */
   readonly lastVerdictAt: number | null;
 }
 
-/** An outcome as the rollout sees it. */
+/** Builds what the rollout counts of an outcome. */
 export function toOutcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
   const newest = { before: findNewestOutcomes(before), after: findNewestOutcomes(after) };
   const { lastAt: at, changes } = after;
@@ -239,16 +246,18 @@ export function toOutcomeSeen(client: ClientKey, before: ClientState, after: Cli
 
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
-  /** Without `isRecorded` its caller was refused, and nobody knows yet whether the store recorded it. */
+  /**
+   * With `isRecorded` false the caller got an error, and it is not known yet whether the store recorded the verdict.
+   */
   observe(verdict: VerdictSeen, isRecorded: boolean): void;
   observeOutcome(outcome: OutcomeSeen, isRecorded: boolean): void;
-  /** The candidate threw, and the active rules decided. */
+  /** Notes that the candidate threw and the active rule set decided. */
   candidateFailed(version: RuleVersion, error: unknown): void;
-  /** The loaded rule set behind a decision; null when it is not on this node. */
+  /** Finds the loaded rule set of a decision by its digest. Returns null when this node does not have it. */
   ruleSetOf(digest: string): RuleSet | null;
 }
 
-/** One rule set for everybody, without counts: for replays and tests. */
+/** Creates a source with one rule set for every client and without counts, for replays and tests. */
 export function createFixedRules(rules: RuleSet): RuleSource {
   return {
     choose: () => ({ rules, arm: 'active' }),

@@ -4,16 +4,19 @@ import { parseJsonObject } from '#base/files/json-object.ts';
 import { replaceFile } from '#base/files/placed.ts';
 import { parseRollout, type Rollout } from './rollout.ts';
 
-/** The rollout that the nodes on a DATA_DIR followed last. */
+/** The rollout that the nodes with this DATA_DIR followed last. */
 export interface RememberedRollout {
-  /** The store in which it was. */
+  /** The id of the installation whose store held it. */
   readonly installation: string;
   readonly rollout: Rollout;
 }
 
 const MEMORY = 'rollout.json';
 
-/** Keeps a copy beside the data, for a store that loses the rollout. Returns why it could not, or null. */
+/**
+ * Keeps a copy of the rollout in DATA_DIR, in case the store loses it. Returns why the copy cannot be written, or
+ * null.
+ */
 export function rememberRollout(dataDir: string, remembered: RememberedRollout): string | null {
   const { installation, rollout } = remembered;
   try {
@@ -26,7 +29,7 @@ export function rememberRollout(dataDir: string, remembered: RememberedRollout):
   }
 }
 
-/** Null when nothing is remembered, or it cannot be read. */
+/** Reads the copy of the rollout in DATA_DIR. Returns null when there is none or it cannot be read. */
 export function recallRollout(dataDir: string): RememberedRollout | null {
   const { installation, rollout } = parseJsonObject(textIn(join(dataDir, MEMORY)) ?? '') ?? {};
   const parsed = parseRollout(JSON.stringify(rollout) ?? '');

@@ -32,7 +32,7 @@ import {
   UnconfirmedCounts,
 } from './trial-counts.ts';
 
-/** What a node is started with. */
+/** The settings of a node. */
 interface NodeSettings {
   readonly store: Pick<
     Store,
@@ -40,11 +40,11 @@ interface NodeSettings {
   >;
   readonly rulesDir: string;
   readonly dataDir: string;
-  /** Reads RULES_DIR; a thread of this node's own by default. */
+  /** Reads RULES_DIR. The default reads it in a thread of this node. */
   readonly reader?: RuleReader;
-  /** How pseudonyms are kept that rules compare with constants. */
+  /** How this node stores pseudonyms that rules compare with constants. */
   readonly attributeHmacs: AttributeHmacs;
-  /** Of the very first start; null means the newest released one. */
+  /** The version for the very first start. Null chooses the newest released one. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string, error?: unknown) => void;
@@ -56,10 +56,13 @@ interface NodeParts extends NodeSettings {
   readonly fleet: Fleet;
 }
 
-/** Nodes follow a change within 2 s: two looks, and some time for each. */
+/**
+ * The interval between two looks at the shared rollout. A change reaches every node within 2 s: two intervals, and
+ * some time for each look.
+ */
 const LOOK_MS = 750;
 
-/** The rule sets of one revision of the rollout, with which this node decides. */
+/** A revision of the rollout with the rule sets with which this node decides. */
 interface LoadedRollout {
   readonly rollout: Rollout;
   readonly active: RuleSet;
@@ -67,7 +70,7 @@ interface LoadedRollout {
   readonly candidates: readonly RuleSet[];
 }
 
-/** One node's part in the rollout: follows the shared pointer, reports itself, runs the guard. */
+/** A node's part in the rollout: it follows the shared rollout, reports itself and runs the guard. */
 export class RolloutNode implements RuleSource {
   readonly nodeId = randomUUID();
   readonly rules: LoadedRules;
@@ -75,12 +78,12 @@ export class RolloutNode implements RuleSource {
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
-  /** What it follows is gone from the store, or the store holds an older one. */
+  /** Whether the store has lost the rollout that this node follows, or holds an older one. */
   #hasLost = false;
-  /** What the store held when it was last compared. */
+  /** The stored rollout that was last found equal to the followed one. */
   #compared: StoredRollout | null = null;
   #isUnread = false;
-  /** Of each candidate, in the order of the rollout. */
+  /** One tally for each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
   readonly #unsure = new UnconfirmedCounts();
   #hasStaleLists: () => boolean = () => false;
@@ -97,7 +100,7 @@ export class RolloutNode implements RuleSource {
     this.#follow(following);
   }
 
-  /** Throws RulesError when no sound released rule set can decide. */
+  /** Starts a node. Throws RulesError when no sound released rule set can decide. */
   static async start(settings: NodeSettings): Promise<RolloutNode> {
     const parts = { ...settings, fleet: new Fleet(settings.store) };
     const { rulesDir, reader = new ThreadedReader(rulesDir), attributeHmacs } = parts;
@@ -154,11 +157,15 @@ export class RolloutNode implements RuleSource {
 
   async #hasVerdict({ decision: { decisionId, requestId, at } }: VerdictSeen): Promise<boolean> {
     const recorded = await this.#parts.store.decision(decisionId);
-    // Another request may have taken the place of this one.
+    // Another request may have been recorded under this decision's id.
     return recorded?.requestId === requestId && recorded.at === at;
   }
 
-  /** An outcome with a time of the platform's own, of a client that changed later, may be the caller's next try, which is counted by itself. */
+  /**
+   * Whether the store recorded an outcome. The answer is yes when the client has not changed since, or when one of
+   * its newest outcomes has this arrival time. An outcome that the platform dated, of a client that changed later,
+   * may come from the caller's next try, which is counted by itself.
+   */
   async #hasOutcome({ client, after, at, changes }: OutcomeSeen): Promise<boolean> {
     const { state } = await this.#parts.store.load(client);
     const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
@@ -173,7 +180,10 @@ export class RolloutNode implements RuleSource {
     });
   }
 
-  /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
+  /**
+   * Counts an outcome of a client who asked since the stage began: whether the client has paid since then, or has
+   * only failed to.
+   */
   #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
     const drawn = drawArm(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
@@ -182,11 +192,11 @@ export class RolloutNode implements RuleSource {
     );
   }
 
-  /** Counts in the trials that a client is compared in: one of the active version's in all of them. */
+  /** Counts in the trials in which a client is compared. A client of the active version counts in all of them. */
   #countFor(draw: Draw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
-      // A draw before this stage does not count in it.
+      // A draw from before this stage does not count in it.
       if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
       const isActive = draw === null || draw.version === active.version;
       if (!isActive && draw.version !== candidate.version) continue;
@@ -227,12 +237,12 @@ export class RolloutNode implements RuleSource {
     };
   }
 
-  /** Reports from now on, too, whether this process holds shared lists that are too old. */
+  /** From now on, the node also reports whether its copy of the shared lists is stale. */
   watchLists(isStale: () => boolean): void {
     this.#hasStaleLists = isStale;
   }
 
-  /** Loads new and changed folders, however long that takes; the pointer and the report do not wait for it. */
+  /** Loads new and changed folders, however long that takes. Following the rollout and reporting do not wait for it. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
@@ -240,13 +250,13 @@ export class RolloutNode implements RuleSource {
     return this.#refreshing;
   }
 
-  /** One look around: a new revision, the guard; then this node's report. */
+  /** Follows a new revision, sends the counts, reports this node, and runs the guard. */
   async look(): Promise<void> {
     try {
       await this.#look();
       this.#isUnread = false;
     } catch (error) {
-      // The pointer cannot be read: this node continues with what it has.
+      // While the rollout cannot be read, this node continues with the one it has.
       if (!this.#isUnread) this.#parts.onTrouble('the rollout could not be read', error);
       this.#isUnread = true;
     }
@@ -262,7 +272,7 @@ export class RolloutNode implements RuleSource {
       this.#parts.onTrouble('what was counted last of the trial is lost', error);
     });
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
-      // The report runs out by itself.
+      // The report expires by itself.
     });
   }
 
@@ -300,7 +310,7 @@ export class RolloutNode implements RuleSource {
     else this.#settleTrouble();
   }
 
-  /** Whether this is what the node follows; the same text is compared once. */
+  /** Whether the stored rollout is the one that the node follows. A text that was found equal is not compared again. */
   #isFollowed(stored: StoredRollout): boolean {
     if (stored === this.#compared) return true;
     const isSame = JSON.stringify(stored.rollout) === JSON.stringify(this.#following.rollout);
@@ -308,7 +318,10 @@ export class RolloutNode implements RuleSource {
     return isSame;
   }
 
-  /** A replica that took over may lack what was written last; nobody but a person knows which of both is right. */
+  /**
+   * Continues with the followed rollout after the store lost it. A replica that took over may lack the last writes,
+   * and only a person knows which of both rollouts is right.
+   */
   #goOnWithLost(what: string): void {
     const { revision, active } = this.#following.rollout;
     this.#goOnInTrouble(
@@ -326,7 +339,7 @@ export class RolloutNode implements RuleSource {
     }
   }
 
-  /** This node continues with what it has. */
+  /** Continues with the followed rollout and reports the trouble. */
   #goOnInTrouble(trouble: string): void {
     if (this.#trouble !== trouble) this.#parts.onTrouble(trouble);
     this.#trouble = trouble;
@@ -351,13 +364,16 @@ export class RolloutNode implements RuleSource {
     if (trouble !== null) this.#parts.onTrouble(trouble);
   }
 
-  /** Every node looks; the compare-and-set lets one of them take a canary back. The others stay. */
+  /**
+   * Checks the guard of every candidate. Every node does so, and the compare-and-set lets only one of them take a
+   * canary back.
+   */
   async #mindGuard(): Promise<void> {
     for (const candidate of this.#following.rollout.candidates) await this.#mindCandidate(candidate);
   }
 
   async #mindCandidate(candidate: Candidate): Promise<void> {
-    // A lost rollout is written back by a person first.
+    // A lost rollout must be written back by a person before the guard acts.
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
     const counts = await readTrialCounts(this.#parts.store.tallies, getStage(candidate).trial);
@@ -377,7 +393,7 @@ export class RolloutNode implements RuleSource {
 const UNREADABLE =
   'what the store holds as the rollout cannot be read; this node continues with what it has, and "rules rollback" rewrites it';
 
-/** The rule sets that a rollout names, or why this node cannot follow it. */
+/** Finds the rule sets that a rollout names, or returns why this node cannot follow it. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
   const active = rules.withDigest(rollout.active.digest);
   if (active === null) return missing(rollout.active.version, rollout.active.digest, rules);

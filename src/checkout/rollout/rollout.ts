@@ -6,7 +6,7 @@ import * as s from '#base/shapes.ts';
 import { type Draw, objective } from '#decision/decision.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 
-/** A version, with its digest when somebody chose it. */
+/** A version. The digest is that of the files that somebody chose. */
 const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: s.digestWord('Over its files') };
 
 export const versionRef = (description: string) => s.shape(description, VERSION);
@@ -29,7 +29,7 @@ const DRAWN = {
 const CandidateSchema = s.shape('A version on trial', {
   ...DRAWN,
   mode: s.choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
-  /** Gives each trial other clients than the last; kept while the percent of a trial changes. */
+  /** A new trial draws other clients than the last one. Changing the percent of a trial keeps its clients. */
   trial: s.word('Names the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
   since: s.epochMs('Since when it is on trial'),
   stageSince: s.epochMs('Since when the shares of all candidates are these, beside this active version'),
@@ -39,7 +39,7 @@ const CandidateSchema = s.shape('A version on trial', {
 
 export type Candidate = s.Shape<typeof CandidateSchema>;
 
-/** One change of the rollout, for anyone who asks later what happened. */
+/** One change of the rollout, kept so that anyone can see later what happened. */
 const RolloutEntrySchema = s.shape('One change', {
   at: s.epochMs('When'),
   who: s.word('Who', 'ann'),
@@ -96,9 +96,9 @@ export type Rollout = s.Shape<typeof RolloutSchema>;
 
 let isRollout: ValidateFunction<Rollout> | null = null;
 
-/** The rollout in a stored text; null when the text holds none. */
+/** Parses a stored rollout. Returns null when the text holds none. */
 export function parseRollout(text: string): Rollout | null {
-  // Compiled when the first one is read; what its members mean is told in the schema, too.
+  // Compiled when the first rollout is read.
   isRollout ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(RolloutSchema);
   const value: unknown = parseJsonObject(text);
   return isRollout(value) ? value : null;
@@ -108,13 +108,13 @@ export interface RolloutChange {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
-  /** Why the version answers very differently, when that was accepted. */
+  /** Why a person accepted that the version answers very differently. */
   readonly acceptedDifference?: string;
-  /** One person returned to a version alone. */
+  /** Whether one person returned to a version alone, without approval. */
   readonly emergency?: boolean;
 }
 
-/** A version and the percent of the clients that it will decide for. */
+/** A version and the percent of the clients for which it will decide. */
 export interface Share {
   readonly version: RuleVersion;
   readonly percent: number;
@@ -126,7 +126,7 @@ export function createRollout(active: VersionRef, at: number): Rollout {
   return startRollout('start', 1, active, { who: 'service', at, reason: 'first start' });
 }
 
-/** A rollout with one version and nothing before it. */
+/** Creates a rollout with one version and no earlier history. */
 export function startRollout(
   action: 'start' | 'repair',
   revision: number,
@@ -138,8 +138,9 @@ export function startRollout(
 }
 
 /**
- * A candidate taken back, or with null all of them; without any, the version that was active before. Null when there is
- * nothing to take back. The trial of the others continues with the same clients.
+ * Takes back one candidate, or all of them when `version` is null. Without candidates, it returns to the version that
+ * was active before. Returns null when there is nothing to take back. The trial of the remaining candidates continues
+ * with the same clients.
  */
 export function takeBack(
   rollout: Rollout,
@@ -161,14 +162,17 @@ export function takeBack(
     : createNextRollout(rollout, { active: before }, [{ action, to: before }], change);
 }
 
-/** The version that was active before; a second rollback skips those that were taken back since. */
+/**
+ * Finds the version that was active before the current one. Versions that were taken back are skipped, so a second
+ * rollback goes one version further back.
+ */
 export function findPreviousActive({ active, history }: Rollout): VersionRef | null {
   let standing: readonly VersionRef[] = [];
   for (const { action, to, digest } of history) {
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
       standing = [...removeVersion(standing, to), reached];
-    // Of a candidate that was taken back, `to` is what was active all the time.
+    // When a candidate is taken back, `to` is the version that was active all the time.
     else if (action === 'rollback' || action === 'guard')
       standing = [...standing.slice(0, placeOf(standing, to)), reached];
   }
@@ -179,7 +183,10 @@ export function removeVersion<T extends VersionRef>(versions: readonly T[], vers
   return versions.filter((one) => one.version !== version);
 }
 
-/** After all of them when it is missing: a long history has lost its beginning. */
+/**
+ * Finds the place of a version. A missing version gets the place after all others, because a long history has lost
+ * its beginning.
+ */
 function placeOf(versions: readonly VersionRef[], version: string): number {
   const place = versions.findIndex((one) => one.version === version);
   return place === -1 ? versions.length : place;
@@ -190,7 +197,7 @@ type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
   readonly from?: RuleVersion;
 };
 
-/** The rollout one revision later, with these parts changed and each step in its history. */
+/** Creates the next revision of a rollout, with changed parts and the steps in its history. */
 export function createNextRollout(
   rollout: Rollout,
   parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
@@ -220,25 +227,25 @@ export function createNextRollout(
   };
 }
 
-/** A part of the clients, from one place in the draw to another, in percent. */
+/** A range of places in the draw, in percent: from `from` up to `to`, which is excluded. */
 export interface Slice {
   readonly from: number;
   readonly to: number;
 }
 
-/** Rounded: percent are written with few digits, and their binary sums are not. */
+/** Adds percentages. The sum is rounded, because decimal fractions are not exact in binary. */
 export function sumPercent(shares: readonly { readonly percent: number }[]): number {
   return Number(shares.reduce((sum, { percent }) => sum + percent, 0).toFixed(6));
 }
 
-/** The percent of the clients that are drawn into no candidate: those that all of them are compared with. */
+/** Returns the percent of the clients who are drawn into no candidate. Every candidate is compared with them. */
 export function getActivePercent({ candidates, ended }: Pick<Rollout, 'candidates' | 'ended'>): number {
   return Math.max(0, 100 - sumPercent([...candidates, ...ended]));
 }
 
 /**
- * Where a client stands in a draw, in percent: the same for all candidates of a trial, so that their clients are
- * others, and another one in the next trial.
+ * Computes a client's place in a draw, in percent. All candidates of a trial use the same place, so that no client
+ * belongs to two of them. In the next trial the client has another place.
  */
 function pointOf(trial: string, clientHash: string): number {
   return (Number.parseInt(hash('sha256', `${trial}/${clientHash}`, 'hex').slice(0, 8), 16) / 2 ** 32) * 100;
@@ -249,16 +256,17 @@ function holds(slices: readonly Slice[], place: number): boolean {
 }
 
 /**
- * The version that a client was drawn into, whatever decides for it now: the clients of a candidate that was taken back stay
- * drawn into it until the shares of the others change, or they would join the clients with whom those are compared.
+ * The version that a client was drawn into, which need not be the one that decides now. Clients of a candidate that
+ * was taken back stay drawn into it until the shares of the other candidates change. Otherwise they would join the
+ * clients with whom those are compared.
  */
 interface Drawn {
   readonly draw: Draw;
-  /** Null: the active version decides. */
+  /** Null when the active version decides. */
   readonly candidate: Candidate | null;
 }
 
-/** Null when nothing is drawn: no candidate decides for a share of the clients. */
+/** Draws the version of a client. Returns null when no candidate decides for a share of the clients. */
 export function drawArm(rollout: Rollout, clientHash: string): Drawn | null {
   const { active, candidates, ended } = rollout;
   const [first] = candidates;

@@ -9,15 +9,16 @@ interface StartParts {
   readonly fleet: Fleet;
   readonly store: Pick<Store, 'installation'>;
   readonly dataDir: string;
-  /** Of the very first start; null means the newest released one. */
+  /** The version for the very first start. Null chooses the newest released one. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string) => void;
 }
 
 /**
- * The rollout that a node begins with: the stored one, unless this node remembers a newer one of the same store. It is written only
- * at the very first start of a store; what a store has lost, a person writes back.
+ * Chooses the rollout with which a node starts: the stored one, or a newer one of the same store that this node
+ * remembers. It writes only at the very first start of a store. When a store has lost its rollout, a person writes it
+ * back.
  */
 export async function chooseStartingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const stored = (await parts.fleet.read()) ?? (await storedMeanwhile(parts));
@@ -28,7 +29,9 @@ export async function chooseStartingRollout(parts: StartParts, rules: LoadedRule
   return newerOne(parts, rules, rollout) ?? rollout;
 }
 
-/** Null before the very first start; another node may begin at the same time. */
+/**
+ * Reads the rollout again, because another node may start at the same time. Returns null before the very first start.
+ */
 async function storedMeanwhile({ fleet }: StartParts): Promise<StoredRollout | 'lost' | null> {
   const hasBegun = (await fleet.hasChanged()) || (await fleet.nodes()).length > 0;
   return hasBegun ? ((await fleet.read()) ?? 'lost') : null;
@@ -42,7 +45,10 @@ async function firstOf(parts: StartParts, rules: LoadedRules): Promise<Rollout> 
   return theirs?.rollout ?? rollout;
 }
 
-/** What this node remembers of the same store, where that is newer than what is stored and its versions are there. */
+/**
+ * Finds a rollout that this node remembers of the same store, when it is newer than the stored one and all its
+ * versions are loaded.
+ */
 function newerOne({ dataDir, store }: StartParts, rules: LoadedRules, stored: Rollout): Rollout | null {
   const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
   const isNewer = installation === store.installation.id && rollout.revision > stored.revision;
@@ -50,7 +56,7 @@ function newerOne({ dataDir, store }: StartParts, rules: LoadedRules, stored: Ro
   return isNewer && needed.every(({ digest }) => rules.withDigest(digest) !== null) ? rollout : null;
 }
 
-/** The rollout that this node's disk or other nodes remember when the stored one is gone or cannot be read. */
+/** Finds the rollout that this node's disk or other nodes remember, when the stored one is gone or cannot be read. */
 async function rememberedRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = recallRollout(parts.dataDir);
   if (recalled !== null) return recalled.rollout;
@@ -66,7 +72,7 @@ function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active
   );
 }
 
-/** Logs which version was chosen when nobody chose one. */
+/** Chooses the version of the very first start, and logs the choice when nobody named one. */
 function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
   const chosen = rules.deciding(firstVersion);
   const released = rules.all().filter((one) => one.released);

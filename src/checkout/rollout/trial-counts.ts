@@ -6,8 +6,8 @@ import { markStage, type StageMark } from '#decision/payer/client-state.ts';
 import type { Tallies, TallyBatch } from '#state/store.ts';
 
 /**
- * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of
- * the clients. The verdicts of a client depend on each other, so only clients can be compared statistically.
+ * The clients of one arm. Each client counts once, by all answers that it got since the candidate has this share of
+ * the clients. Verdicts of one client depend on each other, so only clients can be compared statistically.
  */
 const ClientCountsSchema = shape(
   'By client, each counted once by all of its verdicts since the canary has this percent',
@@ -35,13 +35,13 @@ export type ArmCounts = Shape<typeof ArmCountsSchema>;
 
 export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
 
-/** What an outcome of a client changes in the counts of clients. */
+/** Computes how an outcome of a client changes the counts of clients. */
 export function countStatusChange(before: ClientStatus, after: ClientStatus) {
   const change = (status: ClientStatus) => Number(after === status) - Number(before === status);
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
-/** What a verdict shows of its client for the first time in the stage that began at `since`. */
+/** Computes what a verdict shows of its client for the first time in the stage that began at `since`. */
 export function countNewClient(
   mark: StageMark | null,
   since: number,
@@ -54,11 +54,11 @@ export function countNewClient(
   return { seen, blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
 }
 
-/** A field is the path to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
+/** Counts by field. A field is the path to a figure as JSON: `["shop","arms","active","verdicts"]`. */
 type Tally = Readonly<Record<string, number>>;
 
 export interface TrialCounts {
-  /** Names the trial, its mode and its share of the clients: each is counted from zero. */
+  /** The name of the stage: trial, version, mode and share. Each stage counts from zero. */
   readonly trial: string;
   readonly tally: Tally;
 }
@@ -68,29 +68,29 @@ export interface TrialFigures {
   readonly shadow: {
     readonly compared: number;
     readonly different: number;
-    /** The kinds of difference between the active version and its shadow, with decisions to look at. */
+    /** The kinds of difference between the active version and its shadow, with sample decisions. */
     readonly differences: readonly TrialDifference[];
   };
-  /** Decisions for which the candidate threw and the active version stepped in. */
+  /** The number of decisions for which the candidate threw and the active version decided. */
   readonly candidateErrors: number;
 }
 
 interface TrialDifference {
-  /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
+  /** The active version's answer and the shadow's: `WAIT/attempt-unpaid -> BLOCK/bot-blocked`. */
   readonly change: string;
   readonly count: number;
-  /** Only ids: the order is read from its decision, so that it is gone as soon as its client is erased. */
+  /** Only ids are kept. The data is read from the decision, so that it disappears when its client is erased. */
   readonly sampleDecisions: readonly string[];
 }
 
 const DIFFERENCES_MAX = 50;
 const SAMPLES_MAX = 5;
 
-/** Further platforms are counted together under one name. */
+/** Platforms beyond this number are counted together under one name. */
 const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
-/** What was seen of a trial on one platform, or with null on all. */
+/** Sums the counts of a trial on one platform, or on all platforms when `platform` is null. */
 export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialFigures {
   const fields = Object.keys(tally).map(pathOf);
   const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
@@ -101,7 +101,7 @@ export function sumTrialCounts({ tally }: TrialCounts, platform: string | null):
   const arm = (arm: Arm): ArmCounts => {
     const of = (figure: keyof ArmCounts) => count('arms', arm, figure);
     const ofClients = (figure: keyof ClientCounts) => count('arms', arm, 'clients', figure);
-    // A client with an outcome counts as seen, also when that count was lost with its process.
+    // A client with an outcome counts as seen, even when the count of its verdict was lost with a process.
     const seen = sum((name) => {
       const [all, paid, unpaid] = (['seen', 'paid', 'unpaid'] as const).map((figure) =>
         on(name, 'arms', arm, 'clients', figure),
@@ -148,7 +148,10 @@ export async function readTrialCounts(tallies: Tallies, trial: string): Promise<
   return { trial, tally: await tallies.read(trial) };
 }
 
-/** Null when the shadow answered alike: same verdict, wait, bot flag and group. */
+/**
+ * Describes how the shadow answered differently in verdict, wait, bot flag or group. Returns null when it answered
+ * the same.
+ */
 function changeBetween(decision: Decision, shadowed: Decision): string | null {
   const words = ({ verdict, rule, waitSeconds, isBot, clientGroup }: Decision) =>
     [
@@ -168,18 +171,18 @@ function changeBetween(decision: Decision, shadowed: Decision): string | null {
 }
 
 /**
- * What this process counted of a stage. It goes to the shared tally in batches that are sent again until the store
- * has them, each counted once. A process that is killed loses what it counted since its last batch.
+ * Counts what this process sees of a stage. The counts go to the shared tally in batches. A batch is sent again until
+ * the store has it, and counts once. A process that is killed loses the counts since its last batch.
  */
 export class TrialTally {
   readonly trial: string;
   readonly #writer = randomUUID();
-  /** Since this process follows the stage. */
+  /** The counts since this process has followed the stage. */
   readonly #counts: Record<string, number> = {};
   #unsent: Record<string, number> = {};
   #sending: TallyBatch | null = null;
   #batches = 0;
-  /** How many decisions show each kind of difference, by platform. */
+  /** How many sample decisions each kind of difference has, by platform. */
   readonly #samples = new Map<string, Map<string, number>>();
   readonly #platforms = new Set<string>();
 
@@ -191,7 +194,10 @@ export class TrialTally {
     return { trial: this.trial, tally: this.#counts };
   }
 
-  /** One more answered verdict of a client that was drawn into an arm, and that had this mark. */
+  /**
+   * Counts an answered verdict. `drawnInto` is the arm of its client, and `before` is the client's mark before this
+   * verdict.
+   */
   countVerdict(decision: Decision, drawnInto: Arm, before: StageMark | null): void {
     const { platform, arm, draw, verdict, isBot } = decision;
     const [blocks, waits] = [Number(verdict === 'BLOCK'), Number(verdict === 'WAIT')];
@@ -218,12 +224,15 @@ export class TrialTally {
     this.#add(platform, ['sample', change], { [decisionId]: 1 });
   }
 
-  /** Null when the platform is not known. */
+  /** `platform` is null when it is not known. */
   countCandidateError(platform: PlatformName | null): void {
     this.#add(platform ?? LEFT_OVER, [], { candidateErrors: 1 });
   }
 
-  /** Throws StoreUnavailable when the batch may not have arrived; it is sent again with the next call. */
+  /**
+   * Sends the open batch. Throws StoreUnavailable when the batch may not have arrived. The next call then sends it
+   * again.
+   */
   async send(tallies: Tallies): Promise<void> {
     if (this.#sending === null) {
       this.#sending = { writer: this.#writer, number: ++this.#batches, counts: this.#unsent };
@@ -248,11 +257,11 @@ export class TrialTally {
   }
 }
 
-/** Longer than a store could still apply a commit. */
+/** How long a verdict may stay unconfirmed. A store could not apply a commit later than that. */
 const UNSURE_MS = 10_000;
 const UNSURE_MAX = 10_000;
 
-/** What is counted of a verdict or outcome whose caller was refused, once the store shows that it recorded it all the same. */
+/** Counts a verdict or outcome whose caller got an error, once the store shows that it was recorded after all. */
 export class UnconfirmedCounts {
   readonly #waiting: (() => Promise<boolean>)[] = [];
 
@@ -267,7 +276,10 @@ export class UnconfirmedCounts {
     });
   }
 
-  /** Each is taken out while it is asked for: two looks may overlap. What is not found in time was never recorded. */
+  /**
+   * Checks every waiting entry. An entry is taken out during its check, because two calls may overlap. An entry that
+   * is not found in time was never recorded.
+   */
   async settle(): Promise<void> {
     for (const isSettled of this.#waiting.splice(0))
       if (!(await isSettled().catch(() => false))) this.#waiting.push(isSettled);

@@ -5,20 +5,23 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 
 type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
 
-/** How long a reading waits after its first question: reports mostly come many at once, and no payer waits for them. */
+/**
+ * How long a read of the archive waits for further questions after the first. Most reports come many at once, and no
+ * payer waits for them.
+ */
 const GATHERING_MS = 20;
 
 const NOTHING_ARCHIVED: ArchivedOrder = { known: null, exposure: 'notAsked' };
 
-/** Questions that wait for their turn, by platform. */
+/** Questions of a platform that wait for the next read. */
 interface Waiting {
   readonly asked: AskedOrder[];
   readonly answer: Promise<readonly ArchivedOrder[]>;
 }
 
 /**
- * Orders that the store does not know any more. Questions that come while the archive is being read share the next
- * reading: many orders cost little more than one.
+ * Finds orders that the store has forgotten. Questions that come while the archive is being read share the next read,
+ * because many orders cost little more than one.
  */
 export class ArchivedOrders {
   readonly #find: FindOrders;
@@ -33,7 +36,7 @@ export class ArchivedOrders {
     return new ArchivedOrders((platform, asked) => archive.orders(platform, asked));
   }
 
-  /** Throws StoreUnavailable when that is not known. */
+  /** Throws StoreUnavailable when the archive cannot be read. */
   async find(asked: AskedOrder): Promise<ArchivedOrder> {
     const { platform } = asked.client;
     const waiting = this.#waiting.get(platform) ?? this.#next(platform);
@@ -61,9 +64,10 @@ export class ArchivedOrders {
 }
 
 /**
- * The orders of a request that tells of many: when the archive is asked for one of them, it is asked for all that are
- * expected, too, because reading months for one order costs nearly as much as for a thousand. Its answer stays right
- * until the report is recorded: the store remembers for days whatever changes an order meanwhile.
+ * Finds the orders of a request that reports many outcomes. When the archive is asked for one of them, it is asked
+ * for all expected ones in the same read, because reading months of it for one order costs nearly as much as for a
+ * thousand.
+ * An answer stays right until its report is recorded: meanwhile the store keeps every change of the order, for days.
  */
 export class ExpectedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;
@@ -78,14 +82,14 @@ export class ExpectedOrders {
     this.#expected.set(nameOf(asked), asked);
   }
 
-  /** Throws StoreUnavailable when that is not known. */
+  /** Throws StoreUnavailable when the archive cannot be read. */
   find(asked: AskedOrder): Promise<ArchivedOrder> {
     const known = this.#found.get(nameOf(asked));
     if (known !== undefined) return known;
     this.#expected.set(nameOf(asked), asked);
     for (const [name, order] of this.#expected) {
       const found = this.#orders.find(order);
-      // Its report may never ask.
+      // The report of this order may never ask for it, and then nobody would handle the rejection.
       found.catch(() => {});
       this.#found.set(name, found);
     }
@@ -93,7 +97,7 @@ export class ExpectedOrders {
     return this.find(asked);
   }
 
-  /** Its report is through. */
+  /** Drops an order whose report is recorded. */
   forget(asked: AskedOrder): void {
     this.#expected.delete(nameOf(asked));
     this.#found.delete(nameOf(asked));

@@ -10,7 +10,7 @@ interface DecidedBy<T> {
   readonly result: T;
 }
 
-/** Decides by the chosen rules; the active ones step in for a candidate that throws. */
+/** Decides by the chosen rule set. When a candidate throws, the active rule set decides instead. */
 export function decideByChoice<T>(
   source: RuleSource,
   { rules, arm, fallback }: RuleChoice,
@@ -25,7 +25,10 @@ export function decideByChoice<T>(
   }
 }
 
-/** The shadow's verdict; undefined without a shadow, null when it threw: it never disturbs the answer. */
+/**
+ * Returns the shadow's decision, undefined when there is no shadow, and null when the shadow threw. A shadow never
+ * disturbs the answer.
+ */
 export function decideByShadow(
   { shadow }: RuleChoice,
   decideBy: DecideBy<{ readonly decision: Decision }>,

@@ -7,56 +7,61 @@ import { moveStateBack } from '#decision/payer/clock-came-back.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** The time that passes for a process, whatever the clock says. */
+/** The passing of time in this process, whatever the system's clock says. */
 export interface ProcessClock {
-  /** Never runs backwards, ms. */
+  /** Monotonic time in ms. */
   readonly monotonicMs: () => number;
-  /** Keeps nodes that lost a race from meeting again at once. */
+  /** Pauses for a random time, so that nodes that raced for a client do not race again at once. */
   readonly pauseAfterRace: () => Promise<void>;
 }
 
 interface ClientTurnsParts {
   readonly store: Store;
   readonly metrics: Metrics;
-  /** The process's own when absent; a simulation brings one that a seed repeats. */
+  /** The default is the process's own clock. A simulation passes one that a seed makes repeatable. */
   readonly pace?: ProcessClock;
-  /** The clock that decides, epoch ms. */
+  /** The clock by which requests are decided, epoch ms. */
   readonly clock: () => number;
 }
 
 /** One request's turn with its client. */
 interface Turn {
-  /** For metrics and messages. */
+  /** The operation's name in metrics and messages. */
   readonly operation: string;
   readonly client: ClientKey;
   readonly also?: LoadAlso;
-  /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
+  /**
+   * Resolves to whether the request may change anything. Its client is loaded meanwhile. Without it the request may.
+   */
   readonly admitted?: Promise<boolean> | undefined;
 }
 
-/** The state of a client when a request begins, with the moment at which the request counts. */
+/** The state of a client when a request begins, and the moment at which the request counts. */
 export interface LoadedClient extends Snapshot {
-  /** When the request happens, epoch ms; never before what is recorded of the client. */
+  /** When the request happens, epoch ms. Never before anything that is recorded of the client. */
   readonly now: number;
 }
 
-/** The result of a request, and what it changes; nothing to commit when `change` is null. */
+/** The result of a request and its change of the client. With `change` null nothing is committed. */
 export interface ClientChange<T> {
   readonly result: T;
   readonly change: Omit<Change, 'client' | 'stamp'> | null;
 }
 
-/** Too many of one client's requests are waiting, or they waited too long. */
+/** Too many requests of one client are waiting, or a request waited too long. */
 export class TooManyWaiting extends NamedError {}
 
-/** The rate limit refused the request while its client was loaded. */
+/** The rate limit refused the request after its client began to load. */
 export class NotAdmitted extends NamedError {}
 
-/** A request that has not begun to decide after this long never begins. */
+/** A request that has not begun to decide after this time is refused. */
 const REQUEST_DEADLINE_MS = 2000;
 const WAITING_REQUESTS_MAX = 200;
 
-/** A lost race is decided again; losing this often means that something else is wrong. */
+/**
+ * After a lost race the request is decided again. A request that loses this often is refused, because something else
+ * must be wrong.
+ */
 const TRIES_MAX = 40;
 const JITTER_MS_MAX = 4;
 
@@ -66,8 +71,8 @@ const PROCESS_PACE: ProcessClock = {
 };
 
 /**
- * Makes the requests of one client change it one after the other. Within this process they queue; when a request of
- * another node was faster, the state is loaded and the request decided once more.
+ * Runs the requests that change a client one after the other. Within this process they queue. When another node
+ * committed first, the state is loaded again and the request decided again.
  */
 export class ClientUpdates {
   readonly #store: Store;
@@ -84,9 +89,9 @@ export class ClientUpdates {
   }
 
   /**
-   * Loads the client, calls `decide`, commits its step. Throws TooManyWaiting when there is no turn in time, NotAdmitted
-   * when the request may change nothing. `whenUnsure` is told of a result whose commit the store did not answer, and
-   * which it may have recorded.
+   * Loads the client, calls `decide` and commits the change. Throws TooManyWaiting when the request gets no turn in
+   * time, and NotAdmitted when the rate limit refuses it. When the store does not answer the commit, the change may
+   * be recorded or not: `whenUnsure` then gets the result.
    */
   take<T>(
     turn: Turn,
@@ -103,7 +108,7 @@ export class ClientUpdates {
         if (change === null) return result;
         const next = compactState(change.state, change.state.lastAt);
         try {
-          // Not by `catch` of the promise, which would make another one for each request.
+          // A `catch` of the promise would create one more promise for each request.
           const status = await this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
           if (status === 'committed') return result;
         } catch (error) {
@@ -117,44 +122,44 @@ export class ClientUpdates {
     });
   }
 
-  /** The clock is read once, so that the journal says by how much a clock came back. */
+  /** Reads the clock once, so that the journal can say by how much the clock went back. */
   #momentOf(loaded: Snapshot): LoadedClient {
     const clockMs = this.#clock();
     const state = moveStateBack(loaded.state, clockMs);
     return { ...loaded, state, now: chooseEventTime(state, clockMs) };
   }
 
-  /** Runs `work` after the earlier requests of the client. */
+  /** Runs `work` after the earlier requests of the client. Rejects with TooManyWaiting when the queue is full. */
   alone<T>(client: ClientKey, work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.run(client.hash, work);
     return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
   }
 }
 
-/** A store that went away may have recorded what it was told to commit. */
+/** Calls `note` when the store failed, because a store that went away may have recorded the commit. */
 function noteUnsure(error: unknown, note: () => void): void {
   if (error instanceof StoreUnavailable) note();
 }
 
-/** Throws NotAdmitted when the request may change nothing. */
+/** Throws NotAdmitted when the rate limit refused the request. */
 export function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
 }
 
 /**
- * Runs the requests of one client one after the other within this process, so that they do not race each other to the
- * store. Requests of different clients do not wait for each other.
+ * Queues the requests of one client within this process, so that they do not race each other to the store. Requests
+ * of different clients do not wait for each other.
  */
 export class ClientQueue {
   readonly #tails = new Map<string, Tail>();
   readonly #maxWaiting: number;
 
-  /** More than `maxWaiting` requests of one client at a time are refused. */
+  /** Refuses more than `maxWaiting` requests of one client at a time. */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Runs `work` after all earlier work under the same key; null when too much is waiting. */
+  /** Runs `work` after all earlier work under the same key. Returns null when the queue is full. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> | null {
     const tail = this.#tails.get(key) ?? { last: null, waiting: 0 };
     if (tail.waiting >= this.#maxWaiting) return null;
@@ -173,7 +178,7 @@ export class ClientQueue {
 }
 
 interface Tail {
-  /** Null before the first. */
+  /** Null before the first request. */
   last: Promise<unknown> | null;
   waiting: number;
 }

@@ -22,34 +22,40 @@ import {
 import { addAttributes, type Pseudonymizers, type VerdictBody } from '#decision/requests.ts';
 import type { Store } from '#state/store.ts';
 
-/** Where clients are noted, and the secrets of this node. */
+/** The store that records sightings, and the secrets of this node. */
 interface SightingParts {
   readonly store: Store;
   readonly secrets?: NodeSecrets;
 }
 
-/** A client at a moment, with its known devices. */
+/** A client at a moment, with its known devices and attributes. */
 interface SeenDevices {
   readonly client: ClientKey;
   readonly choice: RuleChoice;
   readonly state: ClientState;
   readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former' | 'attributes'>;
-  /** The client's values of attributes by which clients are counted; absent: those that its scores said. */
+  /**
+   * The client's values of the attributes by which rules count clients. The default: the values that its scores
+   * stated.
+   */
   readonly attributes?: readonly AskedAttribute[];
   /** Epoch ms. */
   readonly now: number;
 }
 
 /**
- * Who was seen on the client's devices, for all windows of the chosen rules; of several devices the most shared
- * one counts. Recording notes the client on all of them before: a first time, or again for a verdict that is noted already.
+ * Counts who was seen on the client's devices, for every window that the chosen rule sets ask for. With several
+ * devices, the one that most clients share counts.
+ * `recording` says whether the client is noted on these devices before the count: `first` for the first time, `again`
+ * for a verdict that is noted already.
  */
 export async function recordSightings(
   { store, secrets }: SightingParts,
   { client, choice, state, hints, now, attributes = askedAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
-  // While the secret changes, devices count under both names: under the new ones nobody was seen yet.
+  // While the secret changes, devices count under both pseudonyms, because nobody has been seen under the new ones
+  // yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);
@@ -63,7 +69,7 @@ export async function recordSightings(
       const record = recording !== 'no';
       const isRepeated = recording === 'again';
       const ask = { client, at: now, fingerprint, ip, sharing, marks, record, isRepeated };
-      // Values of attributes are noted with the first device.
+      // The first device's call notes the attributes too.
       return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
     }),
   );
@@ -72,37 +78,43 @@ export async function recordSightings(
 
 const NO_VALUES: readonly AskedAttribute[] = [];
 
-/** The values of the attributes by which some rule set of the request counts clients; `said` wins over what is held. */
+/**
+ * Lists the values of the attributes by which a rule set of the request counts clients. A value in `said`, from this
+ * request, wins over the one that is held.
+ */
 function askedAttributes(
   choice: RuleChoice,
   held: StatedAttributes,
   secrets: NodeSecrets | undefined,
   said: ReadStatedAttributes | undefined = undefined,
 ): readonly AskedAttribute[] {
-  // Most requests have no attributes, and most rule sets count none.
+  // A shortcut: most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
   return collectAskedValues(mergeSharingQuestions(choice), held, said, secrets);
 }
 
-/** Who was seen on a client's devices, and the marks that the client was noted with. */
+/** The clients seen on a client's devices, and the marks with which the client itself was noted. */
 export interface SightingsSeen {
   readonly marks: number;
   readonly sightings: Sightings;
-  /** The values of attributes with which the client was noted. */
+  /** The attribute values under which the client was noted. */
   readonly attributes: readonly NamedPseudonym[];
 }
 
-/** A verdict that is asked, with the attributes that it sends. */
+/** A request for a verdict, with the attributes that it sends. */
 interface AskedVerdict extends Omit<SeenDevices, 'hints' | 'attributes'> {
   readonly sent: VerdictBody['attributes'];
 }
 
-/** Most payers show no device and have no attribute, and waiting for nothing costs two promises. */
+/**
+ * Whether the payer shows no device and sends no attribute. Most payers do not, and awaiting nothing costs two
+ * promises.
+ */
 export function showsNothing({ state, sent }: AskedVerdict): boolean {
   return state.hints === null && sent === undefined;
 }
 
-/** Of a client who showed no device; no marks are like these. */
+/** The result for a client without a device. No real marks equal -1. */
 export const NO_DEVICES: SightingsSeen = {
   marks: -1,
   sightings: NO_SIGHTINGS,
@@ -110,8 +122,9 @@ export const NO_DEVICES: SightingsSeen = {
 };
 
 /**
- * Notes a client who asks for a verdict on its devices, and sees who is there. Deciding again after a lost race is still
- * the same request: the client is noted again only where it stands otherwise by then.
+ * Notes a client who asks for a verdict on its devices, and counts who else is there. A request that is decided again
+ * after a lost race passes its earlier result as `before`: the client is noted again only when its marks have
+ * changed.
  */
 export async function recordVerdictSightings(
   parts: SightingParts & Pseudonymizers,
@@ -139,8 +152,8 @@ function isNotedNowhere(seen: SightingsSeen | null): boolean {
 }
 
 /**
- * The payment that the client's latest sightings are to know of; null where it has none. A repeat is noted once more,
- * because the node may have ended after it recorded the report.
+ * Finds the payment that is to be noted on the client's latest sightings, and null when there is none. A repeated
+ * report notes it once more, because the node may have ended after it recorded the first.
  */
 export function findNotedPayment(change: OutcomeChange, now: number): PaymentNote | null {
   const note = toPaymentNote(change, now);

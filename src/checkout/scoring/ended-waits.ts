@@ -1,14 +1,14 @@
 import { ENDED_WAITS_MS, toToken } from '#decision/payer/client-state.ts';
 import type { Registers } from '#state/store.ts';
 
-/** How many waits one person may end in 24 hours, of all payers. */
+/** The number of waits that one person may end in 24 hours, over all payers. */
 export const BY_PERSON_MAX = 30;
 
 const REGISTER = 'ended waits';
 
 type Noted = readonly (readonly [at: number, wait: string])[];
 
-/** Counts over the fleet whose waits who has ended in the last 24 hours. */
+/** Counts, over the whole fleet, the waits that each person ended in the last 24 hours. */
 export class EndedWaits {
   readonly #registers: Registers;
 
@@ -16,7 +16,10 @@ export class EndedWaits {
     this.#registers = registers;
   }
 
-  /** Notes that a person ends the wait of a decision, once; false, and nothing noted, when it would be one too many. */
+  /**
+   * Notes that a person ends the wait of a decision; a repeat counts once. Returns false and notes nothing when the
+   * person has ended too many. `now` is epoch ms.
+   */
   async admit(person: string, decisionId: string, now: number): Promise<boolean> {
     const wait = toToken(decisionId);
     for (;;) {

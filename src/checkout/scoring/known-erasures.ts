@@ -2,7 +2,7 @@ import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** By the number of a client: when it was last erased, epoch ms. */
+/** When clients were last erased, epoch ms, by client number. */
 export type ErasureTimes = ReadonlyMap<string, number>;
 
 interface ErasureSources {
@@ -14,9 +14,10 @@ interface ErasureSources {
 }
 
 /**
- * When clients were last erased, as far as somebody still knows: the store until its journal is shipped, the archive
- * for 30 days, the ledger for good. Only reports about payers without a state ask, and those that come while the
- * sources are being read share the next reading.
+ * Finds when clients were last erased. The store knows an erasure until its journal is shipped, the archive for 30
+ * days, the ledger forever.
+ * Only reports about payers without a state ask. Questions that come while the sources are being read share the next
+ * read.
  */
 export class KnownErasures {
   readonly #sources: ErasureSources;
@@ -27,7 +28,7 @@ export class KnownErasures {
     this.#sources = sources;
   }
 
-  /** Epoch ms; null where no erasure is known. Throws StoreUnavailable when a source cannot be read. */
+  /** Returns epoch ms, or null when no erasure is known. Throws StoreUnavailable when a source cannot be read. */
   async lastErasure(client: Pick<ClientKey, 'hash'>): Promise<number | null> {
     const number = toClientNumber(client.hash);
     const times = (await this.#times()).map((known) => known.get(number));
@@ -46,7 +47,7 @@ export class KnownErasures {
     return next;
   }
 
-  /** The store first: shipping takes an erasure from there to the archive. */
+  /** Reads the store first, because shipping moves erasures from the store to the archive. */
   async #read(): Promise<readonly ErasureTimes[]> {
     const { store, archive } = this.#sources;
     const unshipped = new Map<string, number>();

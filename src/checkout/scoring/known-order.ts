@@ -11,8 +11,8 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchivedOrders } from './archived-orders.ts';
 
 /**
- * Whether the newest decisions of an order are all about other clients of the platform: the report names a payer who
- * never asked for it.
+ * Whether the newest decisions of an order all concern other clients of the platform. Then the report names a payer
+ * who never asked for the order.
  */
 export async function isAskedByAnother(
   store: Pick<Store, 'decisionsOfOrder'>,
@@ -23,9 +23,9 @@ export async function isAskedByAnother(
 }
 
 /**
- * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the
- * archive. It asks none of them for what cannot be there or makes no difference. Throws StoreUnavailable where only
- * an archive could answer that this node does not have.
+ * Finds the outcome of an order and how far the order came: from the client's state, then the hot store, then the
+ * archive. A source is skipped when it cannot know the order or its answer would change nothing. Throws
+ * StoreUnavailable when the answer needs an archive that this node does not have.
  */
 export async function findKnownOrder(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
@@ -59,8 +59,9 @@ const ELSEWHERE =
   'this node has no archive, where others wrote whether the order was asked for; report it to a node that has one';
 
 /**
- * How far an order of a client came by its newest decisions, which may be about other clients, too. As many as are
- * looked up prove no refusal: the order counts as granted, so that nobody escapes by asking again and again.
+ * Finds how far an order of a client came, by the newest decisions of the order, which may concern other clients too.
+ * When there are as many decisions as a lookup returns, older ones may be missing. The order then counts as granted,
+ * so that nobody gets around it by asking again and again.
  */
 function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
@@ -68,7 +69,7 @@ function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure
   return own.length === 0 ? 'notAsked' : toExposure(own.some(({ verdict }) => isGrant(verdict)));
 }
 
-/** Combines what two sources know of one order. */
+/** Returns the one of two exposures that came farther: granted, then asked for, then not asked for. */
 function farther(a: Exposure, b: Exposure): Exposure {
   if (a === 'granted' || b === 'granted') return 'granted';
   return a === 'notAsked' ? b : a;

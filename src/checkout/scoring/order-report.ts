@@ -12,22 +12,22 @@ import {
 } from '#decision/payer/order.ts';
 import type { OutcomeEntry } from '#state/journal.ts';
 
-/** The platform's report about an order of a client. */
+/** The platform's report of an outcome of a client's order. */
 export type OrderReport = Omit<ReportedOutcome, 'amount'> & {
   readonly clientIdKey: string;
   readonly orderRef: string;
-  /** What was captured or taken back so far; absent: the report does not say. */
+  /** The total captured or taken back so far. Absent when the report does not state an amount. */
   readonly money?: ReportedMoney;
 };
 
 export interface ReportedMoney {
-  /** A decimal text. */
+  /** A decimal text like `25.00`. */
   readonly amount: string;
-  /** Null when the report does not name it. */
+  /** Null when the report names no currency. */
   readonly currency: string | null;
 }
 
-/** A report has an amount with more digits after the point than its currency. */
+/** The amount of a report has more digits after the point than its currency allows. */
 export class AmountTooPrecise extends NamedError {}
 
 function requireMinorUnits(amount: string, currency: string): void {
@@ -39,7 +39,7 @@ function requireMinorUnits(amount: string, currency: string): void {
 }
 
 /**
- * The report with its money in a currency: the one that the report names, else that of the order, else the
+ * Sets the currency of a report's money: the one that the report names, else the currency of the order, else the
  * platform's. Throws AmountTooPrecise.
  */
 export function setReportCurrency(
@@ -57,7 +57,10 @@ export function setReportCurrency(
   return { ...report, amount: formatMoney(money.amount, currency) };
 }
 
-/** What the journal says of an order: what holds, the report where it says something else, and the money. */
+/**
+ * Builds what the journal keeps of an outcome: the outcome that now holds, the report where it differs, and the
+ * money.
+ */
 export function toJournaledOutcome(
   known: KnownOrder,
   report: DatedReport,

@@ -68,42 +68,42 @@ import { RequestFieldCounts } from './sent-counts.ts';
 
 export interface ServiceParts extends Pseudonymizers {
   readonly store: Store;
-  /** Asked once a request, which keeps the answer. */
+  /** Asked once a request. The request keeps the answer. */
   readonly ruleSource: RuleSource;
-  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  /** This node's copy of the shared lists. Without it nobody is on any list. */
   readonly lists?: SharedLists;
-  /** Absent: nobody is held out of a rule. */
+  /** Draws who is held out of a rule. Without it nobody is. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** Of this node; absent: every pseudonym that is held is taken as it is. */
+  /** The attribute secrets of this node. Without them every stored pseudonym is taken as it is. */
   readonly secrets?: NodeSecrets;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly metrics: Metrics;
-  /** Is told of grants and reports; absent: nobody minds whether reports stop. */
+  /** Gets every grant and report, to notice when a platform stops reporting. */
   readonly reporting?: ReportsSeen;
-  /** Orders that the store does not know any more; absent or null where there is no archive. */
+  /** Finds orders that the store has forgotten. Absent or null without an archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
-  /** Who was erased; absent: nobody knows. */
+  /** Finds erasures of payers. Without it no erasure is known. */
   readonly erasures?: Pick<KnownErasures, 'lastErasure'>;
-  /** The process's own when absent. */
+  /** The default is the process's own clock. */
   readonly pace?: ProcessClock;
 }
 
 interface VerdictContext {
   readonly requestId: string;
   readonly idempotencyKey: string | null;
-  /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
+  /** Resolves to whether the request may change anything, while its client is loaded. The default is yes. */
   readonly admitted?: Promise<boolean>;
 }
 
 export interface AnsweredVerdict {
   readonly answer: VerdictAnswer;
   readonly decisionId: string;
-  /** The answer was already given under the same Idempotency-Key. */
+  /** Whether this answer was given before under the same Idempotency-Key. */
   readonly replayed: boolean;
 }
 
-/** A verdict request with all that stays the same however often it is decided. */
+/** A verdict request with everything that stays the same when it is decided again. */
 interface VerdictAsk extends VerdictContext {
   readonly client: ClientKey;
   readonly body: VerdictBody;
@@ -116,20 +116,20 @@ interface Verdicts extends VerdictResult, VerdictSeen {
 }
 
 interface VerdictStepResult extends AnsweredVerdict {
-  /** Null when the answer is an earlier one. */
+  /** Null when the answer is an earlier one, repeated. */
   readonly verdicts: Verdicts | null;
 }
 
-/** What a report of an outcome did. */
+/** The effect of an outcome report. */
 export interface OutcomeResult {
   readonly effect: OutcomeEffect;
-  /** Another client of the platform asked for the order, and the reported one did not; absent: nobody knows of that. */
+  /** Set when another client of the platform, and not the reported one, is known to have asked for the order. */
   readonly askedBy?: 'anotherClient';
 }
 
-/** A report that had its turn. */
+/** The result of a report after its turn. */
 type RecordedOutcome =
-  /** Of a payer who was erased after it. */
+  /** The payer was erased after the reported event. */
   | { readonly answer: OutcomeResult; readonly before: null }
   | {
       readonly answer: OutcomeResult;
@@ -141,17 +141,17 @@ type RecordedOutcome =
       readonly payment: PaymentNote | null;
     };
 
-/** Records the outcomes of a request that tells of many. */
+/** Records the outcomes of a request that reports many. */
 export interface OutcomeRecorder {
-  /** Announces a report, once before it is recorded. */
+  /** Announces a report. It is called once, before the report is recorded. */
   expect(report: OrderReport): void;
   record(report: OrderReport): Promise<OutcomeResult>;
 }
 
-/** An Idempotency-Key came with another request than the one it was first used for. */
+/** The Idempotency-Key was used before with a different request. */
 export class IdempotencyKeyReused extends NamedError {}
 
-/** The operations that change what is known of a client: each loads, asks the pure core, and commits. */
+/** The operations that change a client. Each loads the state, decides by a pure function, and commits. */
 export class ScoringService {
   readonly #parts: ServiceParts;
   readonly #lists: SharedLists;
@@ -170,8 +170,8 @@ export class ScoringService {
   }
 
   /**
-   * Interface, section 4.2: claim the Idempotency-Key, load the client, see who else is on its device, decide,
-   * commit, note what was decided. Every answer is recorded before it is given.
+   * Answers a verdict request (interface, section 4.2). It claims the Idempotency-Key, loads the client, counts who
+   * else is on its devices, decides, commits, and counts the decision. Every answer is recorded before it is given.
    */
   async verdict(
     platform: PlatformName,
@@ -203,7 +203,7 @@ export class ScoringService {
     return answered;
   }
 
-  /** Interface, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
+  /** Answers a score request (interface, section 4.1). No counter changes. VerdictContext explains `admitted`. */
   async score(platform: PlatformName, body: ScoreBody, admitted?: Promise<boolean>): Promise<ScoreAnswer> {
     const { clientIdKey } = body;
     const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
@@ -221,7 +221,7 @@ export class ScoringService {
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, requestFor(rules)),
       );
-      // The networks around an address are kept as long as its hint, and nowhere else.
+      // The networks around an address are stored only with its hint, so the journal leaves them out.
       const { networks: _, ...asTold } = requestFor(rules);
       deciding = rules;
       const { answer, drawn, nextState: state } = result;
@@ -234,7 +234,7 @@ export class ScoringService {
     return answer;
   }
 
-  /** Many outcomes at once: the archive is asked for all of them together. */
+  /** Creates a recorder for many outcomes, which asks the archive for all their orders in one read. */
   outcomes(platform: PlatformName): OutcomeRecorder {
     const { store, archivedOrders = null } = this.#parts;
     const orders = archivedOrders === null ? null : new ExpectedOrders(archivedOrders);
@@ -249,9 +249,10 @@ export class ScoringService {
   }
 
   /**
-   * An outcome is final for its order: a repeat changes nothing, a later different one supersedes. A report under a
-   * client who never asked for the order is taken, and the result says when another client did. One of before the
-   * erasure of a payer who has not come back brings nobody back.
+   * Records an outcome of an order. An outcome is final: a repeat changes nothing, and a later different one replaces
+   * it.
+   * A report is accepted even when its client never asked for the order; the result says when another client did. A
+   * report from before a payer's erasure does not create the payer again.
    */
   async outcome(
     platform: PlatformName,
@@ -299,7 +300,7 @@ export class ScoringService {
     return answer;
   }
 
-  /** Binds the client to a requisite, or with null unbinds it. */
+  /** Binds the client to a requisite. Null unbinds it. */
   async setBinding(
     platform: PlatformName,
     clientIdKey: string,
@@ -315,10 +316,7 @@ export class ScoringService {
     });
   }
 
-  /**
-   * Sets a person's decision about the client, which outweighs the rules, or with null lifts it. `who` is the key, as
-   * the audit names it.
-   */
+  /** Sets a person's decision, which outweighs the rules. Null lifts it. `who` is the key as the audit names it. */
   async setOverride(
     platform: PlatformName,
     clientIdKey: string,
@@ -337,8 +335,8 @@ export class ScoringService {
   }
 
   /**
-   * Ends the wait that a decision imposed, at once. The payer's page does not know of it, so that somebody tells the
-   * payer to ask again.
+   * Ends the wait that a decision imposed, at once. The payer's page is not told, so a person has to tell the payer
+   * to ask again.
    */
   async endWait(
     { platform, clientIdKey, decisionId, seq, ladderAfter }: Decision,
@@ -363,7 +361,7 @@ export class ScoringService {
     return effect;
   }
 
-  /** The decision that imposed the wait which is due; null where the newest decisions do not have it. */
+  /** Finds the decision that imposed the current wait. Returns null when it is not among the newest decisions. */
   async imposedWait(platform: PlatformName, clientIdKey: string): Promise<Decision | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state } = await this.#parts.store.load(client);
@@ -378,7 +376,7 @@ export class ScoringService {
     await this.#turns.alone(client, () => this.#parts.store.erase(client));
   }
 
-  /** Whether a report about a payer without a state is of before the payer's erasure; without a date it is. */
+  /** Whether a report about a payer without a state is older than the erasure. An undated report counts as older. */
   async #isOfErased(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
     const erasedAt = (await this.#parts.erasures?.lastErasure(client)) ?? null;
     return erasedAt !== null && (occurredAt ?? Number.NEGATIVE_INFINITY) <= erasedAt;
@@ -390,7 +388,7 @@ export class ScoringService {
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
     const request = JSON.stringify(sortMembers(body));
-    // As a number, because Redis keeps one in the place of a text's address.
+    // A number, because Redis keeps a number in place of a pointer to a text.
     const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
@@ -422,7 +420,7 @@ export class ScoringService {
   }
 }
 
-/** The answer to a verdict request, and all that is committed with it. */
+/** Builds the answer to a verdict request and everything that is committed with it. */
 function toCommittedVerdict(
   { idempotencyKey }: VerdictAsk,
   verdicts: Verdicts,
@@ -437,10 +435,10 @@ function toCommittedVerdict(
   return { result, change: { state, entry, decision, shape, notedAttributes, ...byKey } };
 }
 
-/** What asking for the end of a wait came to. */
+/** The effect of a request to end a wait. */
 type WaitEndEffect = EndWaitResult['effect'] | 'tooManyOfPerson';
 
-/** The value before and after a change; null is nothing. */
+/** The value before and after a change. Null means no value. */
 export interface BeforeAndAfter<T> {
   readonly before: T | null;
   readonly after: T | null;

@@ -15,7 +15,7 @@ interface SentParts {
 
 type Operation = 'score' | 'verdict';
 
-/** Counts what requests tell of their payers, and what of it says nothing. */
+/** Counts which fields requests send, and which values say nothing about the payer. */
 export class RequestFieldCounts {
   readonly #parts: SentParts;
 
@@ -54,7 +54,7 @@ export class RequestFieldCounts {
     }
   }
 
-  /** Labels are the names that the rule set declares, so that no caller makes further ones. */
+  /** Counts attributes. Labels are the names that the rule set declares, so that callers cannot create further ones. */
   #attributes(
     operation: Operation,
     platform: PlatformName,

@@ -21,8 +21,8 @@ import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
 
 /**
- * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread
- * beside this one: a few at once are enough. A page of the console asks for some.
+ * The results of a search stay in memory until they are answered, and its part of the archive is read on another
+ * thread, so a few searches at once are enough. One page of the console starts several.
  */
 const SEARCHES: FairQueueLimits = {
   atOnceMax: 5,
@@ -39,7 +39,7 @@ const METHODS = ['get', 'put', 'post', 'delete'] as const;
 
 type Method = (typeof METHODS)[number];
 
-/** One operation of a listener: all that its route and its place in the API document are made from. */
+/** One operation of a listener. Its route and its entry in the API document are made from this. */
 export interface OperationSpec {
   /** Method and path below the base path, with parameters in braces: `get /v1/platform/lists/{list}/entries`. */
   readonly route: `${Method} /${string}`;
@@ -47,43 +47,43 @@ export interface OperationSpec {
   readonly description: string;
   readonly parameters?: readonly Parameter<unknown>[];
   readonly answers: Readonly<Record<number, AnswerSpec>>;
-  /** Besides those that follow from the parameters, the grant and the body. */
+  /** Refusals besides those that follow from the parameters, the grant and the body. */
   readonly refusals?: readonly RefusalNote[];
-  /** Absent where no command runs it. */
+  /** Absent when no command runs the operation. */
   readonly command?: CommandSpec;
 }
 
-/** How people call an operation from the command line; its options follow from its parameters and its body. */
+/** The command of an operation. Its options follow from the parameters and the body. */
 export interface CommandSpec {
   /** Two words, like `lists add`. */
   readonly name: string;
-  /** In lists of commands; absent: the summary of the operation. */
+  /** The text in lists of commands. The default is the summary of the operation. */
   readonly summary?: string;
-  /** What its help says besides; absent: the description of the operation. */
+  /** The text of its help. The default is the description of the operation. */
   readonly description?: string;
-  /** Parameters and members that are given in this order, without an option. */
+  /** Parameters and members that are given in this order, without an option name. */
   readonly words?: readonly string[];
-  /** Options that are called otherwise than their parameter or member. */
+  /** Names of options that differ from their parameter or member. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Of an operation that lists items: the columns of its table, by the members that they show. */
+  /** The columns of the table, for an operation that lists items, with the members that they show. */
   readonly columns?: Readonly<Record<string, string>>;
 }
 
 export interface AnswerSpec {
   readonly description: string;
   readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed' | 'ETag')[];
-  /** By media type. */
+  /** Schemas by media type. */
   readonly content?: Readonly<Record<string, TSchema>>;
-  /** The answer is plain text. */
+  /** Whether the answer is plain text. */
   readonly text?: true;
 }
 
-/** An operation without its name. */
+/** An operation before it has its name. */
 export interface DeclaredOperation<Parts> extends OperationSpec {
   /** Null when no key is needed. */
   readonly grant: Grant | null;
   readonly body: RequestBodySpec | null;
-  /** Checks the request and gives what to answer with: JSON, text or a stream; undefined for nothing. */
+  /** Checks the request and returns the answer: JSON, text or a stream. Undefined answers without content. */
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
 }
 
@@ -94,7 +94,7 @@ export interface Operation<Parts> extends DeclaredOperation<Parts> {
   readonly tag: string;
 }
 
-/** The operations of one chapter of the API document, by the names that they have there. */
+/** Creates the operations of one chapter of the API document, by their names there. */
 export function createChapter<Parts>(
   tag: string,
   operations: Readonly<Record<string, DeclaredOperation<Parts>>>,
@@ -107,11 +107,14 @@ export function createChapter<Parts>(
 }
 
 export interface Listener extends Callers {
-  /** Parameters and members that an operation does not declare are refused with 400; otherwise they are ignored. */
+  /**
+   * Whether parameters and members that an operation does not declare are refused with 400. Otherwise they are
+   * ignored.
+   */
   readonly isStrict: boolean;
-  /** Reads the body of a request, so that a slow sender takes no place from others. */
+  /** Wraps the reading of a body, so that a slow sender takes no place from others. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
-  /** Notes whose a request is (null: nobody's, it needs no key); throws when there are too many. */
+  /** Notes the platform of a request (null when it needs no key). Throws when too many are under way. */
   readonly own: (ctx: RouteContext, platform: string | null) => void;
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
@@ -122,23 +125,28 @@ export interface Listener extends Callers {
 export interface GrantedRequest<Body> {
   readonly ctx: RouteContext;
   readonly caller: Caller;
-  /** Whether the caller may still do this; for requests that last. */
+  /** Whether the caller is still granted the operation, for requests that last long. */
   readonly isStillGranted: () => Promise<boolean>;
-  /** Does work when the platform's turn to search has come; gives `unwanted` when nobody waits for the answer any more. */
+  /**
+   * Runs work when it is the platform's turn to search. Returns `unwanted` when nobody waits for the answer any more.
+   */
   readonly inTurn: <T>(work: () => Promise<T>, unwanted: T) => Promise<T>;
-  /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
+  /** Reads the body. Throws 415, 413 or 400, so other checks of the request best come first. */
   readonly body: () => Promise<Body>;
 }
 
 export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: Grant;
   readonly body?: RequestBody<Body>;
-  /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
+  /**
+   * Whether the operation searches stored data and may give a long answer. It then waits for its turn, and answers
+   * with JSON.
+   */
   readonly isSearch?: true;
   readonly answer: (asked: GrantedRequest<Body>, parts: Parts) => Promise<unknown>;
 }
 
-/** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
+/** Declares an operation that needs a key. It answers 401 for an unknown key, and 403 for one that is not granted. */
 export function declareOperation<Parts, Body = never>(
   spec: KeyedSpec<Parts, Body>,
 ): DeclaredOperation<Parts> {
@@ -157,7 +165,7 @@ export function declareOperation<Parts, Body = never>(
         reading ??= whileReading(ctx, () => readBody(ctx, body, isStrict));
         return reading;
       };
-      // Once the connection closed, nobody waits for the answer.
+      // Once the connection is closed, nobody waits for the answer.
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>
@@ -170,7 +178,7 @@ export function declareOperation<Parts, Body = never>(
         isStillGranted: () => isStillAuthorized(ctx, listener, grant),
         inTurn,
       };
-      // Verdicts take this path, so it makes no promise that they do not need.
+      // Verdicts take this path, so it creates no promise that they do not need.
       if (!isSearch) return answer(asked, parts);
       const text = await inTurn(
         async () => stringifyInSteps(asTold(rest.answers[200], await answer(asked, parts))),
@@ -197,7 +205,7 @@ export function readBody<Body>(
 const IGNORED_NAMED_MAX = 10;
 const IGNORED_CHARACTERS_MAX = 64;
 
-/** Names of members as a header can carry them. */
+/** Formats names of members for a header. */
 function ignoredNames(members: readonly string[]): string {
   const some = members.slice(0, IGNORED_NAMED_MAX);
   return some
@@ -209,14 +217,14 @@ export function declareJsonAnswer(description: string, shape: TSchema): Readonly
   return { 200: { description, content: { 'application/json': shape } } };
 }
 
-/** The answer of an operation that has nothing to say. */
+/** The answer of an operation without content. */
 export const NO_CONTENT: Readonly<Record<204, AnswerSpec>> = {
   204: { description: 'Done, also when there was nothing to do' },
 };
 
 /**
- * The JSON of an answer. Writing half a megabyte takes some milliseconds, for which everybody else would wait: long lists are
- * written in steps.
+ * Serializes an answer as JSON. Half a megabyte takes some milliseconds, for which every other request would wait, so
+ * long lists are serialized in steps.
  */
 export async function stringifyInSteps(answer: unknown): Promise<string> {
   if (!isJsonObject(answer)) return JSON.stringify(answer);
@@ -233,24 +241,27 @@ function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
 }
 
 export interface RequestBodySpec {
-  /** By media type; each shape is kept under its name. */
+  /** Names and examples of shapes, by media type. The API document keeps each shape under its name. */
   readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
   readonly shapes: Readonly<Record<string, TSchema>>;
-  /** It is read line by line, so that no length is too large. */
+  /** Whether the body is read line by line, so that its length is not limited. */
   readonly onlyLines?: true;
-  /** Absent: BODY_BYTES_MAX. */
+  /** The default is BODY_BYTES_MAX. */
   readonly bytesMax?: number;
 }
 
-/** Gets the names of members that are not known; null where they are refused. */
+/** Gets the names of unknown members. Null where such members are refused. */
 type OnIgnored = ((members: readonly string[]) => void) | null;
 
-/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */
+/** A body and how to read it. `read` throws 415, 413 or 400. */
 export interface RequestBody<Value> extends RequestBodySpec {
   readonly read: (req: IncomingMessage, onIgnored: OnIgnored) => Promise<Value>;
 }
 
-/** A JSON body of one shape, which the API document keeps under `name`; without an example it shows that of its members. */
+/**
+ * Declares a JSON body of one shape, which the API document keeps under `name`. The default example is made of the
+ * examples of its members.
+ */
 export function declareJsonBody<S extends TSchema>(
   name: string,
   schema: S,
@@ -266,7 +277,7 @@ export function declareJsonBody<S extends TSchema>(
   };
 }
 
-/** Takes a value of one shape, and reports the names of members that the shape does not know. */
+/** Creates a function that checks a value against one shape and reports the names of unknown members. */
 export function createTaker<S extends TSchema>(schema: S) {
   const valid = createBodyReader(schema, false);
   const strict = createBodyReader(schema);
@@ -280,7 +291,7 @@ export function createTaker<S extends TSchema>(schema: S) {
   };
 }
 
-/** A router that knows each path in exactly this spelling. */
+/** Creates a router that matches each path only in this exact spelling. */
 export function createStrictRouter(prefix: string): Router<RequestState> {
   return new Router<RequestState>({ prefix, strict: true, sensitive: true });
 }
@@ -299,7 +310,7 @@ export function addOperations<Parts>(
   }
 }
 
-/** What an operation answered, as its declaration tells it: with moments as text. */
+/** Writes the moments of an answer as text, as the declaration of its operation demands. */
 export function toldAnswer(
   { status }: Pick<RouteContext, 'status'>,
   answers: OperationSpec['answers'],
@@ -314,7 +325,7 @@ function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
   return shape === undefined || !isPlain ? answer : createMomentWriter(shape)(answer);
 }
 
-/** Koa writes JSON, too, but only after it has tried every other kind of answer. */
+/** Writes an answer. Koa can write JSON too, but only after it has tried every other kind of answer. */
 function answerWith(ctx: RouteContext, answer: unknown): void {
   if (answer === undefined) ctx.status = 204;
   else if (typeof answer === 'object' && answer?.constructor === Object) {
@@ -323,7 +334,10 @@ function answerWith(ctx: RouteContext, answer: unknown): void {
   } else ctx.body = answer;
 }
 
-/** Adds the routes, what is asked most first, and answers 404 and 405 as problems with the allowed methods. */
+/**
+ * Adds the routes, the most frequent router first. Other paths and methods are answered with 404 and 405 problems,
+ * which name the allowed methods.
+ */
 export function mountRoutes(app: Koa<RequestState>, ...routers: readonly Router<RequestState>[]): void {
   for (const router of routers) app.use(router.routes());
   app.use((ctx) => {

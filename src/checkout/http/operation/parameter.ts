@@ -2,12 +2,12 @@ import type { ParameterizedContext } from 'koa';
 import { badRequest, type HttpProblem } from '#checkout/http/request/problems.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 
-/** A request that a route was found for. */
+/** A request for which a route was found. */
 export type RouteContext = ParameterizedContext<RequestState> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
-/** A parameter as the API document describes it, with the way to read it; throws 400 when it is not valid. */
+/** A parameter as the API document describes it, and how to read it. `read` throws 400 when the value is not valid. */
 export interface Parameter<Value> {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -21,7 +21,10 @@ export function refuseParameter(detail: string): HttpProblem {
   return badRequest(detail).as('bad-parameter');
 }
 
-/** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
+/**
+ * Throws 400 when the query has a parameter that the operation does not declare, because a misspelt filter would
+ * filter nothing.
+ */
 export function requireKnownParameters(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));

@@ -5,7 +5,7 @@ import { declareRefusal, HttpProblem, type Refusal, type RefusalNote } from './p
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
-/** What a key must be granted: one operation, several together, or any of some. */
+/** The operations that a caller must be granted: one, several together, or any one of a list. */
 export type Grant = Operation | readonly Operation[] | AnyOf;
 
 interface AnyOf {
@@ -13,7 +13,7 @@ interface AnyOf {
   readonly refused: Refusal;
 }
 
-/** Any of these opens the console. */
+/** Any of these operations opens the console. */
 const PLATFORM_OPERATIONS = [
   'figures',
   'decisions',
@@ -48,22 +48,22 @@ export const ANY_OF_THE_PLATFORM: AnyOf = {
   ),
 };
 
-/** A person who works on rules of the whole installation still sees no figures of a platform. */
+/** Lets a person who works on the rules of the whole installation in, without the figures of a platform. */
 export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: notGranted('figures') };
 
 interface KnowsBrowsers {
-  /** Who signed in. Throws 401 or 403. */
+  /** Finds the person who is signed in. Throws 401 or 403. */
   readonly callerOf: (ctx: ParameterizedContext<RequestState>) => Promise<Caller>;
 }
 
-/** How a listener finds out who asks. */
+/** How a listener identifies callers. */
 export interface Callers {
   readonly keys: AccessKeys;
-  /** Knows people by what their browser keeps; null where no browser is known: programs have keys. */
+  /** Identifies people by their browser's session. Null on a listener for programs, which have keys. */
   readonly browsers: KnowsBrowsers | null;
 }
 
-/** Whoever asks, who must be known (401) and granted for the operation (403); interface, section 5. */
+/** Identifies the caller (401) and checks the grant (403), as section 5 of the interface says. */
 export async function authenticate(
   ctx: ParameterizedContext<RequestState>,
   { keys, browsers }: Callers,
@@ -80,7 +80,7 @@ export async function authenticate(
   return caller;
 }
 
-/** Whether whoever asks is still known, and granted for this. */
+/** Whether the caller is still known and granted the operation. */
 export async function isStillAuthorized(
   ctx: ParameterizedContext<RequestState>,
   callers: Callers,
@@ -111,12 +111,12 @@ function givenKey(ctx: ParameterizedContext<RequestState>): string | null {
   return given[0] ?? null;
 }
 
-/** The operation that the request counts as, in log and metrics. */
+/** The operation under which log and metrics count the request. */
 function firstOf(grant: Grant): Operation {
   return (isAnyOf(grant) ? grant.anyOf : listOf(grant))[0] ?? PLATFORM_OPERATIONS[0];
 }
 
-/** Throws 403 when the caller lacks what it must be granted. */
+/** Returns the granted operation. Throws 403 when the caller lacks a grant. */
 export function requireGrant(caller: Caller, grant: Grant): Operation {
   if (isAnyOf(grant)) {
     const granted = grant.anyOf.find((operation) => isGranted(caller, operation));
@@ -136,12 +136,12 @@ function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
   return typeof grant === 'string' ? [grant] : grant;
 }
 
-/** Every 403 that an operation with this grant may answer. */
+/** Lists every 403 that an operation with this grant may answer. */
 export function listGrantRefusals(grant: Grant): readonly RefusalNote[] {
   return isAnyOf(grant) ? [grant.refused] : listOf(grant).map(notGranted);
 }
 
-/** The lists of operations of which a key must have one; OpenAPI 3.1 calls them roles. */
+/** Lists the sets of operations of which a key must have one whole. OpenAPI 3.1 calls them roles. */
 export function listGrantAlternatives(grant: Grant): readonly (readonly Operation[])[] {
   return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [listOf(grant)];
 }

@@ -7,17 +7,17 @@ import { toEpochMs } from '#decision/payer/instant.ts';
 import { suggestName } from '#decision/rules/problem.ts';
 import { declareRefusal, HttpProblem, malformedBody, type PointedDetail, type Refusal } from './problems.ts';
 
-/** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
+/** No valid request comes near this size: all fields at their limits in 4-byte characters take less than 16 KiB. */
 export const BODY_BYTES_MAX = 32 * 1024;
 
-/** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
+/** Reads the JSON value of a request body. Throws 415, 413 or 400. */
 export async function readJson(req: IncomingMessage, bytesMax: number = BODY_BYTES_MAX): Promise<unknown> {
   requireContentType(req, 'application/json');
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw refuseLargeBody(bytesMax).problem();
   return parseUniqueMembers(decodeText(await wholeBody(req, bytesMax)));
 }
 
-/** Throws 415 unless the body is of one of these types, in UTF-8, and not compressed. */
+/** Throws 415 unless the body has one of these types, in UTF-8 and not compressed. */
 export function requireContentType(req: IncomingMessage, ...wanted: readonly string[]): void {
   if (!wanted.some((type) => type === readContentType(req))) {
     throw UNSUPPORTED_TYPE.problem(`Content-Type must be ${wanted.join(' or ')}, once, and in UTF-8.`);
@@ -27,7 +27,7 @@ export function requireContentType(req: IncomingMessage, ...wanted: readonly str
     throw UNSUPPORTED_TYPE.problem('Content-Encoding is not supported.');
 }
 
-/** The media type; null when there is none, more than one, or another charset than UTF-8. */
+/** Returns the media type, and null when there is none, more than one, or a charset other than UTF-8. */
 export function readContentType(req: IncomingMessage): string | null {
   const given = req.headersDistinct['content-type'] ?? [];
   const [header] = given;
@@ -38,10 +38,10 @@ export function readContentType(req: IncomingMessage): string | null {
   return charset === undefined || /^charset="?utf-?8"?$/.test(charset) ? type : null;
 }
 
-/** A byte order mark is kept, so that JSON.parse refuses it as the grammar does. */
+/** A byte order mark is kept, so that JSON.parse refuses it, as the grammar demands. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bytes that are not UTF-8, or nothing at all, are refused. */
+/** Decodes UTF-8. Throws 400 when the bytes are not UTF-8 or there are none. */
 export function decodeText(bytes: Uint8Array): string {
   if (bytes.length === 0) throw malformedBody('The body is empty.');
   try {
@@ -61,12 +61,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What JSON consists of besides numbers and words. */
+/** The tokens of JSON other than numbers and words. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
 
 /**
- * The JSON value of a text. Throws 400 when an object has a member twice: JSON.parse would keep the last of the values
- * and say nothing. Names are read one by one only where the text may have more of them than the value has members.
+ * Parses JSON. Throws 400 when an object has a member twice, because JSON.parse would silently keep the last value.
+ * Names are compared one by one only when the text may contain more names than the value has members.
  */
 export function parseUniqueMembers(text: string): unknown {
   const value = parseJson(text);
@@ -78,8 +78,8 @@ const QUOTE = 0x22;
 const BLANK_MAX = 0x20;
 
 /**
- * How many members a text of JSON has at most, repeated ones included: every name ends with a quote, and a colon
- * follows. A value such as `\":` counts, too.
+ * Counts the members that a JSON text has at most, repeated ones included: every name ends with a quote, and a colon
+ * follows. A value like `\":` counts too.
  */
 function countPossibleNames(text: string): number {
   let names = 0;
@@ -91,7 +91,7 @@ function countPossibleNames(text: string): number {
   return names;
 }
 
-/** How many members the objects of a value have. Not recursive, because a body may be nested 16,000 deep. */
+/** Counts the members of all objects in a value. It is not recursive, because a body may be nested 16,000 deep. */
 function countMembers(value: unknown): number {
   let members = 0;
   const unseen: unknown[] = [value];
@@ -119,9 +119,9 @@ function refuseRepeatedMember(text: string): void {
   }
 }
 
-/** By events: what most requests pass through is three times as fast as an iterator. */
+/** Reads the body by events, which is three times as fast as an iterator. Most requests come through here. */
 function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  // The connection closed before anybody read it, for example while the key was looked up: no event will follow.
+  // The connection closed before the body was read, for example while the key was looked up. No event will follow.
   if (req.destroyed) return Promise.reject(refuseBrokenBody());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -135,12 +135,12 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
     }
   };
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
-  // Every request closes at some time; only a broken one is worth an error with its stack.
+  // Every request closes at some time. An error with its stack is created only for a broken one.
   req.on('close', () => req.readableEnded || reject(refuseBrokenBody()));
   return promise;
 }
 
-/** What a body is refused with that ended before it was whole. */
+/** Creates the refusal of a body that ended too early. */
 export function refuseBrokenBody(): HttpProblem {
   return malformedBody('The body broke off before its end.');
 }
@@ -149,7 +149,7 @@ export function refuseLargeBody(bytesMax: number): Refusal {
   return declareRefusal(
     'body-too-large',
     `The body has more than ${bytesMax} bytes.`,
-    // The rest of the body is not read, so nothing can follow it on this connection.
+    // The rest of the body is not read, so no other request can follow on this connection.
     () =>
       new HttpProblem(413, 'body too large', `The body must have at most ${bytesMax} bytes.`, {
         headers: { Connection: 'close' },
@@ -167,19 +167,22 @@ export const UNSUPPORTED_TYPE = declareRefusal(
 const FAULTS_LISTED_MAX = 20;
 
 /**
- * Stops at the first fault, because most bodies have none and looking for all costs time. Members that no schema
- * knows are taken out, so that nothing later meets what was never checked.
+ * Stops at the first fault, because most bodies have none and a search for all costs time. Members that the schema
+ * does not know are removed, so that no later code sees unchecked ones.
  */
 const ajv = bodyAjv({ allErrors: false, removeAdditional: 'all' });
 
-/** Finds all faults of a body that was refused, and what would have been known. Bodies are small, so there is little to find. */
+/**
+ * Finds all faults of a refused body, and the names that the schema knows. Bodies are small, so the search is short.
+ */
 const thoroughAjv = bodyAjv({ allErrors: true, verbose: true });
 
-/** Leaves unknown members where they are, to be refused. */
+/** Leaves unknown members in place, so that they are refused. */
 const strictAjv = bodyAjv({ allErrors: false });
 
 function bodyAjv(options: Options): Ajv2020 {
-  // The compiler and the test of the API document check the schemas; once more at every start takes twice as long.
+  // The compiler and a test of the API document check the schemas. Checking them again would double the time at every
+  // start.
   const common = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false };
   const made = new Ajv2020({ ...common, ...options });
   made.addKeyword({
@@ -188,14 +191,14 @@ function bodyAjv(options: Options): Ajv2020 {
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed(),
   });
-  // One keyword for both: each one that a text is held against costs a verdict some allocations.
+  // One keyword checks both, because each keyword on a text costs a verdict some allocations.
   made.addKeyword({
     keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNul(value),
   });
-  // Told to readers of the document; something else checks it.
+  // Shown to readers of the API document. Other code checks it.
   made.addKeyword({ keyword: 'told' });
   made.addKeyword({
     keyword: 'instant',
@@ -206,16 +209,16 @@ function bodyAjv(options: Options): Ajv2020 {
 }
 
 /**
- * A validator that gives the members the schema knows, and throws 400 with a pointer at everything that is wrong.
- * An optional member that is null or empty counts as absent, because many languages write absent members so. When strict,
- * a member that the schema does not know is refused wherever it stands: it may be another one, misspelt.
+ * Creates a function that returns the members which the schema knows, and throws 400 with a pointer to every fault.
+ * An optional member that is null or empty counts as absent, because many languages write absent members so. When
+ * strict, an unknown member is refused at any depth, because it may be a misspelt one.
  */
 export function createBodyReader<S extends TSchema>(
   schema: S,
   isStrict = true,
 ): (value: unknown) => Shape<S> {
   const checked = isStrict ? closeSchema(schema) : schema;
-  // Compiled when they are first asked: compiling those of all operations was a fifth of the start.
+  // Compiled at first use: compiling the schemas of all operations took a fifth of the start.
   let validate: ValidateFunction<Shape<S>> | null = null;
   let findFaults: ValidateFunction | null = null;
   return (value) => {
@@ -229,7 +232,7 @@ export function createBodyReader<S extends TSchema>(
   };
 }
 
-/** The schema, with objects that have no other members than it names. */
+/** Copies a schema so that its objects allow no further members. */
 export function closeSchema(schema: TSchema): TSchema {
   return Object.assign({}, schema, closedPart(schema));
 }
@@ -242,7 +245,7 @@ function closedPart(part: unknown): unknown {
   return Object.assign({}, part, parts, isShape ? { additionalProperties: false } : {});
 }
 
-/** Takes optional members that are null or '' out of an object, and out of the objects in it. */
+/** Removes optional members that are null or empty from an object and from the objects in it. */
 function leaveOutBlanks(schema: TSchema, value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if ('patternProperties' in schema) leaveOutBlankMembers(value);
@@ -256,7 +259,7 @@ function leaveOutBlanks(schema: TSchema, value: unknown): void {
   }
 }
 
-/** Of an object with any names, each of which is optional. */
+/** Removes blank members of an object whose members may have any name. All of them are optional. */
 function leaveOutBlankMembers(value: object): void {
   for (const [name, given] of Object.entries(value))
     if (given === null || given === '') Reflect.deleteProperty(value, name);
@@ -272,7 +275,7 @@ function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
 }
 
 function faultOf(error: ErrorObject): PointedDetail {
-  // The pointer names the member that is missing, not known, or has a name that is refused.
+  // The pointer names the member that is missing, unknown, or has a refused name.
   const member: unknown =
     error.params['missingProperty'] ?? error.params['additionalProperty'] ?? error.propertyName;
   const below =
@@ -283,7 +286,7 @@ function faultOf(error: ErrorObject): PointedDetail {
   return { pointer, detail: explain(error) };
 }
 
-/** What is wrong and what is allowed, in words. */
+/** Describes a fault and what is allowed. */
 function explain(error: ErrorObject): string {
   const { keyword, params, message, instancePath, parentSchema, data, propertyName } = error;
   const ofName = propertyName === undefined ? '' : 'has a name that ';

@@ -2,13 +2,13 @@ import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { named, shape, word, yesNo } from '#base/shapes.ts';
 
-/** Where in the body something is wrong (RFC 6901), and what. */
+/** A fault in the body: an RFC 6901 pointer, and what is wrong there. */
 export interface PointedDetail {
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** An answer that refuses a request: RFC 9457 problem details with the interface's message as title. */
+/** An answer that refuses a request: RFC 9457 problem details, with the interface's message as title. */
 export class HttpProblem extends NamedError {
   readonly status: number;
   readonly title: string;
@@ -29,24 +29,24 @@ export class HttpProblem extends NamedError {
     this.headers = headers;
   }
 
-  /** Names the refusal that was declared; programs go by it. */
+  /** The name of the declared refusal, by which programs tell refusals apart. */
   get code(): string {
     return this.#code;
   }
 
-  /** The same problem, as the refusal of this name. */
+  /** Gives the problem the code of a refusal. */
   as(code: string): this {
     this.#code = code;
     return this;
   }
 
-  /** Whether the same request may be answered well when it is sent again. */
+  /** Whether the same request may succeed when it is sent again. */
   get retryable(): boolean {
     return this.status === 408 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** Interface, section 7. */
+/** Creates the 400 of a body that is not valid (interface, section 7). */
 export function malformedBody(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
   return new HttpProblem(400, 'malformed JSON body', detail, { errors }).as('malformed-body');
 }
@@ -59,7 +59,7 @@ export function notFound(detail: string): HttpProblem {
   return new HttpProblem(404, 'not found', detail);
 }
 
-/** `retryAfterSeconds`: when the same may be asked again. */
+/** Creates a 429. `retryAfterSeconds` says when the same request may be sent again. */
 export function tooManyRequests(detail: string, retryAfterSeconds: number): HttpProblem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
   return new HttpProblem(429, 'too many requests', detail, { headers });
@@ -69,19 +69,22 @@ export function unavailable(detail: string): HttpProblem {
   return new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '1' } });
 }
 
-/** A way in which requests are refused: thrown as `problem(..)`, and shown by the API document as `example`. */
+/** A way in which requests are refused. It is thrown as `problem(..)`, and the API document shows `example`. */
 export interface Refusal<Given extends readonly string[] = []> {
-  /** The code of its problems, which no other refusal of an operation has. */
+  /** The code of its problems. An operation has no other refusal with this code. */
   readonly name: string;
   readonly when: string;
   readonly problem: (...given: Given) => HttpProblem;
   readonly example: HttpProblem;
 }
 
-/** What the API document shows of a refusal, whatever it is thrown with. */
+/** The part of a refusal that the API document shows. */
 export type RefusalNote = Omit<Refusal, 'problem'>;
 
-/** A refusal whose text depends on what was `given`; `example` is what the API document shows it with. */
+/**
+ * Declares a refusal whose text depends on the arguments of `problem`. The API document shows it with the arguments
+ * in `example`.
+ */
 export function declareRefusal<Given extends readonly string[]>(
   name: string,
   when: string,
@@ -92,7 +95,7 @@ export function declareRefusal<Given extends readonly string[]>(
   return { name, when, problem: named, example: named(...example) };
 }
 
-/** Every operation with a body has it. */
+/** Every operation with a body may answer this. */
 export const MALFORMED_BODY = declareRefusal(
   'malformed-body',
   'The body is not valid for the operation; errors point at what is wrong.',
@@ -113,7 +116,7 @@ export const errors = Type.Optional(
   ),
 );
 
-/** RFC 9457 problem details, as every refusal carries them (interface, section 7). */
+/** RFC 9457 problem details, the form of every refusal (interface, section 7). */
 export const ProblemSchema = named(
   'Problem',
   shape('RFC 9457 problem details', {
@@ -127,7 +130,7 @@ export const ProblemSchema = named(
   }),
 );
 
-/** What work gives; an error of one of these kinds is refused as `problem` says, by its message. */
+/** Runs work. An error of one of the `kinds` is thrown as the problem that `problem` makes of its message. */
 export async function refuseKnownErrors<T>(
   work: () => Promise<T>,
   problem: (message: string) => HttpProblem,

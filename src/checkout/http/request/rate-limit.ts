@@ -8,8 +8,8 @@ import type { Admission, RateBuckets } from '#state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
 
 /**
- * The address that the outermost trusted proxy saw: the one so many places from the right. Anything
- * further left was written by the caller and could be forged.
+ * Finds the caller's address, as the outermost trusted proxy saw it: the entry `trustedProxies` places from the
+ * right. The caller writes the entries further left and could forge them.
  */
 export function findCallerAddress(req: IncomingMessage, trustedProxies: number): string {
   const socketAddress = req.socket.remoteAddress ?? 'unknown';
@@ -20,11 +20,11 @@ export function findCallerAddress(req: IncomingMessage, trustedProxies: number):
     .map((address) => address.trim())
     .filter((address) => address !== '');
   const seen = forwarded.at(-trustedProxies);
-  // Fewer entries than proxies: the request came around them, and nothing in the header can be trusted.
+  // With fewer entries than proxies, the request came around them, and nothing in the header can be trusted.
   return parseAddress(seen ?? '')?.toString() ?? socketAddress;
 }
 
-/** The form in which it may be stored: an HMAC of the address, for IPv6 of its network. */
+/** Hashes the caller's address for storage: an HMAC of the address, or of the network for IPv6. */
 export function hashCallerAddress(
   pseudonym: Pseudonymize,
   req: IncomingMessage,
@@ -33,14 +33,14 @@ export function hashCallerAddress(
   return pseudonym('ip', toNetwork(findCallerAddress(req, trustedProxies)));
 }
 
-/** A request that would wait longer than this, or behind this many, is dropped instead (interface, section 7). */
+/** A request that would wait longer than this, or behind this many others, is dropped (interface, section 7). */
 const DELAY_MS_MAX = 2000;
 const WAITING_REQUESTS_MAX = 40;
 
 /**
- * How many addresses keep the name of their bucket in memory, because the HMAC that makes it costs more than
- * the rest of the limit. Callers are mostly the backends of a few platforms. A forged address may keep its
- * whole header in memory, so the number is small.
+ * The number of addresses whose bucket names are kept in memory, because the HMAC of a name costs more than the rest
+ * of the limit. Callers are mostly the backends of a few platforms. A forged address may keep a whole header in
+ * memory, so the number is small.
  */
 const BUCKET_NAMES_MAX = 1000;
 
@@ -48,14 +48,14 @@ export interface RateLimit {
   /** 0 switches the limit off. */
   readonly ratePerSecond: number;
   readonly burst: number;
-  /** How many proxies append to X-Forwarded-For before the service sees it. */
+  /** The number of proxies that append to X-Forwarded-For before the request reaches the service. */
   readonly trustedProxies: number;
 }
 
 /**
- * A token bucket for each client IP (interface, section 8): over it answers are slow, then the
- * connection is dropped without an answer. The buckets know addresses only by their HMAC. Behind it a request may begin
- * while its bucket is still asked: `state.admitted` says whether it may change anything.
+ * Limits each client IP by a token bucket (interface, section 8). Requests over the limit are delayed, and beyond the
+ * delay their connection is dropped without an answer. Buckets know addresses only by their HMAC.
+ * A request may begin before its bucket has answered. `state.admitted` then says whether it may change anything.
  */
 export function limitRate(
   limit: RateLimit,
@@ -75,7 +75,7 @@ export function limitRate(
     const bucket = bucketNames.memo(findCallerAddress(ctx.req, limit.trustedProxies));
     const isFree = buckets.isFree(bucket, settings);
     const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
-    // A request that will probably be admitted already reads what its answer needs, and changes nothing yet.
+    // A request that will probably be admitted already reads what its answer needs. It changes nothing yet.
     if (!isFree && !(await admitted)) return;
     ctx.state.admitted = admitted;
     try {
@@ -87,7 +87,7 @@ export function limitRate(
   };
 }
 
-/** Waits as long as the bucket says; false when nobody waits for the answer any more. */
+/** Waits as long as the bucket says. Returns false when nobody waits for the answer any more. */
 async function admit(
   ctx: ParameterizedContext<RequestState>,
   asked: Promise<Admission>,
@@ -97,7 +97,7 @@ async function admit(
   if (!admission.admitted) {
     metrics.count('scoring_rate_limited_total', { effect: 'dropped' });
     ctx.req.socket.destroy();
-    // Nobody receives this status; log and metrics show it instead of a "not found".
+    // Nobody receives this status. Log and metrics show it instead of a "not found".
     return withoutAnswer(ctx, 429);
   }
   if (admission.delayMs === 0) return true;

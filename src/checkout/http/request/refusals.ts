@@ -18,8 +18,8 @@ import {
 import type { RequestState } from './request-state.ts';
 
 /**
- * Turns whatever was thrown into an answer; the one place that does. `ownProblemOf` knows what the operations of one listener
- * alone throw, and gives null for anything else.
+ * Turns every thrown error into an answer. This is the only place that does. `ownProblemOf` maps errors that only the
+ * operations of one listener throw, and returns null for others.
  */
 export function answerProblems(
   log: Logger,
@@ -40,8 +40,8 @@ export function answerProblems(
 }
 
 /**
- * Whether more of the body is still to come than anybody should have to read after a refusal. Node would read
- * it to its end, for the sake of the next request on the connection.
+ * Whether so much of the body is missing that it should not be read after a refusal. Node would read it to its end,
+ * to reach the next request of the connection.
  */
 function mayGoOnForLong({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
@@ -57,7 +57,7 @@ function problemOf(error: unknown): HttpProblem {
   return INTERNAL_ERROR.problem();
 }
 
-/** Answers with a problem; also for those who refuse before anything else has looked at the request. */
+/** Writes a problem as the answer. */
 function writeProblem(
   ctx: Pick<Context, 'status' | 'set' | 'body'>,
   problem: HttpProblem,
@@ -68,7 +68,7 @@ function writeProblem(
   ctx.body = JSON.stringify(toProblemBody(problem, requestId));
 }
 
-/** The members of a problem as they are answered, and as the API document shows them. */
+/** Builds the members of a problem, as they are answered and as the API document shows them. */
 export function toProblemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
   const { title, status, code, message, errors, retryable } = problem;
   return {
@@ -82,10 +82,10 @@ export function toProblemBody(problem: HttpProblem, requestId: string): Shape<ty
   };
 }
 
-/** What every 401 also says: where the key belongs. */
+/** The header of every 401, which says where the key belongs. */
 export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
 
-/** The refusals that more than one operation shares. Those of a single one stand beside it. */
+/** The refusals that several operations share. A refusal of one operation is declared beside it. */
 
 export const UNKNOWN_KEY = declareRefusal(
   'unknown-key',
@@ -163,7 +163,7 @@ export const TOO_MANY_AT_ONCE = declareRefusal(
   'access key',
 );
 
-/** What Node refuses before any route is asked: the connection ends with each of these. */
+/** The refusals of Node before any route is found. The connection ends with each of them. */
 
 export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
   endOfConnection(

@@ -1,22 +1,22 @@
 import type { DefaultState } from 'koa';
 import type { Caller } from '#checkout/access/caller.ts';
 
-/** What the middleware of one request tell each other. */
+/** The data that the middleware of one request share. */
 export interface RequestState extends DefaultState {
-  /** Taken from X-Request-Id or made; in every answer and log line. */
+  /** Taken from X-Request-Id or newly made. Every answer and log line carries it. */
   requestId: string;
-  /** For log and metrics; `none` until a route is known. */
+  /** The name for log and metrics. `none` until a route is found. */
   operation: string;
-  /** The path as it is declared, with parameters in braces; null until a route is known. */
+  /** The declared path, with parameters in braces. Null until a route is found. */
   route: string | null;
-  /** Null until it is known who asks. */
+  /** Null until the caller is authenticated. */
   caller: Caller | null;
-  /** The work limit knows that the request is the key's platform's. */
+  /** Whether the request is assigned to the platform of its key in the work limit. */
   ownsWork: boolean;
-  /** Whether the rate limit admits the request; the answer may still be on its way while the request is read. */
+  /** Resolves to whether the rate limit admits the request. It may still be open while the request is read. */
   admitted: Promise<boolean>;
-  /** What the log line says besides the usual; identifiers only, nothing secret. */
+  /** Further members of the log line: identifiers only, nothing secret. */
   noted: Record<string, string | number | boolean>;
-  /** What went wrong inside, for the log; never shown to callers. */
+  /** The error inside the service, for the log. Callers never see it. */
   failure: unknown;
 }

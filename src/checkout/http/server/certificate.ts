@@ -4,16 +4,16 @@ import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import { NamedError } from '#base/named-error.ts';
 
-/** Where a listener's certificate with its chain lies, and the key to it; both are PEM. */
+/** The files of a listener's certificate chain and of its private key, both in PEM. */
 export interface CertificateFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
 }
 
-/** The files cannot be used; the message says which and why. */
+/** The files cannot be used. The message says which and why. */
 export class CertificateError extends NamedError {}
 
-/** Only with forward secrecy: a key that leaks later does not open recorded traffic. */
+/** Every cipher has forward secrecy, so a key that leaks later does not decrypt recorded traffic. */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
@@ -22,7 +22,10 @@ const CIPHERS = [
   'ECDHE+CHACHA20',
 ].join(':');
 
-/** What to do about a key file that others may read; null when none may. Windows has no such modes. */
+/**
+ * Explains what to do about a key file that other users may read. Returns null when none may. Windows has no such
+ * modes.
+ */
 export function findKeyFileWarning({ keyFile }: CertificateFiles): string | null {
   const mode = process.platform === 'win32' ? 0 : statSync(keyFile).mode & 0o007;
   return mode === 0
@@ -30,10 +33,13 @@ export function findKeyFileWarning({ keyFile }: CertificateFiles): string | null
     : `${keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`;
 }
 
-/** How often the files are looked at. Links that are swapped, as Kubernetes does, are followed. */
+/** How often the files are checked for changes. Symbolic links that are replaced, as Kubernetes does, are followed. */
 const LOOK_MS = 1000;
 
-/** Throws CertificateError when a file cannot be read, is no PEM, or the two do not belong together. */
+/**
+ * Reads the files. Throws CertificateError when one cannot be read or is not PEM, or when the key does not belong to
+ * the certificate.
+ */
 export function readCertificate({ certificateFile, keyFile }: CertificateFiles): SecureContextOptions {
   const cert = readText(certificateFile);
   const key = readText(keyFile);
@@ -43,7 +49,7 @@ export function readCertificate({ certificateFile, keyFile }: CertificateFiles):
   throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
 }
 
-/** When the certificate that lies there ends, epoch ms; null while it cannot be read. */
+/** Returns when the certificate in the file ends, epoch ms, and null while it cannot be read. */
 export function readCertificateEndMs({ certificateFile }: CertificateFiles): number | null {
   try {
     return new X509Certificate(readFileSync(certificateFile)).validToDate.getTime();
@@ -53,8 +59,9 @@ export function readCertificateEndMs({ certificateFile }: CertificateFiles): num
 }
 
 /**
- * Loads the files again whenever one of them changes, for new connections; open ones are not touched.
- * Files that cannot be used leave the certificate as it is. `onChange` gets the reason, or null when all is well.
+ * Loads the files again whenever one of them changes. The new certificate is for new connections; open ones stay
+ * untouched. When the files cannot be used, the old certificate stays. `onChange` gets the reason, or null when the
+ * new one is in use.
  */
 export function followCertificate(
   server: Server,

@@ -1,54 +1,64 @@
-/** A burst of this many is taken; they are answered one after the other. */
+/** The highest limit. A burst of this size is accepted and answered one request after the other. */
 export const WORK_UNDER_WAY_MAX = 256;
 
-/** Keeps a busy event loop busy, at a wait of about 15 ms with 300 us of work a request. */
+/** The lowest limit. It keeps a busy event loop busy, with a wait of about 15 ms at 300 us of work a request. */
 const WORK_UNDER_WAY_MIN = 48;
 
 /**
- * A burst is worked off by itself, and a process that has just started is slow at it: nothing is refused before that many
- * looks in a row, half a second, have found more work than the least.
+ * A burst is worked off by itself, and a process that has just started is slow at it. So nothing is refused before
+ * this many looks in a row (half a second) have found too much work.
  */
 const BURST_LOOKS = 10;
 
-/** While the event loop has no pause, more work under way cannot be done faster, only later. */
+/** An event loop above this utilization has no pauses. More work under way is then finished later, not faster. */
 export const BUSY = 0.95;
 
 /**
- * When more under way than the least takes so many times as long as the least did, it only waits: for a Redis that has
- * no pause, or for cores that others use. A Redis that is merely far away takes as long for a few as for many.
+ * When more work than the lowest limit is under way and takes this many times the usual time, it only waits: for a
+ * Redis without pauses, or for cores that others use. A Redis that is merely far away takes equally long for little
+ * work and for much.
  */
 const SLOWER = 1.5;
 
-/** How fast the usual time follows what is seen. */
+/** The weight of a new measurement in the usual time. */
 const LEARNING_SHARE = 0.1;
 
-/** How fast the limit falls while work stands, and by how many it rises again at each look when it flows. */
+/**
+ * The limit is multiplied by `SHRINK` at each look while work piles up, and grows by `GROW` at each look while it
+ * flows.
+ */
 const SHRINK = 0.75;
 const GROW = 8;
 
-/** What was seen since the last look. */
+/** The measurements since the last look. */
 export interface SeenLoad {
-  /** How much of the event loop's time was used: 0 to 1. */
+  /** The share of the event loop's time that was used: 0 to 1. */
   readonly utilization: number;
-  /** The most that was under way at once. */
+  /** The most requests that were under way at once. */
   readonly underWayMax: number;
-  /** How long what was finished had taken on average; null when nothing was. */
+  /** The mean duration of the finished requests. Null when none finished. */
   readonly meanMs: number | null;
 }
 
-/** How much work may be under way at once: less while more would only wait, more again when it would not. */
+/**
+ * Computes how many requests may be under way at once. The limit falls while more work would only wait, and rises
+ * again when it would not.
+ */
 export class ConcurrencyLimit {
   #limit = WORK_UNDER_WAY_MAX;
-  /** How many looks in a row found that more was under way than can be done at once. */
+  /** The number of looks in a row that found more work under way than can be done at once. */
   #standingLooks = 0;
-  /** What a request takes while no more is under way than the limit ever allows. */
+  /**
+   * The usual duration of a request while no more than the lowest limit is under way. Null before the first
+   * measurement.
+   */
   #usualMs: number | null = null;
 
   get limit(): number {
     return this.#limit;
   }
 
-  /** Adjusts the limit to what was seen since the last look. */
+  /** Adjusts the limit to the measurements since the last look. */
   observe({ utilization, underWayMax, meanMs }: SeenLoad): void {
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);
@@ -57,7 +67,7 @@ export class ConcurrencyLimit {
     else this.#grow();
   }
 
-  /** There was nothing to do: the next burst may be as large as the first. */
+  /** Resets the limit after an idle time, so that the next burst may be as large as the first. */
   reset(): void {
     this.#limit = WORK_UNDER_WAY_MAX;
   }

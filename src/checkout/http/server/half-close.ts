@@ -3,27 +3,30 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 
-/** Whoever closes for writing within one or two of these after the last byte has only said that this was all. */
+/**
+ * The interval between two looks. A caller that closes for writing within one or two intervals after its last byte
+ * has only said that the request is complete.
+ */
 const LOOK_EVERY_MS = 100;
 
-/** How many bytes of a connection had arrived at the last two looks. */
+/** The number of bytes that had arrived on a connection at the last two looks. */
 interface Arrived {
   last: number;
   before: number;
 }
 
 /**
- * Answers a caller that closes for writing as soon as the request is sent. Whoever closes later, while the answer has not
- * begun, has given up: a program that ends closes in the same way, and work for it shall end. One look at all connections
- * every now and then, and nothing a request.
+ * Answers a caller that closes for writing as soon as its request is sent. A caller that closes later, before its
+ * answer has begun, has given up: a program that exits closes the same way, and work for it should end. One timer
+ * looks at all connections, so a request costs nothing extra.
  */
 export function answerHalfClosed(server: Server): void {
-  // Node's own setting, which its types leave out: without it the end of what a caller sends closes the connection.
+  // A setting of Node that its types leave out. Without it, the end of the caller's data closes the connection.
   Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = new Map<Socket, Arrived>();
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     const arrived = { last: 0, before: 0 };
-    // Under TLS it is not set yet.
+    // Under TLS the setting above is not applied yet.
     socket.allowHalfOpen = true;
     sockets.set(socket, arrived);
     socket.once('end', () => {
@@ -40,7 +43,7 @@ export function answerHalfClosed(server: Server): void {
   server.once('close', () => clearInterval(look));
 }
 
-/** The answer that a connection waits for or is given now; null when there is none. */
+/** Finds the answer that a connection waits for or is receiving. Returns null when there is none. */
 export function findOpenAnswer(socket: Duplex): ServerResponse | null {
   const answer: unknown = Reflect.get(socket, '_httpMessage');
   return answer instanceof ServerResponse ? answer : null;

@@ -22,20 +22,29 @@ import {
 import { answerHalfClosed } from './half-close.ts';
 import { answerNodeRefusals, requireOneHost } from './node-refusals.ts';
 
-/** A client that sends its headers or body slower than this is cut off. */
+/** A client that sends its headers or its body more slowly than this is cut off. */
 export const HEADERS_TIMEOUT_MS = 5_000;
 export const REQUEST_TIMEOUT_MS = 10_000;
 
-/** What was answered before its body came has so long for the rest of it, where a request may take longer. */
+/**
+ * After an early answer, the rest of the request's body must arrive within this time on listeners whose requests may
+ * take longer.
+ */
 const REST_OF_BODY_MS = 10_000;
 
-/** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
+/** The platform sends outcomes by the hundred thousand and is slowed down to the speed of the store. */
 export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 
-/** A client that does not take its answer is cut off, too. Half of the other limits, because one late write starts the count again. */
+/**
+ * A client that does not read its answer is cut off after this time. It is half of the other limits, because one late
+ * write starts the count again.
+ */
 export const UNREAD_TIMEOUT_MS = 5_000;
 
-/** Each check cuts off all connections that are late, and everybody else waits meanwhile; checking often keeps them few. */
+/**
+ * Each check cuts off all late connections at once, while other requests wait. Frequent checks keep their number
+ * small.
+ */
 export const TIMEOUT_CHECK_MS = 100;
 
 /** Longer than the idle timeout of common load balancers, so that they close first. */
@@ -45,27 +54,28 @@ export interface Address {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** Absent where it speaks HTTP without TLS. */
+  /** Absent when the listener speaks HTTP without TLS. */
   readonly tls?: CertificateFiles;
 }
 
 interface ListenerTimes {
   readonly requestMs: number;
-  /** An answer that is not read. */
+  /** How long an answer may stay unread. */
   readonly unreadMs: number;
 }
 
-/** A listener could not be opened; the message says which and what to do. */
+/** The listener cannot be opened. The message says why and what to do. */
 export class ListenError extends NamedError {}
 
 const CONNECTIONS_MAX = 10_000;
 
-/** A request still under way after this long is cut off by a drain. */
+/** A drain cuts off requests that are still under way after this time. */
 const DRAIN_MS = 10_000;
 
 /**
- * A server with limits for all that a client may do slowly or too often; it is not open yet. While `isDraining`
- * every answer is the last one of its connection. Throws ListenError when its certificate cannot be used.
+ * Creates a server that limits everything a client may do slowly or too often. It does not listen yet. While
+ * `isDraining` returns true, every answer is the last of its connection. Throws ListenError when the certificate
+ * cannot be used.
  */
 export function createListener(
   { tls }: Address,
@@ -84,7 +94,7 @@ export function createListener(
   const onRequest: RequestListener = (req, res) => {
     if (!requireOneHost(req, res)) return;
     if (tls !== undefined) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
-    // A caller that keeps asking on an open connection would otherwise keep the drain from ending.
+    // Otherwise a caller that keeps sending requests on an open connection would keep the drain from ending.
     if (isDraining()) res.setHeader('Connection', 'close');
     return answer(req, res);
   };
@@ -104,8 +114,8 @@ export function createListener(
 }
 
 /**
- * Asks for a body that waits for 100 Continue once somebody listens for it. A request that is refused before, as one
- * with an unknown key, sends none, and then nobody knows where the next request of its connection begins.
+ * Sends 100 Continue once the body is read. A request that is refused earlier, for example for an unknown key, never
+ * sends its body; its connection then closes, because nobody could tell where the next request begins.
  */
 function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
   const { shouldKeepAlive } = res;
@@ -140,14 +150,16 @@ function secureServer(
   }
 }
 
-/** Opens it and gives the URL; `setting` is the name of the port's setting, for messages. Throws ListenError. */
+/**
+ * Opens the listener and returns its URL. `setting` names the setting of the port, for messages. Throws ListenError.
+ */
 export async function listen(server: Server, address: Address, setting: string): Promise<string> {
   const port = await open(server, address, setting);
   const scheme = address.tls === undefined ? 'http' : 'https';
   return `${scheme}://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`;
 }
 
-/** Makes sure that nobody else has a port that is to be opened later. Throws ListenError. */
+/** Checks that a port which is opened later is free. Throws ListenError. */
 export async function requireFreePort(address: Address, setting: string): Promise<void> {
   const server = createServer();
   await open(server, address, setting);
@@ -156,7 +168,7 @@ export async function requireFreePort(address: Address, setting: string): Promis
   await promise;
 }
 
-/** Gives the port. */
+/** Opens the listener and returns its port. */
 function open(server: Server, { host, port }: Address, setting: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once('error', (cause: NodeJS.ErrnoException) => {
@@ -188,11 +200,11 @@ function explainListenError(
   }
 }
 
-/** Takes no new connections and waits for the requests under way, but not for ever. */
+/** Closes the listener: it takes no new connections and waits for the requests under way, at most `DRAIN_MS`. */
 export async function closeListener(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  // Connections that fall idle while draining would otherwise hold the server open.
+  // Closes connections that become idle during the drain, which would otherwise hold the server open.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
   const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await promise;
@@ -201,13 +213,13 @@ export async function closeListener(server: Server): Promise<void> {
 }
 
 /**
- * Gives callers back the time for which this process did not run: paused, moved to another machine, or without a
- * processor. Node would count it against them and refuse what had arrived meanwhile, unread, as too slow. Must be
- * called before the server listens, so that each look comes before Node's own.
+ * Extends the timeouts by the time for which this process did not run: paused, moved to another machine, or without a
+ * processor. Node would count that time against the callers and refuse, as too slow, requests that had arrived
+ * meanwhile but were not read. Call it before the server listens, so that each check runs before Node's own.
  */
 export function extendTimeoutsAfterPause(server: Server): void {
   const { headersTimeout, requestTimeout } = server;
-  // Looks that came too late, and by how much.
+  // Checks that came too late, and the time that was lost.
   let lost: readonly { readonly atMs: number; readonly lostMs: number }[] = [];
   let lookedAtMs = performance.now();
   const look = setInterval(() => {
@@ -216,7 +228,7 @@ export function extendTimeoutsAfterPause(server: Server): void {
     lookedAtMs = atMs;
     const isLate = lostMs > TIMEOUT_CHECK_MS;
     if (!isLate && lost.length === 0) return;
-    // Requests that began before that have had their time.
+    // Requests that began before an older pause have had their full time.
     lost = [...lost, ...(isLate ? [{ atMs, lostMs }] : [])].filter(
       (one) => atMs - one.atMs < REQUEST_TIMEOUT_MS,
     );
@@ -227,26 +239,25 @@ export function extendTimeoutsAfterPause(server: Server): void {
   server.once('close', () => clearInterval(look));
 }
 
-/** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
+/** A reader that takes fewer bytes than this within the limit is cut off. It is less than one write may hold. */
 const TAKEN_BYTES_MIN = 16 * 1024;
-/** Looking often cuts off few connections at a time; everybody else waits meanwhile. */
+/** Frequent checks cut off few connections at a time, and other requests wait only shortly. */
 const LOOK_EVERY_MS = 200;
 
-/** How much of its answers a connection had taken when it was last found behind. */
+/** How many bytes of its answers a connection had taken when it was last found behind. */
 interface Behind {
-  /** By the time that was watched. */
+  /** In watched time, which leaves out pauses of this process. */
   readonly sinceMs: number;
   readonly takenBytes: number;
 }
 
 /**
- * Cuts off connections that do not take the answers they asked for: Node limits how long a request may
- * take to arrive, but would keep an unread answer for ever. One look at all connections every now and then, and
- * nothing a request.
+ * Cuts off connections that do not read the answers they asked for. Node limits how long a request may take to
+ * arrive, but keeps an unread answer forever. One timer looks at all connections, so a request costs nothing extra.
  */
 export function cutOffSlowReaders(server: Server, limitMs: number): void {
   const sockets = new Map<Socket, Behind | null>();
-  // Under TLS the plain connection below has no bytes of its own that wait.
+  // Under TLS, the plain connection below has no bytes of its own waiting.
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.set(socket, null);
     socket.once('close', () => sockets.delete(socket));
@@ -255,7 +266,7 @@ export function cutOffSlowReaders(server: Server, limitMs: number): void {
   let watchedMs = 0;
   const look = setInterval(() => {
     const nowMs = performance.now();
-    // While this process itself stood still, a reader could take as it liked and nothing more was given.
+    // While this process stood still, a reader could not get more than was written before.
     watchedMs += Math.min(nowMs - lookedAtMs, 2 * LOOK_EVERY_MS);
     lookedAtMs = nowMs;
     for (const [socket, behind] of sockets) {
@@ -281,23 +292,24 @@ function nextBehind(
 }
 
 /**
- * Closes connections whose request was answered, mostly refused, before its body came, when the rest of it is late: Node
- * reads it for the sake of the next request, for as long as a request may take.
+ * Closes connections whose request was answered (mostly refused) before its body had arrived, when the rest of the
+ * body is late. Node would read it for as long as a request may take, to reach the next request.
  */
 export function cutOffLateBodies(server: Server, limitMs: number): void {
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     res.once('finish', () => {
       if (req.complete) return;
       const timer = setTimeout(() => req.complete || req.socket.destroy(), limitMs).unref();
-      // With its body or with its connection; a connection has many requests, and would keep a listener of each.
+      // `close` of the request comes with the end of its body or of its connection. A listener on the connection
+      // would stay for each of its many requests.
       req.once('close', () => clearTimeout(timer));
     });
   });
 }
 
 /**
- * Refuses connections of an address that already has this many open, so that one address alone cannot take all
- * that the listener has. Behind a proxy all connections come from the proxy: then this is not for the listener.
+ * Refuses connections of an address that already has `perAddressMax` open, so that one address cannot use up the
+ * listener's connections. Behind a proxy all connections come from the proxy, so it is not used there.
  */
 export function limitConnections(server: Server, perAddressMax: number): void {
   const open = new CountsByOwner();

@@ -14,9 +14,9 @@ import { findOpenAnswer } from './half-close.ts';
 import { createSharedHeaders, getRequestId } from './request-log.ts';
 
 /**
- * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP or ends within its body (400), comes too
- * slowly (408), expects what nobody offers (417), or has headers too large (431). The server must be made with
- * `requireHostHeader: false`; a request without its Host is refused by `requireOneHost`.
+ * Answers the refusals of Node itself as problems: a request that is not HTTP or ends within its body (400), arrives
+ * too slowly (408), has an unknown `Expect` (417), or has too large headers (431). The server must be made with
+ * `requireHostHeader: false`; `requireOneHost` refuses a request without a Host.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -33,7 +33,7 @@ export function answerNodeRefusals(server: Server): void {
   server.on('checkExpectation', (req, res) => refuseRequest(req, res, UNKNOWN_EXPECTATION.problem()));
 }
 
-/** Refuses a request of HTTP/1.1 that does not name one host, as RFC 9112 demands; false then. */
+/** Refuses an HTTP/1.1 request that does not name exactly one host, as RFC 9112 demands. Returns false then. */
 export function requireOneHost(req: IncomingMessage, res: ServerResponse): boolean {
   const hosts = req.headersDistinct['host'] ?? [];
   if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
@@ -54,7 +54,7 @@ function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem
   }
 }
 
-/** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
+/** Answers with a problem before anything else has looked at the request. Nothing is logged. */
 export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = getRequestId(req);
   const body = JSON.stringify(toProblemBody(problem, requestId));
@@ -62,7 +62,7 @@ export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem
   res.end(body);
 }
 
-/** There may be no response to write to. */
+/** Formats a whole answer as text, because Node may have created no response to write to. */
 function rawAnswer(problem: HttpProblem, requestId: string): string {
   const body = JSON.stringify(toProblemBody(problem, requestId));
   const headers = { ...headersOf(problem, requestId, body), Connection: 'close' };

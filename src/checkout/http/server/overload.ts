@@ -10,21 +10,25 @@ import { refuseRequest } from './node-refusals.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /**
- * A refusal waits, so that callers who ask again at once, against Retry-After, cost little: the more of them wait, the
- * longer, for about so many refusals a second.
+ * A refusal is delayed, so that callers who ignore Retry-After and ask again at once cost little. The more refusals
+ * wait, the longer each delay, for about this many refusals a second.
  */
 const REFUSALS_A_SECOND = 500;
 const REFUSAL_DELAY_MS_MIN = 100;
 const REFUSAL_DELAY_MS_MAX = 500;
 
-/** Each waits a different time, up to so much more or less: all who were refused together would ask again together. */
+/**
+ * Each delay varies at random by up to this share. Otherwise all callers that were refused together would ask again
+ * together.
+ */
 const DELAY_SPREAD = 0.3;
 
 /**
- * Refuses what is too much with 503 and Retry-After, score before verdict, and lets `answer` have the rest. A refusal
- * must cost a small part of an answer and keep little in memory while it waits, so it stands before everything else.
- * Whose key a request has is asked only then, and while platforms contend: one with less than its share under way is not
- * refused for another's, and begins before what another has too much of.
+ * Refuses excess requests with 503 and Retry-After, scores before verdicts, and passes the others to `answer`. A
+ * refusal must cost a small part of an answer and use little memory while it waits, so this check comes before all
+ * others.
+ * The owner of a request is looked up only when the limit is reached or platforms contend. A request of an owner with
+ * less than its share under way is not refused because of another's, and begins before others' excess.
  */
 export function shedOverload(
   limit: Pick<WorkLimit, 'begin' | 'hasShare' | 'isContended' | 'isFull'>,
@@ -52,10 +56,13 @@ export function shedOverload(
   };
 }
 
-/** The owner of all requests whose key is not known. */
+/** The owner of all requests whose key is unknown. */
 const NOBODY = '';
 
-/** The same for what a listener refuses behind its routes as too much: of a key, a platform, or a desk. */
+/**
+ * Delays refusals for excess load (503, 429) in the same way, for listeners that refuse behind their routes: by key,
+ * platform or queue.
+ */
 export function delayRefusals(
   pause: (ms: number) => Promise<unknown> = (ms) => sleep(ms),
 ): Middleware<RequestState> {
@@ -80,13 +87,16 @@ function isPath({ url = '' }: IncomingMessage, path: string): boolean {
   return url.startsWith(path) && (url.length === path.length || url[path.length] === '?');
 }
 
-/** Counts a request as work under way. It stands behind the rate limit, because a request that waits there costs nothing. */
+/**
+ * Counts a request as work under way. It runs behind the rate limit, because a request that waits there costs
+ * nothing.
+ */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
   return ({ state }, next) =>
     limit.run(next, () => (state.ownsWork ? (state.caller?.platform ?? null) : null));
 }
 
-/** Says whose a request under way is, once its key is known. */
+/** Assigns a request under way to its platform, once its key is known. */
 export function assignWork(limit: WorkLimit, state: RequestState): void {
   if (state.caller === null || state.ownsWork) return;
   state.ownsWork = true;

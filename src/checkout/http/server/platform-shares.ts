@@ -2,35 +2,37 @@ import { CountsByOwner, FairQueue } from '#base/work/turns.ts';
 import { BUSY, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
 
 /**
- * While several platforms have work, each has so many decided at once, and the others wait in front: whoever asks for
- * little is held up by a few of each neighbour's requests instead of by all of them. A bound of all together would let
- * many platforms of one person keep another's waiting.
+ * While several platforms have work, at most this many requests of each are decided at once, and the others queue. A
+ * platform with little work then waits for a few requests of each neighbour instead of all. With one bound for all
+ * together, many platforms of one person could keep another's waiting.
  */
 const OWNER_AT_ONCE_MIN = 8;
 
 /**
- * While the event loop is used less than this and somebody waits, a platform may have twice as many at each look: the
- * store may be far away. Where it is near, many at once would only make each iteration of the event loop long.
+ * While the event loop is used less than this and requests queue, a platform's bound doubles at each look, because
+ * the store may be far away. With a near store, a higher bound would only make each iteration of the event loop
+ * longer.
  */
 const HAS_PAUSES = 0.75;
 
 /**
- * While several platforms have work, so many requests of each begin in one iteration of the event loop. All that many
- * connections sent meanwhile is read in one iteration, and a neighbour's next request only after what that began.
+ * While several platforms have work, at most this many requests of each begin in one iteration of the event loop.
+ * Everything that many connections sent meanwhile is read in one iteration, and a neighbour's next request is read
+ * only after the work that this began.
  */
 const BEGUN_AN_ITERATION = 2;
 
 /**
- * A platform counts as having work for so many looks after its last: a minute of those in which anybody had some. What one
- * alone has under way is worked off before the first request of another.
+ * A platform counts as having work for this many looks after its last request: one minute, in which only looks with
+ * work count. The work that one platform alone has under way is finished before another's first request.
  */
 const SEEN_LOOKS = 1200;
 
-/** Lets a few requests of each owner begin in an iteration of the event loop, and the others in those that follow. */
+/** Starts a few requests of each owner in an iteration of the event loop, and the rest in the following ones. */
 class LoopIterations {
   #begun = new CountsByOwner();
   readonly #waiting = new Map<string, (() => void)[]>();
-  /** Of all owners. */
+  /** The number of waiting requests, of all owners. */
   waiting = 0;
 
   begin(owner: string, start: () => void): void {
@@ -58,11 +60,11 @@ class LoopIterations {
 }
 
 /**
- * Keeps platforms from each other's work: while several have some, each begins and decides a few requests at a time. An
- * owner is a platform, or nobody that is known.
+ * Protects platforms from each other's load: while several have work, each begins and decides a few requests at a
+ * time. An owner is a platform, or the empty text for requests whose key is unknown.
  */
 export class PlatformFairness {
-  /** Of what is under way or waits to begin, how much is known to be whose. */
+  /** The requests under way, or waiting to begin, whose owner is known. */
   readonly #owners = new CountsByOwner();
   readonly #iterations = new LoopIterations();
   #ownerAtOnce = OWNER_AT_ONCE_MIN;
@@ -75,24 +77,27 @@ export class PlatformFairness {
   readonly #seenAtLook = new Map<string, number>();
   #looks = 0;
 
-  /** How many requests wait to begin, of all owners. */
+  /** The number of requests that wait to begin, of all owners. */
   get waitingToBegin(): number {
     return this.#iterations.waiting;
   }
 
-  /** Whether several platforms had work of late. */
+  /** Whether several platforms have had work recently. */
   get isContended(): boolean {
     return this.#seenAtLook.size > 1;
   }
 
-  /** Whether an owner has less under way than an equal share of `limit`. */
+  /** Whether an owner has less work under way than an equal share of `limit`. */
   hasLessThanShare(owner: string, limit: number): boolean {
     const own = this.#owners.of(owner);
     const owners = this.#owners.size + (own === 0 ? 1 : 0);
     return own < limit / owners;
   }
 
-  /** Begins the owner's request in this iteration of the event loop or, when he has begun enough in it, in one of the next. */
+  /**
+   * Begins a request in this iteration of the event loop, or in a later one when its owner has begun enough in this
+   * one.
+   */
   begin(owner: string, start: () => void): void {
     this.#owners.take(owner);
     this.#iterations.begin(owner, () => {
@@ -101,7 +106,7 @@ export class PlatformFairness {
     });
   }
 
-  /** Notes whose some work under way is. */
+  /** Notes that a request under way belongs to this owner. */
   take(owner: string): void {
     this.#owners.take(owner);
     this.#seenAtLook.set(owner, this.#looks);
@@ -111,12 +116,12 @@ export class PlatformFairness {
     this.#owners.giveBack(owner);
   }
 
-  /** Decides at once, or where several platforms have work when the owner's turn has come. */
+  /** Decides at once. While several platforms have work, it decides when it is the owner's turn. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
     return this.isContended ? this.#turns.run(owner, decide) : decide();
   }
 
-  /** Adjusts to how much of the event loop's time was used since the last look, 0 to 1. */
+  /** Adjusts to the share of the event loop's time that was used since the last look, 0 to 1. */
   observe(utilization: number): void {
     this.#looks++;
     for (const [owner, look] of this.#seenAtLook)

@@ -12,16 +12,16 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 
-/** The trace and the span of the caller, as W3C Trace Context has them. */
+/** The trace id and the span id of the caller, as W3C Trace Context writes them. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
 
-/** Machines ask these every second; what they report is logged where it happens. */
+/** Machines send these every second. What they report is logged where it happens. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
 /**
- * Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id, and no
- * stack: an outage would write one with every request, and what is unexpected is logged with its own. Of a key that was
- * refused the line tells which one it was, and the HMAC of the address that it came from.
+ * Gives the request an id, and writes its log line and metrics. The line contains nothing that came with the request
+ * except its id. It has no stack, because an outage would write one for each request; an unexpected error is logged
+ * with its own stack. For a refused key it names the key's id and the HMAC of the caller's address.
  */
 export function logRequests(
   log: Logger,
@@ -62,30 +62,33 @@ function nameOf({ platform, credential, actor }: Caller) {
   return credential.kind === 'key' ? { platform, keyId: credential.id } : { platform, who: actor.id };
 }
 
-/** Because of the key. */
+/** The statuses that refuse a request because of its key. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 
-/** From where which key was tried: its id, which is no secret. A text without the form of a key is not repeated. */
+/** Names the key that was tried and where from. A key's id is not secret. A text that is no key is not repeated. */
 function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
   if (!REFUSED.has(status)) return {};
   const id = parseKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');
   return { from: hiddenAddress(req), ...(id === null ? {} : { triedKeyId: id }) };
 }
 
-/** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */
+/**
+ * Creates the headers of every answer. An answer is for one caller and one moment; the files of the console set their
+ * own caching.
+ */
 export function createSharedHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
 /**
- * Koa would print these on its own. Mostly the caller hung up; only the message is logged, because such
- * an error may carry bytes of the request.
+ * Logs answers that could not be sent, which Koa would print otherwise. Usually the caller hung up. Only the message
+ * is logged, because such an error may contain bytes of the request.
  */
 export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
   app.on('error', (error: Error) => log.info({ why: error.message }, 'the answer could not be sent'));
 }
 
-/** Where no rate limit is asked. */
+/** The state of a request where no rate limit applies. */
 const ADMITTED = Promise.resolve(true);
 
 function freshState(req: IncomingMessage): RequestState {
@@ -101,21 +104,24 @@ function freshState(req: IncomingMessage): RequestState {
   };
 }
 
-/** The caller's own id when it is safe to repeat, otherwise a new one. */
+/** Returns the caller's own request id when it is safe to repeat, and otherwise a new one. */
 export function getRequestId(req: IncomingMessage): string {
   const given = req.headersDistinct['x-request-id'] ?? [];
   const [first] = given;
   return first !== undefined && given.length === 1 && REQUEST_ID.test(first) ? first : randomUUID();
 }
 
-/** What joins a log line with the caller's trace; nothing when the caller sends no trace or a malformed one. */
+/**
+ * Reads the ids that join a log line with the caller's trace. Returns no ids when the caller sends no trace or a
+ * malformed one.
+ */
 function traceOf({ headersDistinct }: IncomingMessage): { traceId?: string; parentSpanId?: string } {
   const [given = '', ...more] = headersDistinct['traceparent'] ?? [];
   const [, traceId, parentSpanId] = (more.length === 0 ? TRACEPARENT.exec(given) : null) ?? [];
   return traceId === undefined || parentSpanId === undefined ? {} : { traceId, parentSpanId };
 }
 
-/** So many refusals of a kind have a line of their own in each window; the others are counted in one. */
+/** This many refusals of a kind get a line of their own in each window. One more line counts the rest. */
 const LINES_MAX = 10;
 const WINDOW_MS = 10_000;
 
@@ -131,7 +137,7 @@ interface Window {
   counted: number;
 }
 
-/** Warnings about requests that got no answer: an outage must not fill the disk with one for each of them. */
+/** Writes warnings about failed requests. Their number is limited, so that an outage does not fill the disk. */
 export class RefusalLog {
   readonly #log: Logger;
   readonly #windowMs: number;

@@ -2,13 +2,16 @@ import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { ConcurrencyLimit, type SeenLoad } from './concurrency-limit.ts';
 import { PlatformFairness } from './platform-shares.ts';
 
-/** A checkout can do without a score, but not without the verdict at its end: scores are refused first. */
+/**
+ * The share of the limit that scores may use. Scores are refused first, because a checkout can do without a score,
+ * but not without the verdict at its end.
+ */
 const SCORE_SHARE = 0.75;
 
-/** How often there is a look at the work, as long as there is some. */
+/** The interval between two looks at the work, while there is some. */
 const TICK_MS = 50;
 
-/** Knows the work under way: how much of it there may be (ConcurrencyLimit), and whose it is (PlatformFairness). */
+/** Tracks the work under way. ConcurrencyLimit says how much there may be, and PlatformFairness whose turn it is. */
 export class WorkLimit {
   readonly #concurrency = new ConcurrencyLimit();
   readonly #shares = new PlatformFairness();
@@ -27,40 +30,43 @@ export class WorkLimit {
     return this.#underWay;
   }
 
-  /** Whether one more request of this kind would be too much. */
+  /** Whether one more request of this kind would exceed the limit. */
   isFull(operation: 'score' | 'verdict'): boolean {
     return this.#underWay + this.#shares.waitingToBegin >= this.#limitOf(operation);
   }
 
   /**
-   * Whether an owner has less under way than an equal share of the limit: then one
-   * more of it is taken although the limit is reached, and waits for what others have too much of.
+   * Whether an owner has less under way than an equal share of the limit. One more request of this owner is then
+   * accepted although the limit is reached, and only waits its turn.
    */
   hasShare(operation: 'score' | 'verdict', owner: string): boolean {
     return this.#shares.hasLessThanShare(owner, this.#limitOf(operation));
   }
 
-  /** Whether several platforms had work of late. */
+  /** Whether several platforms have had work recently. */
   get isContended(): boolean {
     return this.#shares.isContended;
   }
 
-  /** Begins the owner's request in this iteration of the event loop or, when he has begun enough in it, in one of the next. */
+  /**
+   * Begins a request in this iteration of the event loop, or in a later one when its owner has begun enough in this
+   * one.
+   */
   begin(owner: string, start: () => void): void {
     this.#shares.begin(owner, start);
   }
 
-  /** Notes whose some work under way is; `run` reads it at its end. */
+  /** Notes that a request under way belongs to this owner. `run` releases it at its end. */
   own(owner: string): void {
     this.#shares.take(owner);
   }
 
-  /** Decides at once, or where several platforms have work when the owner's turn has come. */
+  /** Decides at once. While several platforms have work, it decides when it is the owner's turn. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
     return this.#shares.inTurn(owner, decide);
   }
 
-  /** `owner` tells at the end whose the work was known to be. */
+  /** Runs work and counts it as under way. `owner` is asked at the end for the owner that the work was assigned to. */
   async run<T>(work: () => Promise<T>, owner: () => string | null = () => null): Promise<T> {
     const beganMs = performance.now();
     this.#underWay++;
@@ -77,7 +83,7 @@ export class WorkLimit {
     }
   }
 
-  /** Waiting for the caller's body does not count as work under way: it may take seconds and costs nothing. */
+  /** Waits for the caller's body without counting it as work under way: it may take seconds and costs nothing. */
   async aside<T>(wait: () => Promise<T>): Promise<T> {
     const beganMs = performance.now();
     this.#underWay--;
@@ -89,7 +95,7 @@ export class WorkLimit {
     }
   }
 
-  /** Adjusts to what was seen since the last look. */
+  /** Adjusts to the measurements since the last look. */
   observe(load: SeenLoad): void {
     this.#shares.observe(load.utilization);
     this.#concurrency.observe(load);
@@ -111,13 +117,14 @@ export class WorkLimit {
     this.#used = used;
     const meanMs = this.#finished === 0 ? null : Math.max(0, this.#tookMs / this.#finished);
     this.observe({ utilization, underWayMax: this.#underWayMax, meanMs });
-    // On SQLite all that arrived together is finished together: that nothing is under way just now says little.
+    // On SQLite, requests that arrive together finish together, so an empty moment says little. Only a whole interval
+    // without work counts as idle.
     const isIdle = this.#underWayMax === 0;
     this.#underWayMax = this.#underWay;
     this.#finished = 0;
     this.#tookMs = 0;
     if (!isIdle || this.#timer === null) return;
-    // An idle process has nothing to look at: it keeps no timer and starts again from the beginning.
+    // An idle process keeps no timer, and starts again with the highest limit.
     clearInterval(this.#timer);
     this.#timer = null;
     this.#concurrency.reset();
