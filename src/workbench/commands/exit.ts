@@ -12,6 +12,9 @@ export function toExitCode({ exitCode }: CommanderError): number {
 /** The named thing has faults; the message lists them all. */
 export class FindingsError extends NamedError {}
 
+/** What is there now stands against it; nothing was changed. */
+export class RefusedError extends NamedError {}
+
 /** The operating system refused, mostly about a file or a folder. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;

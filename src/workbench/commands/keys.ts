@@ -14,7 +14,7 @@ import { type AccessKeySchema, toKeyView } from '#workbench/access/key-views.ts'
 import type { StoredProposal } from '#workbench/approvals/proposals.ts';
 import { issueKey, type KeyListSchema, listKeys, revokeKey } from '#workbench/platform/keys.ts';
 import { UsageError } from './exit.ts';
-import { type Asking, addOperationCommand, proposedText } from './operation-command.ts';
+import { type Asking, addOperationCommand, formatProposed } from './operation-command.ts';
 import { itemTable } from './operation-table.ts';
 import { parseLifetime } from './options.ts';
 
@@ -106,7 +106,7 @@ function issuedText({ key, record, proposal }: Issued): string {
   const { id, operations, expiresAt } = record;
   const end = expiresAt === null ? 'does not expire' : `expires ${expiresAt}`;
   return [
-    ...(proposal === null ? [] : [proposedText(proposal.proposalId, proposal.lines)]),
+    ...(proposal === null ? [] : [formatProposed(proposal.proposalId, proposal.lines)]),
     `Key ${id} for ${inWords(record)}: ${operations.join(', ')}; ${end}.`,
     `Keep it as a secret; it is shown only now${proposal === null ? '' : ', and works once it is approved'}:`,
     key,

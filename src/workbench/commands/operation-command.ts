@@ -9,7 +9,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { isGated } from '#workbench/platform/gated-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { FindingsError, UsageError } from './exit.ts';
+import { FindingsError, RefusedError, UsageError } from './exit.ts';
 import type { Needs } from './local-parts.ts';
 import type { Answer } from './operation-call.ts';
 import {
@@ -73,7 +73,10 @@ export interface OperationCommand<Told> {
   /** Options that it takes otherwise, or besides. */
   readonly options?: readonly Option[];
   /** What the operation is asked with, where that is not what was given. */
-  readonly given?: (options: CommandOptions, platform: PlatformName) => Readonly<Record<string, unknown>>;
+  readonly given?: (
+    options: CommandOptions,
+    given: Readonly<Record<string, unknown>>,
+  ) => Readonly<Record<string, unknown>>;
   /** Does something else than to ask the operation once, or page by page. */
   readonly run?: (asking: Asking, given: Readonly<Record<string, unknown>>) => Promise<Told>;
   /** For people; an empty text is not printed. */
@@ -100,11 +103,11 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
     .summary(withLowerFirst(spec.summary ?? operation.summary))
     .description(helpOf(operation, spec));
   if (platform !== undefined) command.addOption(platformOption(platform));
+  for (const option of options) command.addOption(option);
   const own = new Set(options.map((option) => option.attributeName()));
   for (const input of inputs)
     if (spec.words?.includes(input.name) !== true && !own.has(attributeOf(input)))
       command.addOption(input.option());
-  for (const option of options) command.addOption(option);
   if (isGated(operation)) command.option(...WITHOUT_APPROVAL);
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
   command.action(async (...given: readonly unknown[]) => {
@@ -115,7 +118,7 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
     const whose = whoseEyes(platform, taken['platform']);
     const read = inputs.map((input) => [input.name, readInput(input, givenFor(input, taken))] as const);
     const values = Object.fromEntries(read.filter(([, value]) => value !== undefined));
-    await run(declared, taken, whose, { ...values, ...givenOf?.(taken, whose) });
+    await run(declared, taken, whose, { ...values, ...givenOf?.(taken, values) });
   });
 }
 
@@ -211,7 +214,7 @@ export async function onParts<T>(
     return work({ parts, options, platform, caller: callerAt(platform), ask, read });
   });
   return done.catch((error: unknown) => {
-    throw error instanceof ProposalRefused ? new FindingsError(error.message) : error;
+    throw error instanceof ProposalRefused ? new RefusedError(error.message) : error;
   });
 }
 
@@ -287,10 +290,10 @@ async function printProposed({ json }: Answer, { parts, options }: Asking): Prom
   const { proposalId }: { readonly proposalId: string } = JSON.parse(json ?? '{}');
   if (options['json'] === true) return print(json ?? 'null');
   const proposals = await parts.approvals.all(INSTALLATION);
-  print(proposedText(proposalId, proposals.find((one) => one.proposalId === proposalId)?.lines ?? []));
+  print(formatProposed(proposalId, proposals.find((one) => one.proposalId === proposalId)?.lines ?? []));
 }
 
-export function proposedText(proposalId: string, lines: readonly string[]): string {
+export function formatProposed(proposalId: string, lines: readonly string[]): string {
   return [
     'Nothing was changed: somebody else has to approve it.',
     ...lines.map((line) => `  ${line}`),
@@ -310,5 +313,6 @@ function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unk
       ? `${member} ${at.detail}`
       : message.replace(/^(?:The parameter )?(\w+)/, (whole, name: string) => flags.get(name) ?? whole);
   if (status === 400) return new UsageError(said);
+  if (status === 409) return new RefusedError(said);
   return status >= 500 ? error : new FindingsError(said);
 }

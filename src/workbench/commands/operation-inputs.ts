@@ -66,8 +66,9 @@ function toldOf({ name, schema, description }: Omit<OperationInput, 'shown' | 'o
       return 'how long it lasts, like 30d; without it there is no end';
     case 'choice':
       return `${withLowerFirst(description)}: ${valuesIn(schema).join(', ')}`;
-    case 'choices':
     case 'flag':
+      return withLowerFirst(description.replace(/^True:? /, ''));
+    case 'choices':
     case 'time':
     case 'number':
     case 'text':
@@ -100,7 +101,8 @@ function optionText(flag: string, name: string, schema: object): string {
 
 type InputKind = 'flag' | 'choices' | 'choice' | 'lifetime' | 'time' | 'number' | 'text';
 
-function kindOf(name: string, schema: object): InputKind {
+function kindOf(name: string, given: object): InputKind {
+  const schema = withoutNull(given);
   if (isEnd(name)) return 'lifetime';
   if ('instant' in schema || ('format' in schema && schema.format === 'date-time')) return 'time';
   if ('enum' in schema) return 'choice';
@@ -135,7 +137,7 @@ export function readInput({ name, schema, shown }: OperationInput, given: unknow
     case 'time':
       return new Date(parseTime(text, shown) ?? 0).toISOString();
     case 'number':
-      return numberIn(text, shown, schema);
+      return parseNumber(text, shown, schema);
     case 'text':
       return name === 'reason' ? parseReason(text) : text;
   }
@@ -154,19 +156,31 @@ function itemsIn(schema: object): object {
   return 'items' in schema && isJsonObject(schema.items) ? schema.items : {};
 }
 
-function numberIn(text: string, shown: string, schema: object): number {
+/** A number within the bounds of a schema. Throws UsageError. */
+export function parseNumber(text: string, shown: string, given: object): number {
+  const schema = withoutNull(given);
   const number = Number(text);
   const isWhole = 'type' in schema && schema.type === 'integer';
-  const [min, max] = [boundOf(schema, 'minimum'), boundOf(schema, 'maximum')];
-  const fits = number >= (min ?? -Infinity) && number <= (max ?? Infinity);
+  const bound = (name: string) => {
+    const value: unknown = Reflect.get(schema, name);
+    return typeof value === 'number' ? value : null;
+  };
+  const [min, above, max] = [bound('minimum'), bound('exclusiveMinimum'), bound('maximum')];
+  const fits = number >= (min ?? -Infinity) && number > (above ?? -Infinity) && number <= (max ?? Infinity);
   if (text.trim() !== '' && (isWhole ? /^\d+$/.test(text) : Number.isFinite(number)) && fits) return number;
-  const bounds = [...(min === null ? [] : [`from ${min}`]), ...(max === null ? [] : [`to ${max}`])].join(' ');
-  throw new UsageError(`${shown} must be a ${isWhole ? 'whole ' : ''}number ${bounds}, not "${text}"`);
+  const bounds = [
+    ...(min === null ? [] : [`from ${min}`]),
+    ...(above === null ? [] : [`above ${above}`]),
+    ...(max === null ? [] : [above === null ? `to ${max}` : `and up to ${max}`]),
+  ].join(' ');
+  const what = isWhole ? 'a whole number' : 'a number';
+  throw new UsageError(`${shown} must be ${[what, bounds].join(' ').trim()}, not "${text}"`);
 }
 
-function boundOf(schema: object, name: 'minimum' | 'maximum'): number | null {
-  const bound: unknown = Reflect.get(schema, name);
-  return typeof bound === 'number' ? bound : null;
+/** The schema of what may also be null. */
+function withoutNull(schema: object): object {
+  const choices: readonly unknown[] = 'anyOf' in schema && Array.isArray(schema.anyOf) ? schema.anyOf : [];
+  return choices.find((one) => isJsonObject(one) && one['type'] !== 'null') ?? schema;
 }
 
 function descriptionIn(schema: object): string {

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
-import { EXIT, FindingsError, isSystemError, toExitCode, UsageError } from './exit.ts';
+import { EXIT, FindingsError, isSystemError, RefusedError, toExitCode, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
 /** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
@@ -93,9 +93,10 @@ function asked(name = ''): readonly (() => Promise<Describe>)[] {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   const isForPeople = error instanceof NamedError || isSystemError(error);
-  printError(isForPeople ? `error: ${error.message}` : inspect(error));
+  const isRefused = error instanceof RefusedError;
+  printError(isForPeople ? `${isRefused ? 'refused' : 'error'}: ${error.message}` : inspect(error));
   if (error instanceof UsageError) return EXIT.usage;
-  return error instanceof FindingsError ? EXIT.findings : EXIT.environment;
+  return isRefused || error instanceof FindingsError ? EXIT.findings : EXIT.environment;
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

@@ -55,8 +55,13 @@ export const ProposalListSchema = named(
   shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPlace }),
 );
 
-const listProposals = declareOperation({
+export const listProposals = declareOperation({
   route: 'get /v1/platform/proposals',
+  command: {
+    name: 'proposals list',
+    summary: 'what waits and what was decided, newest first',
+    description: '',
+  },
   summary: 'What waits for somebody else, or did',
   description:
     'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
@@ -84,11 +89,24 @@ const listProposals = declareOperation({
 
 const WAYS = {
   approve: {
+    command: {
+      name: 'proposals approve',
+      summary: "carry out somebody else's proposal, if it would still do what was proposed",
+      words: ['proposalId'],
+    },
     summary: 'Approves a proposal and carries it out',
     description:
       'Once, and only if it would still do what it was proposed for. Whoever approves has another owner than whoever proposed; of a draft only where APPROVALS is required.',
   },
-  reject: { summary: 'Returns a proposal', description: 'Nothing is changed; the reason says why not.' },
+  reject: {
+    command: {
+      name: 'proposals reject',
+      summary: 'return a proposal; nothing is changed',
+      words: ['proposalId'],
+    },
+    summary: 'Returns a proposal',
+    description: 'Nothing is changed; the reason says why not.',
+  },
 } as const;
 
 const decide = (way: keyof typeof WAYS) =>
@@ -108,8 +126,11 @@ const decide = (way: keyof typeof WAYS) =>
     },
   });
 
+export const approveProposal = decide('approve');
+export const rejectProposal = decide('reject');
+
 export const PROPOSAL_OPERATIONS = createChapter('Approvals', {
   listProposals,
-  approveProposal: decide('approve'),
-  rejectProposal: decide('reject'),
+  approveProposal,
+  rejectProposal,
 });

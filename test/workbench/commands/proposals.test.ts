@@ -28,7 +28,7 @@ describe('commands with APPROVALS=required', () => {
   it('propose a key that may approve, which is valid once somebody else has approved it', async () => {
     const ask = ['keys', 'issue', '--platform', '*', '--operations', 'approve'];
     expect((await run(...ask)).stderr).to.equal(
-      'error: a key with approve needs an owner; pass --owner, or ask with a key that has one',
+      'refused: a key with approve needs an owner; pass --owner, or ask with a key that has one',
     );
     const { id, proposalId } = await json(...ask, '--owner', 'ann');
     expect(await json('keys', 'list')).to.deep.equal([]);
@@ -36,7 +36,7 @@ describe('commands with APPROVALS=required', () => {
     expect(shown).to.include({ proposalId, what: 'key', subject: id, state: 'open' });
     const own = await run('proposals', 'approve', proposalId, ...REASON);
     expect(own.exitCode).to.equal(1);
-    expect(own.stderr).to.match(/^error: \S+ proposed it; somebody else approves it$/);
+    expect(own.stderr).to.match(/^refused: \S+ proposed it; somebody else approves it$/);
     expect((await run('proposals', 'reject', proposalId, ...REASON)).stdout).to.contain(
       ': rejected, proposed by',
     );

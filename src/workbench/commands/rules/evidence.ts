@@ -1,10 +1,10 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Command, Option as CommandOption } from 'commander';
 import { isRuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
 import { BadQuestion, type Option, type Question, type RulesAtHand } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
+import { parseNumber } from '#workbench/commands/operation-inputs.ts';
 import { flagOf, parseTime } from '#workbench/commands/options.ts';
 import {
   addEvidenceOptions,
@@ -92,18 +92,12 @@ export function checked(
   if (value === undefined) return undefined;
   if (kind === 'time') return parseTime(String(value), `--${flagOf(name)}`);
   if (kind === 'number') {
-    const number = Number(value);
-    if (String(value).trim() !== '' && fits(schema, number)) return number;
-    throw new UsageError(`--${flagOf(name)} is a number that is not allowed: ${value}`);
+    return parseNumber(String(value), `--${flagOf(name)}`, schema);
   }
   if (kind === 'versions')
     for (const version of Array.isArray(value) ? value : [])
       if (!isRuleVersion(version)) throw new UsageError(refuseVersionName(version));
   return value;
-}
-
-function fits(schema: Option<unknown>['schema'], value: number): boolean {
-  return Number.isFinite(value) && new Ajv2020({ strict: false }).validate(schema, value);
 }
 
 function rulesHere(): RulesAtHand {

@@ -8,6 +8,7 @@ import { formatExample } from '#decision/rules/proof/example.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { refuseDraftName } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import type { ProposedChange, StoredProposal } from '#workbench/approvals/proposals.ts';
 import {
   findLostCases,
   findReleaseObstacle,
@@ -23,13 +24,8 @@ import {
   formatSchema,
   getSchemaFileName,
 } from '#workbench/authoring/schema/rule-schema.ts';
-import {
-  type ApprovalOption,
-  printProposed,
-  proposedBy,
-  WITHOUT_APPROVAL,
-} from '#workbench/commands/approval.ts';
 import { EXIT, FindingsError, UsageError } from '#workbench/commands/exit.ts';
+import { formatProposed, onParts, WITHOUT_APPROVAL } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
 import { checkCommand, formatProblemLines, toPlacedRemark } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
@@ -85,7 +81,8 @@ function diffText({ before, after, differences, examples, note }: RuleDiff): str
   return [...changes, [note, ...payers].join('\n')].join('\n\n');
 }
 
-interface ReleaseOptions extends ApprovalOption {
+interface ReleaseOptions {
+  readonly withoutApproval?: true;
   readonly reason: string;
   readonly json?: true;
 }
@@ -111,8 +108,13 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   if (obstacle !== null) throw refusalOf(obstacle, folder, version, ruleSet);
   const { digest } = ruleSet;
   const change = { what: 'release', version: ruleSet.version, digest, reason: options.reason } as const;
-  const proposal = await proposedBy(INSTALLATION, change, options);
-  if (proposal !== null) return printProposed(INSTALLATION, proposal, json);
+  const needsApproval = readConfig().requiresApproval && options.withoutApproval !== true;
+  const proposal = needsApproval ? await propose(change) : null;
+  if (proposal !== null) {
+    const { proposalId, lines, expiresAt } = proposal;
+    const told = { proposalId, expiresAt: new Date(expiresAt).toISOString() };
+    return print(json ? JSON.stringify(told) : formatProposed(proposalId, lines));
+  }
   const made = writeRelease(folder, ruleSet, files);
   const lost = findLostCases(folder, ruleSet, files);
   const breaches = listBreaches(findBrokenPromises(ruleSet, files));
@@ -120,6 +122,14 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   print(`${version} is released: sha256:${made.digest}`);
   for (const breach of breaches) print(`note: ${breach}`);
   if (lost !== null) print(`${formatLostCases(lost)}.`);
+}
+
+/** A release is made on the disk alone; only its proposal needs the store. */
+function propose(change: ProposedChange): Promise<StoredProposal | null> {
+  const needs = { lists: true, rules: true, archive: true };
+  return onParts(needs, {}, INSTALLATION, ({ parts, caller }) =>
+    parts.approvals.propose(INSTALLATION, change, caller.actor),
+  );
 }
 
 function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {

@@ -59,7 +59,10 @@ const RolloutBodySchema = Type.Object(
       'Where to bring it',
     ),
     percent: Type.Optional(percentage),
-    guard: Type.Optional(percentage),
+    guard: Type.Optional({
+      ...percentage,
+      description: 'So many points worse than the active version, and a canary is taken back by itself',
+    }),
     acceptDifference: Type.Optional(
       Type.Boolean({
         description:
@@ -109,8 +112,13 @@ const ROLLOUT_REFUSED = declareRefusal(
 
 const FOLLOWING = declareJsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
 
-const readRollout = declareOperation({
+export const readRollout = declareOperation({
   route: 'get /v1/platform/rules',
+  command: {
+    name: 'rules status',
+    summary: 'which version decides, what is on trial, and what each node has loaded',
+    description: '',
+  },
   summary: 'Which version decides',
   description:
     'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
@@ -126,8 +134,15 @@ const readRollout = declareOperation({
     }),
 });
 
-const changeRollout = declareGatedOperation({
+export const changeRollout = declareGatedOperation({
   route: 'post /v1/platform/rules/rollout',
+  command: {
+    name: 'rules rollout',
+    summary: 'bring a version into shadow, canary or active',
+    description:
+      'Returns when every node follows. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day. A guard takes a canary back by itself when its share of clients with BLOCK, WAIT or the bot flag is that many points above that of the active version, or its share of clients who pay that many below.',
+    words: ['version'],
+  },
   summary: 'Brings a version to shadow, canary or active',
   description: `${CANARY_MEMBERS.join(', ')} and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.`,
   grant: 'operate',
@@ -150,8 +165,13 @@ async function rolloutOf({ body }: GrantedRequest<Shape<typeof RolloutBodySchema
   return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
 }
 
-const takeBack = declareOperation({
+export const takeBack = declareOperation({
   route: 'post /v1/platform/rules/rollback',
+  command: {
+    name: 'rules rollback',
+    summary: 'take one candidate back, or all; without any, return to the version before',
+    words: ['version'],
+  },
   summary: 'Takes the last step back',
   description:
     'Takes the candidate back that `version` names, or all; or without any returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',

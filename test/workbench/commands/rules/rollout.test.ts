@@ -1,20 +1,23 @@
 import { expect } from 'chai';
+import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
 import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
-import { formatStatus } from '#workbench/commands/rules/rollout.ts';
+import { formatStatus } from '#workbench/commands/rules/rollout-text.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
 const { version, digest } = currentRules();
 const ACTIVE = { version, digest };
 
 /** The report of a node. */
-function report(pid: number, hasStaleLists = false): NodeView {
+const AT = '1970-01-01T00:00:00Z';
+
+function report(pid: number, hasStaleLists = false): WithMomentsAsText<NodeView> {
   return {
     nodeId: `node-${pid}`,
     host: 'h',
     pid,
-    startedAt: 0,
-    seenAt: 0,
+    startedAt: AT,
+    seenAt: AT,
     revision: 1,
     active: ACTIVE,
     versions: [],
@@ -24,9 +27,12 @@ function report(pid: number, hasStaleLists = false): NodeView {
   };
 }
 
-const status = (...nodes: readonly NodeView[]) => statusAfter([], nodes);
+const status = (...nodes: readonly WithMomentsAsText<NodeView>[]) => statusAfter([], nodes);
 
-const statusAfter = (history: readonly RolloutEntry[], nodes: readonly NodeView[] = []) =>
+const statusAfter = (
+  history: readonly WithMomentsAsText<RolloutEntry>[],
+  nodes: readonly WithMomentsAsText<NodeView>[] = [],
+) =>
   formatStatus(
     {
       rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history },
@@ -40,7 +46,7 @@ const statusAfter = (history: readonly RolloutEntry[], nodes: readonly NodeView[
 
 describe('rules status', () => {
   it('marks a return that one person made alone in an emergency', () => {
-    const entry = { at: 0, who: 'ann', action: 'active', from: null, to: version, digest } as const;
+    const entry = { at: AT, who: 'ann', action: 'active', from: null, to: version, digest } as const;
     const shown = (marked: object) =>
       statusAfter([{ ...entry, reason: 'r', ...marked }])
         .split('\n')
