@@ -1,74 +1,76 @@
 /**
- * A decimal-string of the interface, section 2: up to 38 digits and an optional fraction of up to 18; no sign,
- * exponent or blank.
+ * A decimal text of the interface (section 2): up to 38 digits and an optional fraction of up to 18 digits, without
+ * sign, exponent or blanks.
  */
 export const DECIMAL_PATTERN = '^[0-9]{1,38}(\\.[0-9]{1,18})?$';
 
-/** Digits after the point that `DECIMAL_PATTERN` allows. */
+/** How many digits `DECIMAL_PATTERN` allows after the point. */
 const FRACTION_DIGITS_MAX = 18;
 
 export const DECIMAL_CHARACTERS_MAX = 38 + 1 + 18;
 
-/** A currency as the rules and the records know it: 3 or 4 capital letters or digits, like EUR. */
+/** A currency in rules and records: 3 or 4 capital letters or digits, like EUR. */
 export const CURRENCY_PATTERN = '^[A-Z0-9]{3,4}$';
 
-/** A currency as a caller may write it; it is read as capitals. */
+/** A currency in a request. Small letters are read as capitals. */
 export const REQUESTED_CURRENCY_PATTERN = '^[A-Za-z0-9]{3,4}$';
 
-/** One text for equal amounts: `010.50` and `10.5` are both `10.5`. */
+/** Writes equal amounts as the same text: `010.50` and `10.5` both become `10.5`. */
 export function normalizeAmount(amount: string): string {
   const [whole = '', fraction = ''] = amount.split('.');
   const digits = fraction.replace(/0+$/, '');
   return (whole.replace(/^0+(?=\d)/, '') || '0') + (digits === '' ? '' : `.${digits}`);
 }
 
-/** A fact's amount as a decimal-string, also where JavaScript would write 1e-7 or 1e+21. */
+/** Writes the amount of a fact as a decimal text, also where JavaScript would write 1e-7 or 1e+21. */
 export function formatDecimal(amount: unknown): string {
   const text = String(amount);
   if (typeof amount !== 'number' || !text.includes('e')) return text;
   return amount < 1 ? normalizeAmount(amount.toFixed(FRACTION_DIGITS_MAX)) : BigInt(amount).toString();
 }
 
-/** An amount with its currency as a client's state keeps it: `25.5 EUR`. Equal amounts have one text. */
+/**
+ * Writes an amount with its currency as a client's state stores it, like `25.5 EUR`. Equal amounts have the same
+ * text.
+ */
 export function formatMoney(amount: string, currency: string): string {
   return `${normalizeAmount(amount)} ${currency}`;
 }
 
-/** An amount and a currency as people write them: `25.50 EUR`. */
+/** An amount and a currency as people write them, like `25.50 EUR`. */
 export const MONEY_PATTERN = `${DECIMAL_PATTERN.slice(0, -1)} ${CURRENCY_PATTERN.slice(1)}`;
 const MONEY = new RegExp(MONEY_PATTERN);
 
-/** The text of `formatMoney` for what people write; null for other texts. */
+/** Converts a text that people write to the form of `formatMoney`. Returns null for other texts. */
 export function normalizeMoney(text: string): string | null {
   const [amount = '', currency = ''] = text.split(' ');
   return MONEY.test(text) ? formatMoney(amount, currency) : null;
 }
 
-/** An amount in a currency. */
 export interface Money {
   /** A decimal text. */
   readonly amount: string;
   readonly currency: string;
 }
 
-/** Reads a text of `formatMoney`; null for other texts. */
+/** Parses a text of `formatMoney`. Returns null for other texts. */
 export function readMoney(text: string): Money | null {
   const [amount, currency] = text.split(' ');
   return amount === undefined || currency === undefined ? null : { amount, currency };
 }
 
-/** The sum of decimal texts, exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
+/** Sums decimal texts. The sum is exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
 export function sumAmounts(amounts: readonly string[]): number {
   return Number(decimalOfUnits(amounts.reduce((total, amount) => total + unitsOf(amount), 0n)));
 }
 
-/** Below 0 when `a` is the smaller one, 0 when they are equal, otherwise above 0. */
+/** Compares two decimal texts. Returns -1 when `a` is smaller, 0 when both are equal, otherwise 1. */
 export function compareAmounts(a: string, b: string): number {
   const difference = unitsOf(a) - unitsOf(b);
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
 
-/** The sum of two decimal texts, exact. */
+/** Adds two decimal texts exactly. */
 export function addAmounts(a: string, b: string): string {
   return normalizeAmount(decimalOfUnits(unitsOf(a) + unitsOf(b)));
 }
@@ -79,7 +81,7 @@ export interface ScaledAmount {
   readonly exponent: number;
 }
 
-/** The amount rounded to so many digits, which a number holds. */
+/** Rounds an amount to the given number of digits, so that a number holds the mantissa. */
 export function roundToDigits(amount: string, digits: number): ScaledAmount {
   const units = unitsOf(amount).toString();
   const cut = Math.max(0, units.length - digits);
@@ -91,19 +93,19 @@ export function roundToDigits(amount: string, digits: number): ScaledAmount {
   return { mantissa: Number(bare), exponent: cut - FRACTION_DIGITS_MAX + text.length - bare.length };
 }
 
-/** The decimal text of such an amount. */
+/** Writes a scaled amount as a decimal text. */
 export function formatScaledAmount({ mantissa, exponent }: ScaledAmount): string {
   const power = exponent + FRACTION_DIGITS_MAX;
   return normalizeAmount(decimalOfUnits(BigInt(mantissa) * 10n ** BigInt(power)));
 }
 
-/** `a` less `b`, exact; 0 when `b` is the larger one. */
+/** Subtracts `b` from `a` exactly. Returns 0 when `b` is larger. */
 export function subtractAmounts(a: string, b: string): string {
   const difference = unitsOf(a) - unitsOf(b);
   return normalizeAmount(decimalOfUnits(difference < 0n ? 0n : difference));
 }
 
-/** A decimal text in the smallest unit that `DECIMAL_PATTERN` can write. */
+/** Converts a decimal text to the smallest unit that `DECIMAL_PATTERN` can write. */
 function unitsOf(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, '0'));

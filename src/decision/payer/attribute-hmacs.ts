@@ -1,18 +1,26 @@
 import { readSecretId } from './attribute-secrets.ts';
 import { PSEUDONYM_MARK } from './attributes.ts';
 
-/** How texts of attributes with `pseudonym: true` are kept here, so that rules can compare them with constants. */
+/** The HMACs of attributes with `pseudonym: true`, by which rules compare them with constants. */
 export interface AttributeHmacs {
-  /** A clear text as it is kept: under the present secret, and while that changes also under the one before. */
+  /**
+   * Returns the pseudonyms of a clear text: under the present secret, and while that changes also under the previous
+   * one.
+   */
   keptAs(text: string): readonly string[];
-  /** Whether a kept text was made under one of these secrets: a constant says nothing about any other. */
+  /**
+   * Whether a pseudonym was made under one of these secrets. A constant cannot be compared with any other pseudonym.
+   */
   isComparable(kept: string): boolean;
 }
 
-/** Without a secret no constant is compared with what is kept. */
+/** The HMACs of a process without a secret. They compare no constant with a pseudonym. */
 export const NO_SECRET: AttributeHmacs = { keptAs: () => [], isComparable: () => false };
 
-/** Each of `hides` makes the HMAC of a text under one secret; the present secret comes first. */
+/**
+ * Creates the HMACs of attributes. Each of `hides` makes the HMAC of a text under one secret. The present secret
+ * comes first.
+ */
 export function createHmacs(...hides: readonly ((text: string) => string)[]): AttributeHmacs {
   const secretIds = new Set(hides.map((hide) => readSecretId(hide(''))));
   return {

@@ -9,14 +9,14 @@ import {
 import type { ClientState } from './client-state.ts';
 import type { Hint } from './hints.ts';
 
-/** The ids of the secrets that a node has, with which its pseudonyms of attributes end. */
+/** The ids of the secrets that a node has. The pseudonym of an attribute ends with the id of its secret. */
 export interface NodeSecrets {
   readonly own: string;
-  /** Of the secret before, while it is being changed. */
+  /** The id of the previous secret while the secret is being changed, otherwise null. */
   readonly former: string | null;
 }
 
-/** How many characters at the end of the pseudonym of an attribute name the secret that made it. */
+/** The length of the id at the end of an attribute's pseudonym that names its secret. */
 export const SECRET_ID_CHARACTERS = 3;
 
 export function readSecretId(pseudonym: string): string {
@@ -24,9 +24,9 @@ export function readSecretId(pseudonym: string): string {
 }
 
 /**
- * What is known of a payer: what a request says wins over what is held of earlier scores. Texts that are equal have
- * equal pseudonyms, also where the held one was made under the other secret of the node. What was made under a secret
- * that the node does not have cannot be compared and is not known. Without `secrets`, all are taken as they are.
+ * Joins the attributes of a request with the attributes held of earlier scores. The request wins. Equal texts have
+ * equal pseudonyms, also where the held one was made under the node's other secret. A pseudonym under a secret that
+ * the node lacks cannot be compared and is not known. Without `secrets`, all pseudonyms are used unchanged.
  */
 export function joinAttributes(
   held: StatedAttributes,
@@ -57,7 +57,7 @@ function formerOfUnsaid(
   return Object.fromEntries(Object.entries(former).filter(([name]) => !Object.hasOwn(said, name)));
 }
 
-/** The pseudonyms of which both forms are known, the one by the other. */
+/** Maps the former pseudonym of a text to the current one, where both are known. */
 function currentByFormer({ attributes, former }: StatedAttributes): ReadonlyMap<AttributeReading, string> {
   const pairs = Object.entries(former?.attributes ?? NO_ATTRIBUTES).flatMap(([name, before]) => {
     const now = attributes?.[name];
@@ -66,7 +66,7 @@ function currentByFormer({ attributes, former }: StatedAttributes): ReadonlyMap<
   return new Map(pairs);
 }
 
-/** Held values as a node has them that knows these secrets. */
+/** Returns the held values as a node with these secrets uses them. */
 function heldUnder(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
   const isOwn = (value: AttributeReading) => !isPseudonym(value) || readSecretId(value) === secrets.own;
   if (Object.values(attributes).every(isOwn)) return held;
@@ -83,7 +83,7 @@ function heldUnder(held: StatedAttributes, attributes: Attributes, secrets: Node
   };
 }
 
-/** Of the two forms of a held value the node's own first; none where it has neither secret. */
+/** Returns the two forms of a held value, the node's own form first. Returns none when the node has neither secret. */
 function formsUnder(
   value: string,
   other: AttributeReading | undefined,
@@ -96,8 +96,8 @@ function formsUnder(
 }
 
 /**
- * The state with the pseudonyms that were made under the other secret renamed, so that one text counts as one. The
- * same state where no secret is being changed.
+ * Renames pseudonyms in the state that were made under the other secret, so that one text counts once. Returns the
+ * same object when no secret is being changed.
  */
 export function renameFormerPseudonyms(state: ClientState, stated: StatedAttributes): ClientState {
   if (stated.former === undefined) return state;

@@ -1,42 +1,42 @@
 import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
- * The values of attributes that a payer's verdicts had, where the rule set that decided asks for them: of each attribute
- * the newest by tokens of their pseudonyms, with their times, packed into one text like `card:AbCdEf0mUbUQQZ`. It is read
- * only when a rule asks: most verdicts pass it on.
+ * The values of attributes in a payer's verdicts, where the deciding rule set asks for them. For each attribute it
+ * holds the newest values, as tokens of their pseudonyms with their times, packed into one text like
+ * `card:AbCdEf0mUbUQQZ`. The text is unpacked only when a rule asks, because most verdicts only pass it on.
  */
 export type AttributeValues = string;
 
 export const NO_ATTRIBUTE_VALUES: AttributeValues = '';
 
-/** How many values of one attribute a payer's state remembers; counts stop there. */
+/** How many values of one attribute a payer's state remembers. Counts stop at this number. */
 export const ATTRIBUTE_VALUES_MAX = 16;
 
-/** How long a value is remembered, and the longest window in which values are counted, ms. */
+/** How long a value is remembered in ms. This is also the longest window in which values are counted. */
 export const ATTRIBUTE_VALUE_MS = 7 * 24 * 3600_000;
 
-/** 36 bits, as of other tokens. */
+/** 36 bits, like other tokens. */
 const TOKEN_CHARACTERS = 6;
 
-/** Epoch ms. */
+/** The digits of an epoch time in ms. */
 const TIME_CHARACTERS = 7;
 
 const VALUE_CHARACTERS = TOKEN_CHARACTERS + TIME_CHARACTERS;
 
 interface SeenValue {
   readonly token: string;
-  /** When a verdict had it last, epoch ms. */
+  /** When a verdict last had the value, in epoch ms. */
   readonly at: number;
 }
 
 type ValuesByName = ReadonlyMap<string, readonly SeenValue[]>;
 
-/** What stands for a pseudonym among one payer's values. */
+/** Shortens a pseudonym to the token that stands for it among the values of one payer. */
 export function toAttributeToken(pseudonym: string): string {
   return pseudonym.slice(pseudonym.indexOf(':') + 1).slice(0, TOKEN_CHARACTERS);
 }
 
-/** The values with those that a verdict has at `now`, as pseudonyms by the name of their attribute. */
+/** Adds the values of a verdict at `now` (epoch ms). The values are pseudonyms by the name of their attribute. */
 export function noteValues(
   packed: AttributeValues,
   pseudonyms: Iterable<readonly [name: string, pseudonym: string]>,
@@ -51,7 +51,7 @@ export function noteValues(
   return pack(values, now - ATTRIBUTE_VALUE_MS);
 }
 
-/** The values with other pseudonyms in the place of some; what then is one value counts once, as seen last. */
+/** Replaces some pseudonyms by others. Values that thereby become equal count once, with the later time. */
 export function renameValues(
   packed: AttributeValues,
   current: Iterable<readonly [former: unknown, pseudonym: string]>,
@@ -71,12 +71,12 @@ export function renameValues(
   return pack(new Map(renamed), Number.NEGATIVE_INFINITY);
 }
 
-/** Without values that are too old; the same text when there are none. */
+/** Removes values that are too old. Returns the same text when nothing is removed. */
 export function forgetValues(packed: AttributeValues, now: number): AttributeValues {
   return packed === NO_ATTRIBUTE_VALUES ? packed : pack(unpack(packed), now - ATTRIBUTE_VALUE_MS);
 }
 
-/** How many different values verdicts had after `since` (epoch ms), this pseudonym included; null: none is. */
+/** Counts the different values that verdicts had after `since` (epoch ms), including this pseudonym. Null adds none. */
 export function countValues(
   packed: AttributeValues,
   name: string,
@@ -89,7 +89,7 @@ export function countValues(
   return Math.min(ATTRIBUTE_VALUES_MAX, others + (own === null ? 0 : 1));
 }
 
-/** The values with other times for what happened after `to`, where the clock went back from `from`. */
+/** Changes the times after `to`, when the clock went back from `from` to `to` (epoch ms). */
 export function moveValuesBack(packed: AttributeValues, from: number, to: number): AttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
@@ -99,7 +99,7 @@ export function moveValuesBack(packed: AttributeValues, from: number, to: number
   return pack(new Map(moved), Number.NEGATIVE_INFINITY);
 }
 
-/** The values as people may read them, those seen last at the end. */
+/** Lists the values for people, the value that was seen last at the end. */
 export function listValues(packed: AttributeValues): Readonly<Record<string, readonly SeenValue[]>> {
   return Object.fromEntries(unpack(packed));
 }
@@ -124,7 +124,7 @@ function valuesIn(text: string): readonly SeenValue[] {
   return values;
 }
 
-/** Only those seen after `since`. */
+/** Packs only the values that were seen after `since`. */
 function pack(values: ValuesByName, since: number): AttributeValues {
   return [...values]
     .map(([name, seen]) => [name, seen.filter(({ at }) => at > since)] as const)

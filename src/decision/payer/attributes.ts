@@ -3,13 +3,16 @@ import { Type } from '#base/json-schema.ts';
 /** How many attributes a request may have. */
 export const ATTRIBUTES_MAX = 16;
 
-/** How many attributes a rule set may declare, and how many of the scores of a payer are remembered. */
+/** How many attributes a rule set may declare, and how many attributes of a payer's scores are remembered. */
 export const DECLARED_ATTRIBUTES_MAX = 32;
 
-/** Of the name of an attribute, and of a text. */
+/** The longest name of an attribute, and the longest text of one. */
 export const ATTRIBUTE_CHARACTERS_MAX = 64;
 
-/** How a rule set names an attribute. A request may use any name; what no rule set can declare is ignored. */
+/**
+ * The form of an attribute's name in a rule set. A request may use any name. A name that no rule set can declare is
+ * ignored.
+ */
 export const ATTRIBUTE_NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_]{0,63}$';
 
 const ATTRIBUTE_NAME = new RegExp(ATTRIBUTE_NAME_PATTERN);
@@ -23,10 +26,10 @@ export function isAttributeName(name: string): boolean {
 
 export const ATTRIBUTE_TYPES = ['text', 'number', 'boolean'] as const;
 
-/** What a caller may say of a payer under a name. */
+/** A value that a caller may send for an attribute. */
 export type AttributeValue = number | boolean | string;
 
-/** Null: said, and not known. */
+/** The value of an attribute. Null: a value was sent, and it is not known. */
 export type AttributeReading = AttributeValue | null;
 
 const attributeReading = Type.Unsafe<AttributeReading>({
@@ -39,12 +42,18 @@ export const attributesSchema = Type.Record(attributeReading, {
     'What the caller said of the payer by name, as far as the rule set declares it; absent without any',
 });
 
-/** What callers say of a payer, by name; null: said, and not known, because it is not what the rule set declares. */
+/**
+ * The attributes that callers sent about a payer, by name. Null: the sent value is not what the rule set declares, so
+ * it is not known.
+ */
 export type Attributes = Readonly<Record<string, AttributeReading>>;
 
 export const NO_ATTRIBUTES: Attributes = {};
 
-/** What was said of a payer, and while the secret of pseudonyms is being changed those that it has under the other one. */
+/**
+ * The attributes that callers stated about a payer. While the secret of pseudonyms is being changed, `former` has the
+ * pseudonyms under the other secret.
+ */
 export interface StatedAttributes {
   readonly attributes?: Attributes;
   readonly former?: { readonly attributes?: Attributes };
@@ -54,13 +63,13 @@ export interface StatedAttributes {
 export interface DeclaredAttribute {
   readonly name: string;
   readonly type: (typeof ATTRIBUTE_TYPES)[number];
-  /** The longest text, in code points; only of a text. */
+  /** The longest text, in code points. It matters for texts only. */
   readonly length: number;
-  /** Of a number; attributes are compared with each other only in one unit. */
+  /** The unit of a number. Attributes are compared with each other only when their units are equal. */
   readonly unit: string | null;
-  /** The only texts that are known; null: any. */
+  /** The only texts that are known. Null: all texts. */
   readonly oneOf: readonly string[] | null;
-  /** A text is kept as a pseudonym alone, and never in clear. */
+  /** Whether a text is kept as a pseudonym alone, and never in clear. */
   readonly pseudonym: boolean;
 }
 
@@ -73,10 +82,10 @@ export const ATTRIBUTE_FAULTS = ['type', 'length', 'oneOf', 'range'] as const;
 
 export type AttributeFault = (typeof ATTRIBUTE_FAULTS)[number];
 
-/** Larger numbers count as not known: all amounts lie within. */
+/** Larger numbers count as not known. All amounts are smaller. */
 export const ATTRIBUTE_NUMBER_MAX = 1e38;
 
-/** What is wrong with a value that a caller sent; null where it is what was declared. */
+/** Finds the fault of a sent value. Returns null when the value is what is declared. */
 export function findAttributeFault(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
   value: AttributeValue,
@@ -92,13 +101,13 @@ function findTextFault(
   text: string,
 ): AttributeFault | null {
   if (oneOf !== null) return oneOf.includes(text) ? null : 'oneOf';
-  // No text has more code points than units of UTF-16.
+  // A text never has more code points than UTF-16 units.
   return text.length <= length || [...text].length <= length ? null : 'length';
 }
 
 /**
- * What the rules may know of the attributes that a request has: the declared ones. Undefined when there are none, as in
- * most requests.
+ * Reads the attributes of a request that the rule set declares. Returns undefined when there are none, as in most
+ * requests.
  */
 export function readAttributes(
   declared: DeclaredAttributes,
@@ -107,7 +116,7 @@ export function readAttributes(
 ): Attributes | undefined {
   if (sent === undefined || declared.size === 0) return undefined;
   const known: Record<string, AttributeReading> = {};
-  // In the order of the declarations, so that two requests that say the same are the same.
+  // The order of the declarations makes two requests with the same attributes equal.
   for (const [name, attribute] of declared) {
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
     if (value === undefined) continue;
@@ -116,7 +125,7 @@ export function readAttributes(
   return Object.keys(known).length === 0 ? undefined : known;
 }
 
-/** What no text looks like by chance: a text in clear that begins so is not known. */
+/** The mark that pseudonyms begin with. A clear text that begins with it is not known. */
 export const PSEUDONYM_MARK = 'hmac:';
 
 export function isPseudonym(value: AttributeReading | undefined): value is string {
@@ -129,23 +138,23 @@ function kept(
   hide: (text: string) => string,
 ): AttributeValue {
   if (pseudonym) return `${PSEUDONYM_MARK}${hide(String(value))}`;
-  // Negative zero would come back from the store as zero.
+  // The store would turn negative zero into zero.
   return value === 0 ? 0 : value;
 }
 
-/** The HMAC by which shared lists are searched for the value of an attribute that is kept as a pseudonym. */
+/** Returns the HMAC by which shared lists are searched for the value of an attribute that is kept as a pseudonym. */
 export function toListHmac(value: AttributeValue): string {
   return String(value).slice(PSEUDONYM_MARK.length);
 }
 
 interface SentAttributes {
-  /** Declared ones, by name: what is wrong with the value, or null. */
+  /** The declared attributes by name, each with the fault of its value or null. */
   readonly declared: readonly (readonly [name: string, fault: AttributeFault | null])[];
-  /** How many others there were. */
+  /** How many attributes are not declared. */
   readonly undeclared: number;
 }
 
-/** How the attributes that a request has agree with those that the rule set declares. */
+/** Checks the attributes of a request against the declarations of the rule set. */
 export function checkAttributes(
   declared: DeclaredAttributes,
   sent: Readonly<Record<string, AttributeValue>>,
@@ -161,13 +170,13 @@ export function checkAttributes(
   };
 }
 
-/** A value that was said or recorded for another rule set, as one that declares the attribute so reads it. */
+/** Reads a value that was sent or recorded for another rule set by this declaration. */
 export function readAsDeclared(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
   value: AttributeReading | undefined,
 ): AttributeReading {
   if (value === undefined || value === null) return null;
-  // Another version may have kept the text in clear, or hidden it.
+  // The other version may have kept the text in clear where this one keeps a pseudonym, or the reverse.
   if (isPseudonym(value) || declared.pseudonym)
     return isPseudonym(value) && declared.pseudonym ? value : null;
   return findAttributeFault(declared, value) === null ? value : null;

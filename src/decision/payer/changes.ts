@@ -37,8 +37,8 @@ import {
 } from './outcomes.ts';
 
 /**
- * What a report did: it was new, it changed what holds of its order, it says what holds already, the payment stands
- * against it, or what is known is newer or stronger.
+ * The effect of a report: it was the first of its order, it changed what holds, it agrees with what holds, the
+ * payment stands against it, what is known is newer or stronger, or its payer was erased.
  */
 export const OUTCOME_EFFECTS = [
   'recorded',
@@ -54,24 +54,25 @@ export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 export interface OutcomeChange {
   readonly effect: OutcomeEffect;
   readonly state: ClientState;
-  /** What is now known of the order. The state is the same object as before when nothing is new. */
+  /** What is known of the order after the report. The state is the same object as before when nothing is new. */
   readonly order: KnownOrder;
   /**
-   * Orders that the state does not remember any more, or never did: those that made room, and this one if it is old.
+   * Orders that the state no longer remembers: the ones that made room, and the order of the report itself when it is
+   * old.
    */
   readonly displaced: readonly RecentOrder[];
-  /** The report with the time that it counts from. */
+  /** The report with its effective moment. */
   readonly report: DatedReport;
 }
 
-/** The platform's report with the order that it is about. */
+/** A report of the platform with the order that it is about. */
 export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
- * Applies the platform's report about an order. The same dated reports give the same client in whatever order they
- * arrive. A new payment takes the client off the ladder (interface, section 3.2), whatever the order's outcome is
- * now. `older` is what is known of an order that the state does not remember; `lookedUp` is how far it came, where
- * the store knows.
+ * Applies a platform's report about an order. The same dated reports lead to the same state in whatever order they
+ * arrive. A new payment takes the client off the ladder (interface, section 3.2), whatever the result of the order is
+ * now. `older` is what is known of an order that the state does not remember. `lookedUp` is the exposure of the order
+ * where the store knows it.
  */
 export function recordOutcome(
   state: ClientState,
@@ -94,7 +95,8 @@ export function recordOutcome(
 }
 
 /**
- * Applies a report again that was recorded at `at`, with the moment and exposure that it got then.
+ * Applies a recorded report again. `at` is when it was recorded, and the report has the moment and exposure that it
+ * got then.
  */
 export function repeatOutcome(
   state: ClientState,
@@ -110,11 +112,11 @@ export function repeatOutcome(
 }
 
 interface ReportedOrder {
-  /** What was known of the order before the report, and what of that still counts. */
+  /** What was known of the order before the report. */
   readonly before: KnownOrder | null;
   readonly known: KnownOrder | null;
   readonly exposure: Exposure;
-  /** See `token`. */
+  /** The token of the order, see `toToken`. */
   readonly orderToken: string;
 }
 
@@ -131,14 +133,14 @@ function applyReport(
   const effect = effectOf(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
-  // A new outcome takes the amount that is asked for now; a report that changes nothing changes no amount either.
+  // A new outcome takes the amount that is asked for now. A report that changes nothing leaves the amount as well.
   const order = {
     ...(counts ? setAskedAmount(reportedOrder, askedNow) : reportedOrder),
     token: orderToken,
   };
   const isPaidAnew = isNewPayment(known, report);
   const ladder = ladderAfterReport({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
-  // An order that a grant opened counts otherwise than before, whatever this report says of it.
+  // A grant opened an order that was turned away, so the order counts differently whatever this report says.
   const countsOtherwise = before !== null && classifyOutcome(before) !== classifyOutcome(order);
   const outcomes =
     counts || countsOtherwise
@@ -160,7 +162,7 @@ function applyReport(
   };
 }
 
-/** How many attempts in a row may fail technically without a longer wait. */
+/** How many attempts in a row are excused when they fail technically. */
 export const EXCUSED_ATTEMPTS_MAX = 3;
 
 function ladderAfterReport(
@@ -179,12 +181,12 @@ function ladderAfterReport(
   return isExcused && isUnderWay(ladder, now) ? excuseAttempt(ladder, now) : ladder;
 }
 
-/** An attempt is open, or the payer has to wait for one. */
+/** Whether an attempt is open, or the payer has to wait for one. */
 function isUnderWay(ladder: Ladder, now: number): boolean {
   return ladder.attemptOpen || getRemainingWaitMs(ladder, now) > 0;
 }
 
-/** `known` does not have the report yet. */
+/** Whether the report makes the order paid. `known` is the order before the report. */
 function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
   return report.outcome === 'PAID' && known?.outcome !== 'PAID';
 }
@@ -205,19 +207,21 @@ function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
   );
 }
 
-/** Binds the client, or unbinds it with null. Gives the same object when it is not bound anyway. */
+/** Binds the client, or unbinds it with null. Returns the same object when there is no binding to remove. */
 export function setBinding(state: ClientState, binding: Binding | null, now: number): ClientState {
   if (binding === null && state.binding === null) return state;
   return { ...recordActivity(state, now), binding };
 }
 
-/** Sets a person's decision, or lifts it with null. Gives the same object when there is none to lift. */
+/**
+ * Sets a person's decision about a client, or lifts it with null. Returns the same object when there is none to lift.
+ */
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
   if (override === null && state.override === null) return state;
   return { ...recordActivity(state, now), override };
 }
 
-/** How many waits of a payer may be ended in 24 hours. */
+/** How many waits of a payer people may end in 24 hours. */
 export const ENDED_WAITS_MAX = 3;
 
 interface ImposedWait {
@@ -226,17 +230,20 @@ interface ImposedWait {
   readonly waitUntil: number | null;
 }
 
-/** What ending a wait comes to: only `ended` changes anything. */
+/** The result of ending a wait. Only `ended` changes the state. */
 export type EndWaitResult =
   | { readonly effect: 'ended'; readonly state: ClientState }
   | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
 
-/** Whether a WAIT imposed the wait that is due. The newest decision did, also where a clock that came back moved the wait. */
+/**
+ * Whether this wait is the one that is due. The newest decision imposed the due wait, also where a clock that came
+ * back moved the end of it.
+ */
 export function isDueWaitOf({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
   return wait.seq === seq || wait.waitUntil === ladder.waitUntil;
 }
 
-/** Ends the wait that is named, if it is the one that is due, and not too many of the payer were ended before. */
+/** Ends a wait. It does so only when this wait is the due one and not too many waits of the payer were ended before. */
 export function endWait(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
   const ended = keepRecentlyEnded(state.endedWaits, now);
   if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
@@ -247,8 +254,8 @@ export function endWait(state: ClientState, wait: ImposedWait, now: number): End
 }
 
 /**
- * Ends the wait that is due: the payer may ask again at once. Level, open attempt and counters stay. The same object
- * when no wait is due, as in a replay that imposed none.
+ * Ends the wait that is due, so that the payer may ask again at once. Level, open attempt and counters stay. Returns
+ * the same object when no wait is due, as in a replay that imposed none.
  */
 export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
   if (getRemainingWaitMs(state.ladder, now) === 0) return state;

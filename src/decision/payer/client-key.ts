@@ -4,7 +4,7 @@ import { withExample } from '#base/shapes.ts';
 
 declare const platformBrand: unique symbol;
 
-/** A tenant, with its own keys, clients, orders and counters. */
+/** The name of a tenant. Each tenant has its own keys, clients, orders and counters. */
 export type PlatformName = string & { readonly [platformBrand]: true };
 
 export const PLATFORM_NAME_FORM =
@@ -24,17 +24,20 @@ export function isPlatformName(text: string): text is PlatformName {
   return PLATFORM_NAME.test(text);
 }
 
-/** Throws when the text is not a platform name. */
+/** Converts a text to a platform name. Throws RangeError when the text is none. */
 export function toPlatformName(text: string): PlatformName {
   if (isPlatformName(text)) return text;
   throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);
 }
 
-/** One payer of one platform. */
+/** The key of one payer of one platform. */
 export interface ClientKey {
   readonly platform: PlatformName;
   readonly clientIdKey: string;
-  /** 128 bits of sha256 over both and the salt; the client's name in storage, whatever characters the caller chose. */
+  /**
+   * 128 bits of a SHA-256 over the salt, the platform and the clientIdKey. Storage names the client by this hash,
+   * whatever characters the caller chose.
+   */
   readonly hash: string;
 }
 
@@ -45,11 +48,11 @@ export function isClientHash(value: unknown): value is string {
   return typeof value === 'string' && BITS_128.test(value);
 }
 
-/** Makes the keys of one installation's clients; in another installation the same client has another hash. */
+/** Makes the keys of the clients of one installation. The same client has another hash in another installation. */
 export class ClientKeys {
   readonly salt: string;
 
-  /** Throws RangeError for a bad salt. */
+  /** Throws RangeError when the salt is malformed. */
   constructor(salt: string) {
     if (!BITS_128.test(salt)) throw new RangeError('a salt of clients has 22 characters of base64url');
     this.salt = salt;
@@ -62,14 +65,14 @@ export class ClientKeys {
 }
 
 /**
- * The first 64 bits of a client's hash, as a decimal number, by which the archive sorts rows. An erasure keeps
- * nothing but this number, until every copy of the client's rows is gone.
+ * Returns the first 64 bits of a client's hash as a decimal number. The archive sorts rows by it. After an erasure
+ * only this number is kept, until every copy of the client's rows is gone.
  */
 export function toClientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
-/** The part of a client's hash that its number gives: the first 64 bits, then zeros. */
+/** Returns a hash with the 64 bits of a client number followed by zeros. */
 export function toHashPrefix(clientNumber: bigint): string {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64BE(clientNumber);
@@ -82,8 +85,8 @@ const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
 
 /**
  * Names one decision by the client's hash, its number for that client, and its time (epoch ms), like
- * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again; the time distinguishes its decisions from the
- * forgotten ones.
+ * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again. The time distinguishes its new decisions from
+ * the erased ones.
  */
 export function formatDecisionId(clientHash: string, seq: number, at: number): string {
   return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
@@ -96,7 +99,7 @@ interface ParsedDecisionId {
   readonly at: number;
 }
 
-/** The client, number and time behind a decisionId; null when the text is no decisionId. */
+/** Parses a decisionId into client, number and time. Returns null when the text is no decisionId. */
 export function parseDecisionId(text: string): ParsedDecisionId | null {
   const [, clientHash, seq, at] = DECISION_ID.exec(text) ?? [];
   if (clientHash === undefined || at === undefined) return null;
@@ -106,27 +109,27 @@ export function parseDecisionId(text: string): ParsedDecisionId | null {
 /** The digits of base 64. */
 export const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** By the code of the digit. */
+/** The value of each digit, by its character code. */
 const VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
   const value = DIGITS.indexOf(String.fromCharCode(code));
   return value === -1 ? undefined : value;
 });
 
-/** Throws for any other character. */
+/** Parses one digit of base 64. Throws for any other character. */
 export function parseBase64Digit(digit: string): number {
   const value = VALUES[digit.charCodeAt(0)];
   if (value === undefined) throw new Error(`"${digit}" is not a base-64 digit`);
   return value;
 }
 
-/** A number in base 64, with `width` digits or more; 0 in none. */
+/** Writes a number in base 64 with at least `width` digits. With a width of 0 the number 0 is an empty text. */
 export function formatBase64Number(value: number, width: number): string {
   let digits = '';
   for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
   return digits.padStart(width, DIGITS.charAt(0));
 }
 
-/** The number that `formatBase64Number` wrote. */
+/** Parses a number that `formatBase64Number` wrote. */
 export function parseBase64Number(digits: string): number {
   let number = 0;
   for (const digit of digits) number = number * 64 + parseBase64Digit(digit);

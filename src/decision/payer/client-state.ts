@@ -11,7 +11,7 @@ import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { type Exposure, toExposure } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
-/** The payer's segment (interface, section 2.2). */
+/** The group of a payer (interface, section 2.2). */
 export type ClientGroup = (typeof CLIENT_GROUPS)[number];
 
 export const clientGroup = meaning<ClientGroup>(
@@ -25,21 +25,21 @@ export const clientGroup = meaning<ClientGroup>(
   "The payer's segment",
 );
 
-/** One verdict request as the facts remember it. Texts other than the amount are kept as tokens. */
+/** A remembered verdict request, as the facts use it. All texts but the amount are kept as tokens. */
 export interface VerdictEvent {
   readonly at: number;
-  /** It was asked before an imposed wait was over. */
+  /** Whether it was asked before an imposed wait was over. */
   readonly early: boolean;
-  /** It was answered with a requisite. */
+  /** Whether it was answered with a requisite. */
   readonly granted: boolean;
-  /** It was answered WAIT. */
+  /** Whether it was answered WAIT. */
   readonly waited: boolean;
-  /** It was answered BLOCK. */
+  /** Whether it was answered BLOCK. */
   readonly blocked: boolean;
-  /** The outcome of its order has been reported since. */
+  /** Whether an outcome of its order was reported since. */
   readonly settled: boolean;
   readonly method: string;
-  /** As `formatMoney` writes it. */
+  /** The text of `formatMoney`. */
   readonly amount: string;
   readonly order: string;
   readonly sellPoint: string;
@@ -81,7 +81,7 @@ export const OverrideSchema = named(
 
 export type Override = Shape<typeof OverrideSchema>;
 
-/** What a payer was answered in one stage of a trial; each payer counts once for each of these. */
+/** The answers that a payer got in one stage of a trial. Each payer counts once for each kind of answer. */
 export interface StageMark {
   /** When the stage began, epoch ms. */
   readonly since: number;
@@ -90,7 +90,7 @@ export interface StageMark {
   readonly bot: boolean;
 }
 
-/** The mark after another verdict of the stage that began at `since`. */
+/** Returns the mark after another verdict of the stage that began at `since` (epoch ms). */
 export function markStage(
   mark: StageMark | null,
   since: number,
@@ -105,32 +105,32 @@ export function markStage(
   };
 }
 
-/** A wait that somebody ended before its time. */
+/** A wait that a person ended before its time. */
 interface EndedWait {
-  /** Of the decision that imposed it. */
+  /** The number of the decision that imposed the wait. */
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** All that the service knows about one payer of one platform. Times are epoch ms. */
+/** Everything that the service knows about one payer of one platform. Times are epoch ms. */
 export interface ClientState {
-  /** Decisions made for this client; the next one gets seq + 1. */
+  /** How many decisions were made for this client. The next decision gets seq + 1. */
   readonly seq: number;
   readonly firstSeenAt: number | null;
-  /** Time never runs backwards for a client: nothing is decided before this. */
+  /** The latest recorded time. Time never runs backwards for a client: no decision is made before this time. */
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
-  /** The newest verdict was BLOCK. */
+  /** Whether the newest verdict was BLOCK. */
   readonly lastVerdictBlocked: boolean;
-  /** How many things other than scores happened. */
+  /** How many events other than scores happened to the payer. */
   readonly changes: number;
   readonly ladder: Ladder;
-  /** The length of the last imposed wait, ms; 0 without one. */
+  /** The length of the last imposed wait in ms, or 0 without one. */
   readonly lastWaitMs: number;
   /**
-   * The named ladder that gave the last imposed wait its length; null: the one without a name. It says after what absence
-   * the client starts afresh. A rule set that has no such ladder goes by its own `resetAfter`.
+   * The named ladder that gave the last imposed wait its length. Null means the ladder without a name. The ladder
+   * says after what absence the client starts afresh. A rule set without this ladder uses its own `resetAfter`.
    */
   readonly lastWaitLadder: string | null;
   /** The newest verdict requests, oldest first. */
@@ -138,21 +138,21 @@ export interface ClientState {
   readonly outcomes: OutcomeTally;
   readonly hints: Hints | null;
   readonly knownDevices: KnownDevices;
-  /** Of the requests that are not among the events any more. */
+  /** Counts of the requests that are no longer among the events. */
   readonly dayTallies: DayTallies;
   readonly attributeValues: AttributeValues;
   readonly binding: Binding | null;
   readonly override: Override | null;
-  /** Of the newest stage for which a version was drawn; null: none. */
+  /** The mark of the newest stage for which a version was drawn. Null without one. */
   readonly stage: StageMark | null;
-  /** In the last ENDED_WAITS_MS, oldest first. */
+  /** Waits that people ended within ENDED_WAITS_MS, oldest first. */
   readonly endedWaits: readonly EndedWait[];
 }
 
-/** How many verdict requests a client's state remembers one by one; windowed counts stop there. */
+/** How many verdict requests a client's state remembers one by one. Counts over windows stop at this number. */
 export const EVENTS_MAX = 64;
 
-/** The longest window that a velocity fact may look back over. */
+/** The longest window of a velocity fact in ms. */
 export const EVENT_WINDOW_MS_MAX = 24 * 3600_000;
 
 export const UNKNOWN_CLIENT: ClientState = {
@@ -178,9 +178,9 @@ export const UNKNOWN_CLIENT: ClientState = {
 };
 
 /**
- * New to the platform: no verdict was asked and no outcome, binding or override is known. A technical failure is
- * an outcome, too: it counts neither way, but the platform has had an order of the client. A score alone does
- * not end being new, so that score stays idempotent.
+ * Whether a client is new to the platform: it never asked for a verdict and has no outcome, binding or override. A
+ * technical failure is an outcome, too: it counts neither way, but the platform had an order of the client. A score
+ * alone does not end being new, so that scores stay idempotent.
  */
 export function isNewClient(state: ClientState): boolean {
   return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;
@@ -191,12 +191,15 @@ export function recordActivity(state: ClientState, now: number): ClientState {
   return { ...recordScoreActivity(state, now), changes: state.changes + 1 };
 }
 
-/** The same for a score, which does not count as a change. */
+/** Notes a score at `now`. A score does not count as a change. */
 export function recordScoreActivity(state: ClientState, now: number): ClientState {
   return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt: Math.max(state.lastAt, now) };
 }
 
-/** Whether nothing but scores happened to a client since a score was first asked, and no binding or override expired. */
+/**
+ * Whether nothing but scores happened to a client since a score was first asked. The end of a binding or an override
+ * counts as something, too.
+ */
 export function isUndisturbed(
   { changes, binding, override }: ClientState,
   asked: Pick<AskedScore, 'at' | 'changes'>,
@@ -206,21 +209,22 @@ export function isUndisturbed(
   return changes === asked.changes && stays(binding) && stays(override);
 }
 
-/** The time of the next event: `clockMs`, but never before what is already recorded. */
+/** Returns the time of the next event: `clockMs`, but never a time before the latest recorded one. */
 export function chooseEventTime(state: ClientState, clockMs: number): number {
   return Math.max(clockMs, state.lastAt);
 }
 
 /**
- * Attempts without an outcome are remembered this long, and so many of them, beyond every window: the amount of a
- * late payment is then still known.
+ * How long, and how many, attempts without an outcome are remembered beyond every window, so that the amount of a
+ * late payment is still known.
  */
 export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_EVENTS_MAX = 8;
 
 /**
- * The events that a window reaches at `now`, or whose outcome is awaited. Forgetting others earlier makes no
- * difference as long as nothing was reported meanwhile. The same list when none is forgotten.
+ * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. Forgetting the others
+ * earlier makes no difference as long as nothing was reported meanwhile. Returns the same list when nothing is
+ * forgotten.
  */
 export function keepRememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
   const oldest = now - EVENT_WINDOW_MS_MAX;
@@ -235,13 +239,13 @@ export function keepRememberedEvents(events: readonly VerdictEvent[], now: numbe
 
 type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
 
-/** The requests with another one, for which the oldest leave. */
+/** Adds a request. The oldest requests leave to make room, and are tallied by day. */
 export function rememberRequest(requests: Requests, event: VerdictEvent): Requests {
   const kept = keepRememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
   return { events: [...kept, event], dayTallies: tallyForgotten(requests, kept, event.at) };
 }
 
-/** The requests that are remembered at `now`; those that are forgotten are tallied by day. */
+/** Forgets the requests that are too old at `now`, and tallies them by day. */
 export function forgetOldRequests(requests: Requests, now: number): Requests {
   const events = keepRememberedEvents(requests.events, now);
   return { events, dayTallies: tallyForgotten(requests, events, now) };
@@ -254,7 +258,7 @@ function tallyForgotten({ events, dayTallies }: Requests, kept: Requests['events
   return tallyRequests(dayTallies, forgotten, newestGrants(events), now);
 }
 
-/** The last granted request of each order on each day of UTC: an order counts once a day. */
+/** Finds the last granted request of each order on each day of UTC, because an order counts once a day. */
 function newestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
   const granted = events.filter((event) => event.granted);
   return new Set(
@@ -262,7 +266,7 @@ function newestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
   );
 }
 
-/** How long a wait that was ended counts against the next one. */
+/** How long in ms an ended wait counts towards ENDED_WAITS_MAX. */
 export const ENDED_WAITS_MS = 24 * 3600_000;
 
 export function keepRecentlyEnded(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
@@ -270,8 +274,8 @@ export function keepRecentlyEnded(waits: readonly EndedWait[], now: number): rea
 }
 
 /**
- * The state without what can change no answer from `now` on, whatever the rules: a few hundred bytes for a payer who
- * stays away. Nothing may happen to the payer before `now` afterwards.
+ * Removes everything from the state that cannot change an answer from `now` on, whatever the rules. A few hundred
+ * bytes remain of a payer who stays away. No event before `now` may follow.
  */
 export function compactState(state: ClientState, now: number): ClientState {
   return {
@@ -284,34 +288,34 @@ export function compactState(state: ClientState, now: number): ClientState {
   };
 }
 
-/** Marks the requests for an order as settled; the same list when there are none. */
+/** Marks the requests for an order as settled. Returns the same list when there are none. */
 export function settleOrder(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
   if (!events.some((event) => event.order === order && !event.settled)) return events;
   return events.map((event) => (event.order === order ? { ...event, settled: true } : event));
 }
 
 /**
- * The amount of an order, as `formatMoney` writes it: of its newest attempt, or else of its newest request; null when
- * unknown.
+ * Finds the amount of an order in the form of `formatMoney`: the amount of its newest attempt, or else of its newest
+ * request. Returns null when the amount is unknown.
  */
 export function findOrderAmount(events: readonly VerdictEvent[], order: string): string | null {
   const asked = events.filter((event) => event.order === order);
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 
-/** The tokens of the remembered orders for which a requisite was shown, the newest first, each once. */
+/** Lists the tokens of the remembered orders for which a requisite was shown, each once, the newest first. */
 export function listGrantedOrders(events: readonly VerdictEvent[]): readonly string[] {
   const granted = events.filter((event) => event.granted).map(({ order }) => order);
   return [...new Set(granted.reverse())];
 }
 
-/** How far an order came, by the remembered requests. */
+/** Finds the exposure of an order by the remembered requests. */
 export function findRememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);
   return asked.length === 0 ? 'notAsked' : toExposure(asked.some(({ granted }) => granted));
 }
 
-/** A binding or override that is still valid at `now`, otherwise null. */
+/** Returns a binding or override when it is valid at `now`, otherwise null. */
 export function keepIfValid<T extends { readonly expiresAt: number | null }>(
   item: T | null,
   now: number,
@@ -321,8 +325,8 @@ export function keepIfValid<T extends { readonly expiresAt: number | null }>(
 }
 
 /**
- * A short stand-in for a text that is only ever compared for equality within one client's history.
- * 36 bits: two different texts among a client's 64 remembered requests meet once in 30 million.
+ * Makes a short stand-in for a text that is only compared for equality within one client's history. It has 36 bits:
+ * two different texts among the 64 remembered requests of a client have the same token once in 30 million.
  */
 export function toToken(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 6);
@@ -330,12 +334,15 @@ export function toToken(text: string): string {
 
 const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: toToken });
 
-/** The same, cached, for texts with few values, like methods: a hash costs more than most facts. */
+/**
+ * Makes the same token as `toToken`, cached. For texts with few values, like methods: a hash costs more than most
+ * facts.
+ */
 export function toCachedToken(text: string): string {
   return familiarTokens.memo(text);
 }
 
-/** The same for a device, whose id is an HMAC already. */
+/** Makes the token of a device. The id of a device is an HMAC already, so its first characters are enough. */
 export function toDeviceToken(id: string | null): string | null {
   return id === null ? null : id.slice(0, 6);
 }

@@ -6,13 +6,16 @@ import { moveDevicesBack } from './known-devices.ts';
 import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
-/** Clocks of several servers differ by less; a payer's time then stands still until the clock has caught up. */
+/**
+ * Clocks of several servers differ by less than this. Within it a payer's time stands still until the clock has
+ * caught up.
+ */
 const DIFFERENCE_MS_MAX = 2000;
 
 /**
- * The state by a clock that came back: it was ahead when something last happened to the payer. What was noted in the future
- * moves back by as much, so that what is left of waits and windows counts from now. What was noted later stays later, and
- * what lies in the past stays, like the dates that people gave to bindings and overrides. The same state where no clock
+ * Moves a state back when the clock was ahead at the payer's last event and is right again. Times in the future move
+ * back by the same distance, so that the rest of waits and windows counts from now. Their order stays. Times in the
+ * past stay, and so do the dates that people gave to bindings and overrides. Returns the same object when no clock
  * came back.
  */
 export function moveStateBack(state: ClientState, clockMs: number): ClientState {
@@ -34,12 +37,12 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
   };
 }
 
-/** A time by the clock that came back. */
+/** Converts a time to the clock that came back. */
 type Back = (at: number) => number;
 
 /**
- * Moves what lies in the future back by `aheadMs`, but never to what lies in the past or before it: a payment that was told
- * after a reversal stays after it.
+ * Moves times in the future back by `aheadMs`, but never to a time in the past that something else has, nor before
+ * it. A payment that was reported after a reversal stays after it.
  */
 function laterStaysLater(noted: readonly number[], clockMs: number, aheadMs: number): Back {
   const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);
@@ -48,7 +51,7 @@ function laterStaysLater(noted: readonly number[], clockMs: number, aheadMs: num
   return (at) => moved.get(at) ?? at;
 }
 
-/** The state with another date for all that happened. */
+/** Changes the date of everything that happened. */
 function dateAgain(state: ClientState, back: Back): ClientState {
   return {
     ...state,

@@ -1,4 +1,4 @@
-/** Codes of ISO 4217 by how many digits an amount has after the point. Codes of funds and metals are left out. */
+/** Codes of ISO 4217 by the number of digits after the point. Codes of funds and metals are left out. */
 const ISO_CODES: Readonly<Record<number, string>> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF',
   2: `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP
@@ -16,8 +16,8 @@ const DIGITS_BY_CODE = new Map(
 );
 
 /**
- * How many digits an amount of a currency has after the point by ISO 4217; null for other codes, like those of
- * cryptocurrencies.
+ * Returns how many digits an amount of a currency has after the point by ISO 4217. Returns null for other codes, like
+ * those of cryptocurrencies.
  */
 export function findMinorUnitDigits(currency: string): number | null {
   return DIGITS_BY_CODE.get(currency.toUpperCase()) ?? null;

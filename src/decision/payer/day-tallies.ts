@@ -3,37 +3,37 @@ import { addAmounts, formatScaledAmount, readMoney, roundToDigits, type ScaledAm
 import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
- * What a payer asked on the days before, of the requests that are not remembered one by one any more: each is added to
- * the tally of its day of UTC when it is forgotten. The tallies of all days are packed into one text, the oldest day
- * first, which is read only then, and when a rule asks for a window above a day.
+ * Daily counts of the requests that are no longer remembered one by one. A request is added to the tally of its day
+ * of UTC when it is forgotten. The tallies of all days are packed into one text, the oldest day first. The text is
+ * unpacked only then, and when a rule asks for a window above a day.
  */
 export type DayTallies = string;
 
 export const NO_DAY_TALLIES: DayTallies = '';
 
-/** How many days of UTC windows reach back at most, today included. */
+/** How many days of UTC a window reaches back at most, including today. */
 export const TALLIED_DAYS_MAX = 30;
 
-/** How many answers of one kind a day counts. */
+/** The highest count of one kind of answer on a day. */
 export const DAY_COUNT_MAX = 63;
 
-/** How many methods are remembered over all days: those asked for last. */
+/** How many methods are remembered over all days: the ones asked for last. */
 export const TALLIED_METHODS_MAX = 8;
 
 /** How many currencies are remembered over all days. */
 const TALLIED_CURRENCIES_MAX = 15;
 
-/** A sum of a day has so many digits. */
+/** How many digits the sum of a day has. */
 const AMOUNT_DIGITS = 7;
 
 const DAY_MS = 24 * 3600_000;
 
-/** The day of UTC of a moment (epoch ms), as epoch days. */
+/** Returns the day of UTC of a moment (epoch ms), in epoch days. */
 export function toDayNumber(at: number): number {
   return Math.floor(at / DAY_MS);
 }
 
-/** What a tally takes of a request. */
+/** The members of a request that a tally uses. */
 interface TalliedRequest {
   readonly at: number;
   readonly granted: boolean;
@@ -52,22 +52,25 @@ export interface DayTally {
   readonly waited: number;
   readonly blocked: number;
   readonly early: number;
-  /** As `toTalliedMethod` has them. */
+  /** The names that `toTalliedMethod` gives. */
   readonly methods: readonly string[];
-  /** By currency: the amounts of the granted orders, each order once. */
+  /** The sum of the granted orders by currency. Each order counts once. */
   readonly amounts: ReadonlyMap<string, string>;
 }
 
 const METHOD_CHARACTERS = 4;
 
-/** How a tally names the method of a request: two among eight meet once in 600,000 payers. */
+/**
+ * Shortens the token of a method to its name in a tally. Two of eight methods have the same name for one in 600,000
+ * payers.
+ */
 export function toTalliedMethod(token: string): string {
   return token.slice(0, METHOD_CHARACTERS).padEnd(METHOD_CHARACTERS, '-');
 }
 
 /**
- * The tallies with requests that are forgotten at `now`. `counted` are those among them whose amount counts: the last
- * granted one of its order and day.
+ * Adds requests that are forgotten at `now` to the tallies. `counted` are the ones whose amount counts: the last
+ * granted request of an order on a day.
  */
 export function tallyRequests(
   packed: DayTallies,
@@ -83,13 +86,16 @@ export function tallyRequests(
   return packTallies(reachable([...byDay.values()], now));
 }
 
-/** The tallies without days that no window reaches at `now`; the same text when there are none. */
+/** Removes the days that no window reaches at `now`. Returns the same text when there are none. */
 export function forgetTallies(packed: DayTallies, now: number): DayTallies {
   if (packed === NO_DAY_TALLIES || isReachable(oldestDay(packed), now)) return packed;
   return packTallies(reachable(readTallies(packed), now));
 }
 
-/** The tallies by a clock that went back from `from` to `to`: days of the future go back as far, at most to today. */
+/**
+ * Moves days in the future back, when the clock went back from `from` to `to` (epoch ms). A day moves as far as the
+ * clock did, at most to today.
+ */
 export function moveTalliesBack(packed: DayTallies, from: number, to: number): DayTallies {
   const days = readTallies(packed);
   if (days.every(({ day }) => day <= toDayNumber(to))) return packed;
@@ -105,7 +111,7 @@ export function moveTalliesBack(packed: DayTallies, from: number, to: number): D
 
 const tallies = new LRUCache<DayTallies, readonly DayTally[]>({ max: 100, memoMethod: unpackTallies });
 
-/** The tallies, the oldest day first. */
+/** Unpacks the tallies, the oldest day first. */
 export function readTallies(packed: DayTallies): readonly DayTally[] {
   return packed === NO_DAY_TALLIES ? [] : tallies.memo(packed);
 }
@@ -156,11 +162,14 @@ function reachable(days: readonly DayTally[], now: number): readonly DayTally[] 
 }
 
 /*
- * The text: the oldest day in 3 digits of base 64; for each day its digits; after a blank the names of the methods; and
- * each after a blank the currencies. A day takes 12 digits at most, and 9 more for each further currency:
- * the days since the day before, and 32 where nobody waited, was refused or asked early; requests granted; but there:
- * waits, refusals and early requests; in two digits the methods as bits, and which currency; with a currency, the sum
- * in five.
+ * The packed text begins with the oldest day in 3 digits of base 64. The digits of each day follow, then after a
+ * blank the names of the methods, and then each currency after a blank. A day takes at most 12 digits, and 9 more for
+ * each further currency. Its digits are:
+ * - the days since the day before, plus 32 on a day without waits, refusals and early requests,
+ * - the granted requests,
+ * - on a day without that 32: waits, refusals and early requests,
+ * - in two digits: the methods as bits, and the index of the currency,
+ * - with a currency: the sum in five digits.
  */
 const DAY_CHARACTERS = 3;
 const ONLY_GRANTED = 32;
@@ -269,7 +278,7 @@ function scaledOf(number: number): ScaledAmount {
   return { mantissa: Math.floor(number / EXPONENTS), exponent: (number % EXPONENTS) + EXPONENT_MIN };
 }
 
-/** Reads numbers of some digits one after the other. */
+/** Reads numbers of a given number of digits one after the other. */
 class DigitReader {
   readonly #digits: string;
   #place = 0;

@@ -4,14 +4,14 @@ import type { Hint, HintKind, Hints } from './hints.ts';
 import { type DeviceCounts, KNOWN_DEVICES_MAX } from './known-devices.ts';
 
 /**
- * A sign has no id; `networks` are those around an IP, joined by blanks, or 0 where only `formerId` follows. The age
- * is null for a hint that has expired, which only remembered scores still use.
+ * The row of a hint. A sign has no id. `networks` are the keys of the networks around an IP, joined by blanks, or 0
+ * where only `formerId` follows. The age is null for an expired hint that only remembered scores still use.
  */
 type HintRow =
   | [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string]
   | AttributeRow;
 
-/** An attribute's name, and in a list its value and, of one from a change of the secret, the former one. */
+/** The row of an attribute. The value stands in a list, with its former value where the secret changed. */
 type AttributeRow = [
   kind: number,
   age: number | null,
@@ -20,15 +20,15 @@ type AttributeRow = [
 ];
 
 /**
- * `knew`: the indexes of the hints that the score knew, and below 0 how many devices were known where those were not
- * all.
+ * The row of a remembered score. `knew` has the indexes of the hints that the score knew. A last number below 0
+ * encodes how many devices were known, where the count differs from the devices among those hints.
  */
 type AskedRow = [request: string, age: number, changesSince: number, ...knew: number[]];
 
-/** The stored form of hints, a part of that of a client's state. */
+/** The stored form of hints. It is a part of the stored form of a client's state. */
 export type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
 
-/** The index in this list is stored. */
+/** The index in this list is stored, so new kinds are added at the end. */
 const HINT_KINDS = [
   'fingerprint',
   'ip',

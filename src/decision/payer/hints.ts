@@ -10,7 +10,10 @@ import {
 } from './attributes.ts';
 import type { DeviceCounts } from './known-devices.ts';
 
-/** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
+/**
+ * The kinds of hints of a score about the payer's device and page. A fingerprint or an IP has its HMAC, an attribute
+ * its value, and all others are signs without a value.
+ */
 export type HintKind =
   | 'fingerprint'
   | 'ip'
@@ -24,18 +27,23 @@ export type HintKind =
 
 export interface Hint {
   readonly kind: HintKind;
-  /** The HMAC of a fingerprint or IP; empty for others. */
+  /** The HMAC of a fingerprint or an IP, empty for other kinds. */
   readonly id: string;
-  /** What the caller said of the payer under a name. */
+  /** An attribute that the caller stated about the payer. */
   readonly attribute?: {
     readonly name: string;
     readonly value: AttributeReading;
-    /** Of a pseudonym that was made while the secret was being changed: the same text under the secret before. */
+    /**
+     * The pseudonym of the same text under the previous secret, for a pseudonym made while the secret was being
+     * changed.
+     */
     readonly formerValue?: string;
   };
-  /** Of an IP: shortened HMACs of the networks around it. */
+  /** Shortened HMACs of the networks around an IP. */
   readonly networks?: readonly string[];
-  /** Of a device seen while the secret of the HMACs was being changed: its id under the secret before. */
+  /**
+   * The id of a device under the previous secret, for a device seen while the secret of the HMACs was being changed.
+   */
   readonly formerId?: string;
 }
 
@@ -45,24 +53,24 @@ interface HintView {
   readonly lastAt: number;
 }
 
-/** A remembered score request, by a token of all that it said. */
+/** A remembered score request. `request` is a token of its content. */
 export interface AskedScore {
   readonly request: string;
-  /** When it was first asked within 24 hours, epoch ms. */
+  /** When the score was first asked within 24 hours, in epoch ms. */
   readonly at: number;
-  /** How many things other than scores had happened to the payer. */
+  /** How many events other than scores had happened to the payer. */
   readonly changes: number;
-  /** What was known then, the newest device last. */
+  /** The hints that were known then, the newest device last. */
   readonly knew: readonly Hint[];
-  /** How many devices of the payer were remembered then; absent: those among `knew`. */
+  /** How many devices of the payer were remembered then. Absent: as many as are among `knew`. */
   readonly devices?: DeviceCounts;
 }
 
-/** All that the scores of the last 24 hours showed. A later score takes back no hint but those about JavaScript. */
+/** Everything that the scores of the last 24 hours showed. A later score replaces only the hints about JavaScript. */
 export interface Hints {
-  /** Of the last score, epoch ms. */
+  /** When the last score was asked, in epoch ms. */
   readonly scoredAt: number;
-  /** In the order in which they were last shown. */
+  /** The hints in the order in which they were last shown. */
   readonly shown: readonly HintView[];
   readonly asked: readonly AskedScore[];
 }
@@ -93,35 +101,37 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
 
 export type ScoreHints = Shape<typeof ScoreHintsSchema>;
 
-/** What is known of the payer's device and page at a moment. */
+/** The hints about the payer's device and page that are known at a moment. */
 export interface KnownHints {
   readonly scored: boolean;
   /** HMACs, the newest last. */
   readonly fingerprints: readonly string[];
   readonly ips: readonly string[];
-  /** Of the networks around the IPs, shortened HMACs. */
+  /** Shortened HMACs of the networks around the IPs. */
   readonly networks: readonly string[];
-  /** The same devices and pseudonyms of attributes under the secret before; absent when it was not changed. */
+  /**
+   * The same devices and pseudonyms of attributes under the previous secret. Absent when the secret was not changed.
+   */
   readonly former?: Pick<KnownHints, 'fingerprints' | 'ips' | 'attributes'>;
-  /** Whether the page of the last score executed JavaScript; null when nobody said. */
+  /** Whether the page of the last score executed JavaScript. Null when the score did not say. */
   readonly jsOk: boolean | null;
   readonly trapped: boolean;
   readonly userAgentPresent: boolean;
   readonly userAgentIsAutomated: boolean;
   readonly userAgentIsApp: boolean;
-  /** What callers said of the payer; absent without any. */
+  /** The attributes that callers stated about the payer. Absent without any. */
   readonly attributes?: Attributes;
-  /** How many devices were remembered when a repeated score was first asked; absent: as many as now. */
+  /** How many devices were remembered when a repeated score was first asked. Absent: as many as now. */
   readonly devices?: DeviceCounts;
 }
 
-/** A hint that is older belongs to another checkout and is not used. */
+/** How long a hint is known in ms. An older hint belongs to another checkout and is not used. */
 export const HINTS_VALID_MS = 24 * 3600_000;
 
-/** How many fingerprints, and how many IPs, of one payer are known at a time: the newest. */
+/** How many fingerprints, and how many IPs, of one payer are known at a time. The newest ones stay. */
 const DEVICES_MAX = 4;
 
-/** How many different score requests are remembered, so that repeating one gives the same answer. */
+/** How many different score requests are remembered. A repeated request that is remembered gets the same answer. */
 export const ASKED_SCORES_MAX = 16;
 
 const NO_HINTS: KnownHints = {
@@ -136,14 +146,14 @@ const NO_HINTS: KnownHints = {
   userAgentIsApp: false,
 };
 
-/** A score that is asked now. */
+/** A score that is being asked. */
 interface AskingScore extends Pick<AskedScore, 'request' | 'changes'> {
-  /** The token of the same request under the secret before; absent when it was not changed. */
+  /** The token of the same request under the previous secret. Absent when the secret was not changed. */
   readonly formerRequest?: string;
   readonly devices: DeviceCounts;
 }
 
-/** Adds what a score shows, and remembers the score; `asked.request` is a token of all that it says. */
+/** Adds the hints of a score, and remembers the score. `request` is a token of its content. */
 export function addScore(
   before: Hints | null,
   score: ScoreHints,
@@ -165,7 +175,7 @@ export function addScore(
   return { asked, hints: { ...hints, shown, asked: remembered.with(remembered.indexOf(first), asked) } };
 }
 
-/** Whether a hint is another one under the secret that took the place of its own. */
+/** Creates a test whether a hint is this hint under the new secret. */
 function isNewOf({ kind, id, attribute }: Hint): (other: Hint) => boolean {
   return (other) =>
     other.kind === kind &&
@@ -174,7 +184,7 @@ function isNewOf({ kind, id, attribute }: Hint): (other: Hint) => boolean {
       : other.attribute?.name === attribute.name && other.attribute.formerValue === attribute.value);
 }
 
-/** The counts, unless they are those of the devices that the score knew. */
+/** Returns the counts, and nothing when they equal the counts of the devices that the score knew. */
 function unlessAmong(devices: DeviceCounts, knew: readonly Hint[]): Pick<AskedScore, 'devices'> {
   const { fingerprints, ips } = devicesAmong(knew);
   return fingerprints === devices.fingerprints && ips === devices.ips ? {} : { devices };
@@ -185,9 +195,9 @@ function devicesAmong(knew: readonly Hint[]): DeviceCounts {
   return { fingerprints: count('fingerprint'), ips: count('ip') };
 }
 
-/** The same without remembering the score, where no score is answered. */
+/** Adds the hints of a score without remembering the score. Replays that answer no scores use this function. */
 export function addUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
-  // Whether JavaScript ran says something about one page only, so the next score replaces it.
+  // Whether JavaScript ran concerns one page only, so the next score replaces the hint.
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
   );
@@ -195,7 +205,7 @@ export function addUnansweredScore(before: Hints | null, score: ScoreHints, now:
   return { scoredAt: now, shown, asked: before?.asked ?? [] };
 }
 
-/** Without expired hints and scores; null when nothing is left. */
+/** Removes expired hints and scores. Returns null when nothing is left. */
 export function keepRememberedHints(hints: Hints | null, now: number): Hints | null {
   if (hints === null) return null;
   const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
@@ -204,12 +214,12 @@ export function keepRememberedHints(hints: Hints | null, now: number): Hints | n
   return isKnown ? { ...hints, shown, asked } : null;
 }
 
-/** What a score request is answered from, however often it is repeated: what was known when it was first asked. */
+/** Returns the hints from which a score request is answered: the ones that were known when it was first asked. */
 export function restoreKnownHints({ knew, devices }: AskedScore): KnownHints {
   return { ...summaryOf(knew, true), devices: devices ?? devicesAmong(knew) };
 }
 
-/** What is known at `now`. */
+/** Lists the hints that are known at `now`. */
 export function listKnownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
@@ -253,7 +263,7 @@ function attributesIn(known: readonly Hint[]): Attributes {
 }
 
 function formerAttributesIn(known: readonly Hint[]): Attributes | undefined {
-  // Most of the time no secret is being changed.
+  // No secret is being changed most of the time.
   if (!known.some(({ attribute }) => attribute?.formerValue !== undefined)) return undefined;
   return Object.fromEntries(
     known.flatMap(({ attribute }) =>
@@ -284,7 +294,7 @@ function* attributesShownBy(attributes: Attributes, former: Attributes = NO_ATTR
   }
 }
 
-/** Adds a hint at the end; of too many devices the oldest is forgotten. */
+/** Adds a hint at the end. When there are too many of its kind, the oldest is forgotten. */
 function show(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
   const isSame = (other: Hint) =>
     other.kind === hint.kind &&
@@ -295,7 +305,7 @@ function show(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
   const alike = others.filter((other) => other.hint.kind === hint.kind);
   const most = hint.kind === 'attribute' ? DECLARED_ATTRIBUTES_MAX : DEVICES_MAX;
   const forgotten = alike.length < most ? undefined : alike[0];
-  // The same object, so that it is stored once for all scores.
+  // The same object is kept, so that it is stored once for all scores.
   const kept = known !== undefined && isDeepStrictEqual(known.hint, hint) ? known.hint : hint;
   return [...others.filter((other) => other !== forgotten), { hint: kept, lastAt: now }];
 }

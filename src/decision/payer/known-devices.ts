@@ -2,7 +2,8 @@ import { DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
  * The fingerprints and the addresses that a payer's scores showed, with their dates. Each list is packed into one
- * text, those shown last at its end, and is read only when a score adds to it or a rule asks: most verdicts pass it on.
+ * text, with the device shown last at the end. The text is unpacked only when a score adds to it or a rule asks,
+ * because most verdicts only pass it on.
  */
 export interface KnownDevices {
   readonly fingerprints: string;
@@ -11,22 +12,22 @@ export interface KnownDevices {
 
 export const NO_KNOWN_DEVICES: KnownDevices = { fingerprints: '', ips: '' };
 
-/** How many devices there are of each kind. */
+/** How many devices of each kind are remembered. */
 export interface DeviceCounts {
   readonly fingerprints: number;
   readonly ips: number;
 }
 
-/** How many fingerprints, and how many addresses, of one payer are remembered: those shown last. */
+/** How many fingerprints, and how many addresses, of one payer are remembered: the ones shown last. */
 export const KNOWN_DEVICES_MAX = 8;
 
-/** A device is forgotten so many days of UTC after the day on which it was last shown. */
+/** How many days of UTC after it was last shown a device is forgotten. */
 export const KNOWN_DEVICE_DAYS = 90;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** One remembered device, in 9 characters. */
+/** A remembered device. Its packed form has 9 characters. */
 interface KnownDevice {
   /** The first 22 bits of its HMAC. */
   readonly name: number;
@@ -36,24 +37,24 @@ interface KnownDevice {
   readonly lastDay: number;
 }
 
-/** Times are kept modulo these: 16 years of minutes, and more days than a payer's state is kept. */
+/** Times are stored modulo these ranges: 16 years of minutes, and more days than a payer's state is kept. */
 const MINUTES = 2 ** 23;
 const DAYS = 2 ** 9;
 
-/** A repeated score asks of a moment up to a day ago, after which a device may have been shown. */
+/** A repeated score asks about a moment up to a day ago. A device may have been shown after that moment. */
 const AHEAD_MS_MAX = 2 * DAY_MS;
 
 const NAME_CHARACTERS = 3;
 const TIME_CHARACTERS = 6;
 const DEVICE_CHARACTERS = NAME_CHARACTERS + TIME_CHARACTERS;
 
-/** A device that a score shows: its HMAC, and that under the secret before while the secret is being changed. */
+/** A device that a score shows: its HMAC, and its HMAC under the previous secret while the secret is being changed. */
 interface ShownDevice {
   readonly id: string;
   readonly formerId: string | null;
 }
 
-/** The list with a device that was shown at `now` (epoch ms). The same text when nothing is new. */
+/** Adds a device that was shown at `now` (epoch ms). Returns the same text when nothing is new. */
 export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
   const devices = unpack(forgetDevices(packed, now), now);
   const name = nameOf(id);
@@ -66,33 +67,36 @@ export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: n
   return pack([...others, shown].slice(-KNOWN_DEVICES_MAX));
 }
 
-/** The list without devices that were last shown too long ago; the same text when there are none. */
+/** Removes the devices that were last shown too long ago. Returns the same text when there are none. */
 export function forgetDevices(packed: string, now: number): string {
   let start = 0;
   while (start < packed.length && isForgotten(lastDayAt(packed, start, now), now)) start += DEVICE_CHARACTERS;
   return start === 0 ? packed : packed.slice(start);
 }
 
-/** Both lists without such devices; the same object when there are none. */
+/** Removes such devices from both lists. Returns the same object when there are none. */
 export function keepRememberedDevices(devices: KnownDevices, now: number): KnownDevices {
   const fingerprints = forgetDevices(devices.fingerprints, now);
   const ips = forgetDevices(devices.ips, now);
   return fingerprints === devices.fingerprints && ips === devices.ips ? devices : { fingerprints, ips };
 }
 
-/** How many devices are remembered at `now`. */
+/** Counts the devices that are remembered at `now`. */
 export function countDevices({ fingerprints, ips }: KnownDevices, now: number): DeviceCounts {
   return { fingerprints: countOf(fingerprints, now), ips: countOf(ips, now) };
 }
 
-/** The beginning of the minute in which the device was first shown, epoch ms; null when it is not remembered. */
+/**
+ * Returns the beginning of the minute in which the device was first shown, in epoch ms. Returns null when the device
+ * is not remembered.
+ */
 export function findFirstShownAt(packed: string, id: string, now: number): number | null {
   const name = nameOf(id);
   const known = unpack(packed, now).find((device) => device.name === name);
   return known === undefined ? null : known.firstMinute * MINUTE_MS;
 }
 
-/** The devices with other dates for what happened after `to`, where the clock went back from `from`. */
+/** Changes the dates after `to`, when the clock went back from `from` to `to` (epoch ms). */
 export function moveDevicesBack(devices: KnownDevices, from: number, to: number): KnownDevices {
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = (packed: string) =>
@@ -106,9 +110,9 @@ export function moveDevicesBack(devices: KnownDevices, from: number, to: number)
   return { fingerprints: moved(devices.fingerprints), ips: moved(devices.ips) };
 }
 
-/** A remembered device as people may read it. */
+/** A remembered device in a form for people. */
 export interface ListedDevice {
-  /** The first characters of the device's HMAC; of the last one without its last two bits. */
+  /** The first four characters of the device's HMAC. The last two bits of the fourth are left out. */
   readonly id: string;
   /** Epoch ms. */
   readonly firstShownAt: number;
@@ -116,7 +120,7 @@ export interface ListedDevice {
   readonly lastShownOn: string;
 }
 
-/** The remembered devices, those shown last at the end. */
+/** Lists the remembered devices, the device shown last at the end. */
 export function listDevices(packed: string, now: number): readonly ListedDevice[] {
   return unpack(packed, now).map(({ name, firstMinute, lastDay }) => ({
     id: formatBase64Number(name * 4, NAME_CHARACTERS + 1),
@@ -129,7 +133,7 @@ function countOf(packed: string, now: number): number {
   return forgetDevices(packed, now).length / DEVICE_CHARACTERS;
 }
 
-/** The last two digits have 12 bits, of which 9 are the day. */
+/** Reads the day from the last two digits: 12 bits, of which 9 are the day. */
 function lastDayAt(packed: string, start: number, now: number): number {
   const end = start + DEVICE_CHARACTERS;
   return dayUpTo(now, parseBase64Number(packed.slice(end - 2, end)));
@@ -143,7 +147,7 @@ function isForgotten(lastDay: number, now: number): boolean {
   return Math.floor(now / DAY_MS) - lastDay >= KNOWN_DEVICE_DAYS;
 }
 
-/** 22 of the 24 bits in the first four characters of an HMAC. */
+/** Returns 22 of the 24 bits in the first four characters of an HMAC. */
 function nameOf(id: string): number {
   let bits = 0;
   for (let place = 0; place < 4; place++) bits = bits * 64 + Math.max(0, DIGITS.indexOf(id.charAt(place)));
@@ -157,7 +161,7 @@ function unpack(packed: string, now: number): readonly KnownDevice[] {
   return devices;
 }
 
-/** Dates are those nearest to `now` that are not after it. */
+/** Unpacks one device. Its dates are the latest possible ones that are not after `now`. */
 function deviceAt(packed: string, start: number, now: number): KnownDevice {
   const nameEnd = start + NAME_CHARACTERS;
   const high = parseBase64Number(packed.slice(start, nameEnd));
@@ -171,7 +175,10 @@ function deviceAt(packed: string, start: number, now: number): KnownDevice {
   };
 }
 
-/** The newest number up to `now` that leaves this remainder, or `now` for what lies no more than `ahead` after it. */
+/**
+ * Returns the newest number up to `now` that leaves this remainder. A number that lies at most `ahead` after `now`
+ * counts as `now`.
+ */
 function upTo(now: number, remainder: number, range: number, ahead: number): number {
   const age = (((now - remainder) % range) + range) % range;
   return age >= range - ahead ? now : now - age;

@@ -3,8 +3,8 @@ import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base
 /**
  * The cooldown ladder of one client (interface, section 3.2).
  *
- * An attempt is a verdict that let a requisite be shown. While an attempt stays unpaid, asking again
- * starts a wait; asking before a wait is over starts a longer one.
+ * An attempt is a verdict that let a requisite be shown. While an attempt stays unpaid, asking again starts a wait.
+ * Asking before a wait is over starts a longer one.
  */
 export const LadderSchema = named(
   'Ladder',
@@ -18,31 +18,34 @@ export const LadderSchema = named(
 export type Ladder = Shape<typeof LadderSchema>;
 
 export interface LadderSettings {
-  /** Waits of levels 1, 2, ..., each longer than the one before; the last one repeats. */
+  /** The waits of the levels 1, 2, ... Each is longer than the one before. The last wait repeats. */
   readonly levelsMs: readonly number[];
   /** The waits of named ladders, each like `levelsMs`. */
   readonly ladders: Readonly<Record<string, readonly number[]>>;
-  /** A client who asks for no verdict for this long starts from the beginning. */
+  /** A client who asks for no verdict for this long starts at level 0 again. */
   readonly resetAfterMs: number;
-  /** The same for clients who waited on a named ladder that says so itself. */
+  /** The same limit for clients who waited on a named ladder that has its own. */
   readonly resetsAfterMs: Readonly<Record<string, number>>;
 }
 
-/** Where a client stands, and since when. */
+/** A client's place on the ladder, and the time of its last verdict. */
 interface StandingClient {
   readonly ladder: Ladder;
   readonly lastVerdictAt: number | null;
   readonly lastWaitLadder: string | null;
 }
 
-/** The waits of a named ladder; null: of the one without a name. */
+/** Returns the waits of a named ladder. Null is the ladder without a name. */
 export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
   return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
 
 export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
-/** After what absence a client whose newest wait was on this ladder starts afresh; null: on the one without a name. */
+/**
+ * Returns after what absence a client starts afresh whose newest wait was on this ladder. Null is the ladder without
+ * a name.
+ */
 export function getResetAfterMs(
   { resetAfterMs, resetsAfterMs }: LadderSettings,
   name: string | null,
@@ -50,27 +53,27 @@ export function getResetAfterMs(
   return name === null ? resetAfterMs : (resetsAfterMs[name] ?? resetAfterMs);
 }
 
-/** Every absence after which some client starts afresh. */
+/** Lists every absence after which some client starts afresh. */
 export function listResetAfterMs({ resetAfterMs, resetsAfterMs }: LadderSettings): readonly number[] {
   return [resetAfterMs, ...Object.values(resetsAfterMs)];
 }
 
-/** The ladder at `now`: forgotten after a long absence, otherwise unchanged. */
+/** Returns the ladder at `now`: reset after a long absence, otherwise unchanged. */
 export function settleLadder(client: StandingClient, settings: LadderSettings, now: number): Ladder {
   const { ladder, lastVerdictAt, lastWaitLadder } = client;
   if (lastVerdictAt === null) return ladder;
   return now - lastVerdictAt >= getResetAfterMs(settings, lastWaitLadder) ? NO_ATTEMPTS : ladder;
 }
 
-/** A requisite is granted: the wait is served, the level is kept until a payment arrives. */
+/** Grants a requisite: the wait is served, and the level stays until a payment arrives. */
 export function grantAttempt(ladder: Ladder): Ladder {
   return { level: ladder.level, attemptOpen: true, waitUntil: null };
 }
 
 /**
- * A wait one level higher, counted from `now`; the top level repeats. While a client climbs, no wait is shorter
- * than the one before (`lastWaitMs`), nor ends before the one that it replaces, even when another ladder or
- * another rule set has shorter levels.
+ * Imposes a wait one level higher, counted from `now`. The top level repeats. While a client climbs, no wait is
+ * shorter than the previous one (`lastWaitMs`), and none ends before the one that it replaces, even when another
+ * ladder or another rule set has shorter levels.
  */
 export function climbLadder(
   ladder: Ladder,
@@ -84,14 +87,14 @@ export function climbLadder(
 }
 
 /**
- * The attempt is over and was not the payer's fault: the level stays, and an imposed wait ends. Above level 0 the wait
- * counts as served, so that the level is still known.
+ * Excuses an attempt that failed without the payer's fault: the level stays, and an imposed wait ends. Above level 0
+ * the wait counts as served, so that the level is still known.
  */
 export function excuseAttempt({ level }: Ladder, now: number): Ladder {
   return { level, attemptOpen: false, waitUntil: level === 0 ? null : now };
 }
 
-/** The remaining wait at `now`, ms; 0 when none is due. */
+/** Returns the remaining wait at `now` in ms, or 0 when none is due. */
 export function getRemainingWaitMs(ladder: Ladder, now: number): number {
   return ladder.waitUntil === null ? 0 : Math.max(0, ladder.waitUntil - now);
 }

@@ -6,20 +6,20 @@ import {
   rankResult,
 } from './order.ts';
 
-/** Stored results are numbers: the strength of the result, or one of these. */
+/** A stored result is a number: the rank of the result, or one of these two. */
 const UNDATED_PAYMENT = RESULTS_WEAKEST_FIRST.length;
 const AWAITS_PAYMENT = UNDATED_PAYMENT + 1;
 
 /** Every number of a result is below this one. */
 export const RESULT_CODES = 16;
 
-/** The number that is stored for a result. */
+/** Encodes a result as its stored number. */
 export function encodeResult(result: Omit<OrderOutcome, 'occurredAt'>): number {
   if (result.awaitsPayment) return AWAITS_PAYMENT;
   return result.undated ? UNDATED_PAYMENT : rankResult(result);
 }
 
-/** The result of a stored number; throws for any other number. */
+/** Decodes the number of a result. Throws for any other number. */
 export function decodeResult(code: number | undefined): Omit<OrderOutcome, 'occurredAt'> {
   if (code === UNDATED_PAYMENT) return { outcome: 'PAID', cause: null, undated: true };
   if (code === AWAITS_PAYMENT) return { outcome: 'UNPAID', cause: 'REVERSED', awaitsPayment: true };
@@ -29,7 +29,10 @@ export function decodeResult(code: number | undefined): Omit<OrderOutcome, 'occu
   return { outcome: 'UNPAID', cause: result === 'UNPAID' ? null : result };
 }
 
-/** Each report as the number of its result, its distance in ms to `occurredAt`, and its amount where it has one. */
+/**
+ * Encodes each report as the number of its result, its distance in ms to `occurredAt`, and its amount where it has
+ * one.
+ */
 export function encodeReports(
   reports: readonly DatedReport[],
   occurredAt: number,
@@ -57,16 +60,17 @@ export function decodeReports(
   return reports;
 }
 
-/** Added to the number of an order's result. */
+/** Is added to the number of an order's result when the order was turned away. */
 const TURNED_AWAY = RESULT_CODES;
 
 /**
- * The number of the result and since when it holds, and after a comma what was asked for. The reports follow, as
- * `encodeReports` has them. Numbers are in base 36; an amount is known by its blank.
+ * Matches the beginning of a stored order: the number of its result, and since when the result holds. After a comma
+ * follows the amount that was asked for, and then the reports in the form of `encodeReports`. Numbers are in base 36.
+ * A cell with a blank is an amount.
  */
 const ORDER = /^([0-9a-z])(-?[0-9a-z]+)(?:,|$)/;
 
-/** The text to store; `decodeOrder` gives the same order back. */
+/** Encodes an order as the text to store. `decodeOrder` gives the same order back. */
 export function encodeOrder({ amount, turnedAway, reports = [], ...result }: KnownOrder): string {
   const { occurredAt } = result;
   const code = encodeResult(result) + (turnedAway ? TURNED_AWAY : 0);
@@ -78,7 +82,7 @@ export function encodeOrder({ amount, turnedAway, reports = [], ...result }: Kno
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1).join(',');
 }
 
-/** Throws when the text is no stored order. */
+/** Decodes a stored order. Throws when the text is none. */
 export function decodeOrder(text: string): KnownOrder {
   const [, result = '', at = ''] = ORDER.exec(text) ?? [];
   const [code, occurredAt] = [Number.parseInt(result, 36), Number.parseInt(at, 36)];

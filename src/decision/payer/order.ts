@@ -38,7 +38,7 @@ const RESULT = {
   ),
 };
 
-/** What holds of an order. */
+/** The result that holds for an order. */
 export const OrderOutcomeSchema = shape('The result that holds of an order', {
   ...RESULT,
   awaitsPayment: Type.Optional(
@@ -50,7 +50,7 @@ export const OrderOutcomeSchema = shape('The result that holds of an order', {
 
 export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
 
-/** One report about an order, as it was taken. */
+/** One report about an order, with its effective moment. */
 export const DatedReportSchema = shape('A report about an order', {
   ...RESULT,
   amount: Type.Optional(
@@ -68,7 +68,7 @@ export type DatedReport = Shape<typeof DatedReportSchema>;
  */
 export type Exposure = 'granted' | 'turnedAway' | 'notAsked';
 
-/** Of an order that was asked for. */
+/** Returns the exposure of an order that was asked for. */
 export function toExposure(granted: boolean): Exposure {
   return granted ? 'granted' : 'turnedAway';
 }
@@ -77,10 +77,10 @@ export const turnedAway = yesNo(
   'The order was asked for and never granted, so UNPAID of it counts neither way; absent: it was not so',
 );
 
-/** A report as it arrives; `occurredAt` is null when it does not say when. */
+/** A report as it arrives. `occurredAt` is null when the report does not say a moment. */
 export interface ReportedOutcome extends Result {
   readonly occurredAt: number | null;
-  /** As `formatMoney` writes it. Only a report of PAID or REVERSED has one. */
+  /** The text of `formatMoney`. Only a report of PAID or REVERSED has one. */
   readonly amount?: string;
 }
 
@@ -89,23 +89,26 @@ export interface ReportedOutcome extends Result {
  * reports gives the same result, in whatever order they arrive.
  */
 export interface KnownOrder extends OrderOutcome {
-  /** It was asked for and not granted, neither before its first report nor since. */
+  /** The order was asked for, and was granted neither before its first report nor since. */
   readonly turnedAway?: true;
-  /** In the order of `compareReports`; absent when the only report says no more than what holds. */
+  /**
+   * The reports in the order of `compareReports`. Absent when the only report says no more than the result that
+   * holds.
+   */
   readonly reports?: readonly DatedReport[];
-  /** What was asked for it when the report that counts came, like `25.5 EUR`; absent when that is not known. */
+  /** The amount that was asked for when the report that counts came, like `25.5 EUR`. Absent when it is not known. */
   readonly amount?: string;
 }
 
-/** An order by the client whose it is. */
+/** An order and the client that it belongs to. */
 export interface AskedOrder {
   readonly client: ClientKey;
   readonly orderRef: string;
 }
 
-/** What an archive holds of an order. */
+/** The content of an archive about an order. */
 export interface ArchivedOrder {
-  /** Null when nothing was ever reported of it. */
+  /** Null when nothing was ever reported of the order. */
   readonly known: KnownOrder | null;
   readonly exposure: Exposure;
 }
@@ -113,13 +116,13 @@ export interface ArchivedOrder {
 /** How many reports about one order are remembered. */
 export const ORDER_REPORTS_MAX = 16;
 
-/** What a report says, without its moment and its money. */
+/** The result in a report, without its moment and its money. */
 export interface Result {
   readonly outcome: Outcome;
   readonly cause: OutcomeCause | null;
 }
 
-/** Of two failures at the same moment the one further down this list holds. */
+/** Results by strength. Of two failures at the same moment the one further down this list holds. */
 export const RESULTS_WEAKEST_FIRST = [
   'UNPAID',
   'EXPIRED',
@@ -130,7 +133,7 @@ export const RESULTS_WEAKEST_FIRST = [
   'REVERSED',
 ] as const satisfies readonly (Outcome | OutcomeCause)[];
 
-/** The index of a result in RESULTS_WEAKEST_FIRST. */
+/** Returns the index of a result in RESULTS_WEAKEST_FIRST. */
 export function rankResult({ outcome, cause }: Result): number {
   return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
 }
@@ -147,14 +150,17 @@ function isPayment({ outcome }: Pick<Result, 'outcome'>): boolean {
   return outcome === 'PAID';
 }
 
-/** The order was not paid this time. Says nothing about a payment of it, neither before nor after. */
+/**
+ * Whether a report says that the order was not paid this time. It says nothing about a payment of the order, neither
+ * before nor after.
+ */
 export function isFailure(result: Result): boolean {
   return !isPayment(result) && !isReversal(result);
 }
 
 /**
- * What still counts of an order that was turned away and is granted now: nobody could pay it before, so its failures
- * say nothing. Null when nothing is left.
+ * Removes the failures of an order that was turned away and is granted now: nobody could pay it before, so its
+ * failures say nothing. Returns null when no report remains. Returns other orders unchanged.
  */
 export function reopenGranted(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
   if (known?.turnedAway !== true || exposure !== 'granted') return known;
@@ -164,8 +170,8 @@ export function reopenGranted(known: KnownOrder | null, exposure: Exposure): Kno
 }
 
 /**
- * The order with another report. `asked` is what was asked for it, as `formatMoney` writes it. Gives `known` itself
- * when the report is known already.
+ * Adds a report to an order. `asked` is the amount that was asked for, in the form of `formatMoney`. Returns `known`
+ * itself when the report is a repeat.
  */
 export function addReport(
   known: KnownOrder | null,
@@ -181,7 +187,7 @@ export function addReport(
   return orderOf(reports, { amount: asked, turnedAway });
 }
 
-/** The order as it is when another amount was asked for. */
+/** Changes the amount that was asked for an order. */
 export function setAskedAmount(known: KnownOrder, asked: string | undefined): KnownOrder {
   if (known.amount === asked) return known;
   return orderOf(listReports(known), { amount: asked, turnedAway: known.turnedAway === true });
@@ -202,8 +208,8 @@ function orderOf(
 }
 
 /**
- * Gives a report its moment: the reported one, or `nowMs` where there is none or it lies later. A report without a
- * moment is a repeat when its result and amount are known already: then it is that report.
+ * Dates a report: with its own moment, or with `nowMs` when it has none or a later one. A report without a moment is
+ * a repeat when its result and amount are known already. Then the known report is returned.
  */
 export function dateReport(
   known: KnownOrder | null,
@@ -219,14 +225,14 @@ export function dateReport(
   return { ...said, occurredAt: nowMs, ...(isPayment(said) ? { undated: true } : {}) };
 }
 
-/** All reports that are remembered of an order, in the order of `compareReports`. */
+/** Lists the remembered reports of an order in the order of `compareReports`. */
 export function listReports(known: KnownOrder | null): readonly DatedReport[] {
   if (known === null) return [];
   const { outcome, cause, occurredAt, undated, reports } = known;
   return reports ?? [{ outcome, cause, occurredAt, ...(undated ? { undated } : {}) }];
 }
 
-/** By moment, then by strength, then by amount. */
+/** Compares two reports by moment, then by strength, then by amount. */
 export function compareReports(a: DatedReport, b: DatedReport): number {
   return (
     a.occurredAt - b.occurredAt ||
@@ -240,12 +246,12 @@ function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Result, moment and amount make a report; whether it had a moment matters only to tell when it was. */
+/** Whether two reports are equal in result, moment, amount and `undated`. */
 function isSameReport(a: DatedReport, b: DatedReport): boolean {
   return compareReports(a, b) === 0;
 }
 
-/** The money that the result of an order is about; undefined when it is not known. */
+/** Returns the money that the result of an order is about, or undefined when it is not known. */
 export function getSettledAmount(known: KnownOrder): string | undefined {
   const { reports, amount } = known;
   if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;
@@ -257,8 +263,8 @@ export function getSettledAmount(known: KnownOrder): string | undefined {
 }
 
 /**
- * Since when money of an order is taken back, as much as it is now: epoch ms; null when nothing is. A reversal that
- * a later payment outlasted, or that waits for its payment, took nothing back.
+ * Returns since when (epoch ms) as much money of an order is taken back as it is now, or null when none is. A
+ * reversal that a later payment outlasted, or that waits for its payment, took nothing back.
  */
 export function findReversedAt(known: KnownOrder): number | null {
   if (known.awaitsPayment) return null;
@@ -270,7 +276,7 @@ export function findReversedAt(known: KnownOrder): number | null {
   return first === undefined || compareAmounts(all, '0') === 0 ? null : first.occurredAt;
 }
 
-/** Whether a report says how much of the payment that holds was taken back. */
+/** Whether a report says how much was taken back of the payment that holds. */
 export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
   const payment = readPayment(listReports(known), known.amount);
@@ -279,13 +285,16 @@ export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolea
   return isComparable && compareAmounts(taken.amount, takenBackOf(payment)) === 0;
 }
 
-/** What the reports say of the payment of an order. */
+/** The payment of an order by its reports. */
 interface Payment {
   readonly payments: readonly DatedReport[];
   readonly reversals: readonly DatedReport[];
-  /** The most that was reported as captured. Before a payment is reported: what was asked for. Null: not known. */
+  /**
+   * The largest amount that was reported as captured. Before a payment is reported it is the amount that was asked
+   * for. Null: not known.
+   */
   readonly captured: Money | null;
-  /** The newest reversal that takes all of it. */
+  /** The newest reversal of the whole payment. */
   readonly lastFullReversal: DatedReport | null;
 }
 
@@ -298,7 +307,10 @@ function readPayment(reports: readonly DatedReport[], asked: string | undefined)
   return { payments, reversals, captured, lastFullReversal };
 }
 
-/** A payment without an amount is of what was asked for. In several currencies the newest report decides which. */
+/**
+ * Finds the captured amount. A payment without an amount is of the amount that was asked for. When reports are in
+ * several currencies, the newest report decides which currency counts.
+ */
 function capturedBy(payments: readonly DatedReport[], asked: string | undefined): Money | null {
   const amounts = payments.map(({ amount = asked }) => readMoney(amount ?? '')).filter((one) => one !== null);
   const newest = amounts.at(-1) ?? (payments.length === 0 ? readMoney(asked ?? '') : null);
@@ -309,7 +321,10 @@ function isLess(one: Money | null, other: Money): boolean {
   return one?.currency === other.currency && compareAmounts(one.amount, other.amount) < 0;
 }
 
-/** What cannot be compared takes all of the payment; of a payment that was not reported yet it takes nothing. */
+/**
+ * Whether a reversal takes the whole payment. One that cannot be compared takes all of a reported payment, and
+ * nothing of a payment that was not reported yet.
+ */
 function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
   if (amount === undefined) return true;
   const taken = readMoney(amount);
@@ -317,7 +332,7 @@ function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boole
   return compareAmounts(taken.amount, captured.amount) >= 0;
 }
 
-/** What was taken back of the payment that stands, so far. */
+/** Returns how much was taken back so far of the payment that stands. */
 function takenBackOf(payment: Payment): string {
   return standingReversals(payment).reduce(
     (most, { money }) => (compareAmounts(money.amount, most) > 0 ? money.amount : most),
@@ -325,7 +340,10 @@ function takenBackOf(payment: Payment): string {
   );
 }
 
-/** The reversals of parts of the payment that stands: a reversal of all of it ended the payment before. */
+/**
+ * Lists the reversals of parts of the payment that stands. A reversal of the whole payment ended the payment before
+ * it.
+ */
 function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
   return reversals.flatMap(({ occurredAt, amount }) => {
     const money = readMoney(amount ?? '');
@@ -334,7 +352,7 @@ function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
   });
 }
 
-/** What holds, and since when. */
+/** Returns the result that holds, and since when. */
 function resultThatHolds(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
   const payment = readPayment(reports, asked);
   const { payments, reversals, lastFullReversal } = payment;
@@ -352,7 +370,10 @@ function heldBy({ outcome, cause, occurredAt, undated }: DatedReport): OrderOutc
   return { outcome, cause, occurredAt, ...(undated ? { undated } : {}) };
 }
 
-/** Only a payment with a moment is later than a reversal; of one moment the reversal holds. */
+/**
+ * Whether a payment holds against a reversal. Only a payment with a moment can be later than a reversal. Of one
+ * moment the reversal holds.
+ */
 function outlasts({ occurredAt, undated }: DatedReport, reversal: DatedReport | null): boolean {
   return reversal === null || (undated !== true && occurredAt > reversal.occurredAt);
 }
@@ -363,7 +384,9 @@ function firstReversalSince({ payments, reversals, captured }: Payment, last: Da
   return reversals.find((one) => takesAll(one, captured, isPaid) && one.occurredAt >= paidAt) ?? last;
 }
 
-/** The latest failure, since the first report of it that no other failure follows. */
+/**
+ * Returns the failure that holds: the latest one, dated by the earliest report since which all failures say the same.
+ */
 function failureThatHolds(failures: readonly DatedReport[]): DatedReport | null {
   const last = failures.at(-1);
   if (last === undefined) return null;
@@ -372,8 +395,8 @@ function failureThatHolds(failures: readonly DatedReport[]): DatedReport | null 
 }
 
 /**
- * At most ORDER_REPORTS_MAX reports: the oldest one leaves that is neither the first nor needed to tell what holds,
- * whatever is reported next.
+ * Reduces reports to ORDER_REPORTS_MAX. The oldest report leaves that is neither the first nor needed to tell what
+ * holds, whatever is reported next.
  */
 function forgetSpareReports(
   reports: readonly DatedReport[],
@@ -385,7 +408,10 @@ function forgetSpareReports(
   return reports.toSpliced(spare, 1);
 }
 
-/** The first, the newest and the largest of each kind; of failures the newest alone. */
+/**
+ * Collects the reports that must stay: the first, the newest and the largest of payments and of reversals, and the
+ * newest failure.
+ */
 function neededReports(
   reports: readonly DatedReport[],
   asked: string | undefined,

@@ -6,10 +6,10 @@ import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES 
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
-/** The order at this place has several reports, or one with an amount. */
+/** Reports of the order at this place, when it has several reports or one with an amount. */
 type ReportsRow = [place: number, ...reports: (number | string)[]];
 
-/** 0 when there are none; zeros at the end are left out. */
+/** The row of a tally. It is 0 for an empty tally. Zeros at the end are left out. */
 export type OutcomesRow =
   | 0
   | [
@@ -25,12 +25,12 @@ export type OutcomesRow =
 
 const TOKEN_CHARACTERS = 6;
 
-/** Added to the number of a result: the amount is the same as that of the order before it in the text. */
+/** Is added to the number of a result when the amount equals that of the order before it in the text. */
 const SAME_AMOUNT = RESULT_CODES;
-/** Added likewise: the order was turned away. */
+/** Is added to the number of a result when the order was turned away. */
 const TURNED_AWAY = 2 * RESULT_CODES;
 
-/** The tally as it is stored in a state of `lastAt`; `decodeOutcomes` gives the same tally back. */
+/** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomes` gives the same tally back. */
 export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
   const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
   if (paidCount + unpaidCount + neitherCount === 0) return 0;
@@ -51,7 +51,7 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
   return row;
 }
 
-/** The tally that `encodeOutcomes` stored in a state of `lastAt`. */
+/** Decodes a tally that `encodeOutcomes` wrote for a state of `lastAt`. */
 export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
   const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
@@ -76,8 +76,8 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
 }
 
 /**
- * Newest first: the number of digits of a distance, then for each order its token, its result with the flags above,
- * and its distance in ms to the order before. Compact, as there may be 64 of them.
+ * Packs orders, the newest first: the number of digits of a distance, then for each order its token, its result with
+ * the flags above, and its distance in ms to the order before. The text is compact because there may be 64 orders.
  */
 function packOrders(orders: readonly RecentOrder[]): string {
   const distances = orders.map(
@@ -96,7 +96,7 @@ function packOrders(orders: readonly RecentOrder[]): string {
   return packed.length === 0 ? '' : width + packed.join('');
 }
 
-/** Newest first, without amounts and currencies that are the same as before. */
+/** Packs the amounts of orders, the newest first. It leaves out an amount or a currency that equals the one before. */
 function packAmounts(orders: readonly RecentOrder[]): string {
   let currency = '';
   const cells: string[] = [];

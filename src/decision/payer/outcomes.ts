@@ -1,7 +1,7 @@
 import { findReversedAt, type KnownOrder, type Outcome, type OutcomeCause } from './order.ts';
 
 export interface RecentOrder extends KnownOrder {
-  /** Stands for its orderRef, see `token`. */
+  /** The token of its orderRef, see `toToken`. */
   readonly token: string;
 }
 
@@ -9,27 +9,27 @@ export interface RecentOrder extends KnownOrder {
 interface OlderOutcomes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
-  /** Unpaid ones after the last paid one among them. */
+  /** How many of them are unpaid and follow the last paid one among them. */
   readonly unpaidChain: number;
 }
 
-/** The client's final outcomes, each order counted once. */
+/** The outcomes of a client. Each order counts once. */
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  /** Orders that count neither way, see `classifyOutcome`. */
+  /** How many orders count neither way, see `classifyOutcome`. */
   readonly neitherCount: number;
   /**
-   * The newest orders, oldest first; at the same time the paid ones last. A correction moves an order, so that the
-   * facts are as if it had been reported correctly at first.
+   * The newest orders, oldest first. Of orders at the same time the paid ones come last. A correction moves an order,
+   * so that the facts are as if it had been reported correctly at first.
    */
   readonly recent: readonly RecentOrder[];
   readonly older: OlderOutcomes;
 }
 
 /**
- * How many orders a client's state remembers one by one. Corrections and late reports of older ones still count
- * correctly; their times and chain are only as exact as the summary.
+ * How many orders a client's state remembers one by one. Corrections and late reports of older orders still count
+ * correctly. Their times and chain are only as exact as the summary.
  */
 export const RECENT_OUTCOMES_MAX = 64;
 
@@ -46,8 +46,8 @@ export const NO_OUTCOMES: OutcomeTally = {
 };
 
 /**
- * Replaces what was known of an order in the tally by what is known now. One that is not among the recent ones counts
- * with the older ones.
+ * Replaces in the tally what was known of an order by what is known now. An order that is not among the recent ones
+ * counts with the older ones.
  */
 export function tallyOutcome(
   tally: OutcomeTally,
@@ -64,12 +64,15 @@ export function updateKnownOrder(tally: OutcomeTally, order: RecentOrder): Outco
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
 
-/** An order, if it is one of the newest. */
+/** Finds an order among the newest ones. Returns null when it is not there. */
 export function findRecentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
   return recent.find((order) => order.token === token) ?? null;
 }
 
-/** Orders that a change pushed out of the newest, including the `changed` order itself if it is not among them. */
+/**
+ * Lists the orders that a change pushed out of the newest ones. It includes the `changed` order itself when that is
+ * not among the newest.
+ */
 export function listDisplacedOrders(
   before: OutcomeTally,
   after: OutcomeTally,
@@ -77,7 +80,7 @@ export function listDisplacedOrders(
 ): readonly RecentOrder[] {
   const others = ({ recent }: OutcomeTally) => recent.filter(({ token }) => token !== changed.token);
   const kept = others(after);
-  // The kept orders stay in sequence, so one pass over both lists is enough; a set of 64 tokens costs more.
+  // The kept orders stay in sequence, so one pass over both lists is enough. A set of 64 tokens costs more.
   const displaced: RecentOrder[] = [];
   for (const [place, order] of others(before).entries())
     if (order.token !== kept[place - displaced.length]?.token) displaced.push(order);
@@ -85,14 +88,14 @@ export function listDisplacedOrders(
   return displaced;
 }
 
-/** Whether there are outcomes of orders that are not remembered one by one. */
+/** Whether some outcomes belong to orders that are not remembered one by one. */
 export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }: OutcomeTally): boolean {
   return paidCount + unpaidCount + neitherCount > recent.length;
 }
 
 /**
- * What an order says about the payer; null: nothing, for a technical failure, an unpaid order that the service turned
- * away, and a reversal whose payment is not known yet.
+ * Classifies an order by what it says about the payer. Returns null when it says nothing: for a technical failure,
+ * for an unpaid order that the service turned away, and for a reversal whose payment is not known yet.
  */
 export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: CountedOrder): Outcome | null {
   if (cause === 'TECHNICAL' || awaitsPayment || (outcome === 'UNPAID' && turnedAway)) return null;
@@ -101,17 +104,17 @@ export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: C
 
 type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway' | 'awaitsPayment'>;
 
-/** Epoch ms of the newest paid outcome; null when there is none. */
+/** Returns when the newest paid outcome happened (epoch ms), or null when there is none. */
 export function findLastPaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => classifyOutcome(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
 }
 
-/** Epoch ms of the newest unpaid outcome; null when there is none. */
+/** Returns when the newest unpaid outcome happened (epoch ms), or null when there is none. */
 export function findLastUnpaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => classifyOutcome(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
 
-/** The recent orders that came to a result after `since` (epoch ms). */
+/** Lists the recent orders that came to a result after `since` (epoch ms). */
 export function listOutcomesSince(
   { recent }: OutcomeTally,
   result: Outcome,
@@ -121,8 +124,8 @@ export function listOutcomesSince(
 }
 
 /**
- * How many recent orders have this cause since a time (epoch ms), by what holds of them. Technical failures count
- * although they say nothing about the payer; other causes count only where the order counts as unpaid.
+ * Counts the recent orders with this cause after `since` (epoch ms), by the result that holds. Technical failures
+ * count although they say nothing about the payer. Other causes count only where the order counts as unpaid.
  */
 export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
   const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || classifyOutcome(order) === 'UNPAID';
@@ -131,15 +134,17 @@ export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, sinc
 }
 
 /**
- * The cause of the newest recent order that counts or failed technically, by what holds of it; null where it has none
- * or there is no such order.
+ * Returns the cause of the newest recent order that counts or failed technically, by the result that holds. Returns
+ * null when the order has no cause or there is no such order.
  */
 export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
   const last = recent.findLast((order) => order.cause === 'TECHNICAL' || classifyOutcome(order) !== null);
   return last?.cause ?? null;
 }
 
-/** Epoch ms of when money of a recent order was last taken back, whole or in part; null when none was. */
+/**
+ * Returns when money of a recent order was last taken back, whole or in part (epoch ms). Returns null when none was.
+ */
 export function findLastReversalAt({ recent }: OutcomeTally): number | null {
   let last: number | null = null;
   for (const order of recent) {
@@ -149,7 +154,7 @@ export function findLastReversalAt({ recent }: OutcomeTally): number | null {
   return last;
 }
 
-/** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */
+/** Counts the unpaid outcomes since the last paid one, up to UNPAID_CHAIN_MAX. */
 export function countUnpaidChain({ recent, older }: OutcomeTally): number {
   const lastPaid = recent.findLastIndex((order) => classifyOutcome(order) === 'PAID');
   const unpaid = recent.slice(lastPaid + 1).filter((order) => classifyOutcome(order) === 'UNPAID').length;
@@ -161,12 +166,12 @@ export function findLastOutcome({ recent, older }: OutcomeTally): Outcome | null
   return last?.outcome ?? newest(older)?.outcome ?? null;
 }
 
-/** Whether the client has any outcome, technical failures included. */
+/** Whether the client has an outcome. Technical failures count, too. */
 export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTally): boolean {
   return paidCount + unpaidCount + neitherCount > 0;
 }
 
-/** The summary of the orders that are not among the recent ones, corrected by the counts. */
+/** Summarizes the orders that are not among the recent ones. The counts correct the summary. */
 export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
   const recently = (result: Outcome) =>
     tally.recent.filter((order) => classifyOutcome(order) === result).length;
@@ -201,7 +206,7 @@ function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembere
   const place = recent.findLastIndex((other) => compareByTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
-  // Orders that count neither way leave first.
+  // The oldest order that counts neither way leaves. Without such an order the oldest one leaves.
   const leaving = Math.max(
     0,
     next.findIndex((other) => classifyOutcome(other) === null),
@@ -224,7 +229,7 @@ function placeOf(recent: readonly RecentOrder[], { token }: RecentOrder): number
   return recent.findIndex((order) => order.token === token);
 }
 
-/** The summary with one more order. */
+/** Adds one order to the summary. */
 function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
   const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
   const { occurredAt: at } = order;
@@ -240,7 +245,7 @@ function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
     };
   }
   if (!since(lastPaidAt)) return older;
-  // Of the unpaid orders only the last one is known to have come after it.
+  // Of the unpaid orders only the last one is known to be later than this payment.
   return { lastPaidAt: at, lastUnpaidAt, unpaidChain: since(lastUnpaidAt) ? 0 : 1 };
 }
 
@@ -252,7 +257,10 @@ function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeInTime | nu
   return lastUnpaidAt === null ? null : { outcome: 'UNPAID', occurredAt: lastUnpaidAt };
 }
 
-/** At the same time a payment counts as the newer one. Tokens only make the sequence independent of arrival. */
+/**
+ * Compares orders by time. At the same time a payment counts as the newer one. Tokens only make the sequence
+ * independent of the order of arrival.
+ */
 export function compareByTime(a: OutcomeInTime, b: OutcomeInTime): number {
   const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');
   return a.occurredAt - b.occurredAt || paid(a) - paid(b) || compareTokens(a.token ?? '', b.token ?? '');

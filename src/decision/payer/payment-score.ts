@@ -1,4 +1,4 @@
-/** How the share of paid outcomes is smoothed: by `weight` imaginary outcomes at the rate `prior`. */
+/** How the share of paid outcomes is smoothed: with `weight` imaginary outcomes at the rate `prior`. */
 export interface Smoothing {
   /** Between 0 and 1. */
   readonly prior: number;
@@ -7,9 +7,9 @@ export interface Smoothing {
 }
 
 /**
- * Probability of a successful payment with 4 decimals (interface, section 2.2, paymentScore rules).
- * A client without a final outcome has exactly 0.5, whatever the prior: the interface fixes it.
- * It never falls when a paid outcome is added.
+ * Computes the probability of a successful payment with 4 decimals (interface, section 2.2, paymentScore rules). A
+ * client without a final outcome has exactly 0.5, whatever the prior, because the interface says so. The probability
+ * never falls when a paid outcome is added.
  */
 export function computePaymentScore(paidCount: number, finalCount: number, smoothing: Smoothing): number {
   if (finalCount === 0) return 0.5;

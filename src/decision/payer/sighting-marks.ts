@@ -2,24 +2,27 @@ import type { OutcomeChange } from './changes.ts';
 import { type ClientState, keepIfValid } from './client-state.ts';
 import { classifyOutcome, findLastOutcome } from './outcomes.ts';
 
-/** What a sighting remembers of its client, as the client stood before the request that noted it. */
+/** What a sighting remembers of its client: the client's standing before the request that noted the sighting. */
 export interface SightingMarks {
-  /** At least one order is paid. */
+  /** Whether at least one order is paid. */
   readonly paying: boolean;
-  /** The newest order with a result is unpaid. */
+  /** Whether the newest order with a result is unpaid. */
   readonly unpaid: boolean;
-  /** The answer before was BLOCK, or a person blocked the client. */
+  /** Whether the previous answer was BLOCK, or a person blocked the client. */
   readonly blocked: boolean;
-  /** How many of its orders are unpaid, up to UNPAID_ORDERS_MAX; 0 where no rule set asks for them. */
+  /** How many of the client's orders are unpaid, up to UNPAID_ORDERS_MAX. */
   readonly unpaidOrders: number;
 }
 
-/** As many as five bits hold. */
+/** The largest number that five bits hold. */
 export const UNPAID_ORDERS_MAX = 31;
 
 export type SightingMark = keyof SightingMarks;
 
-/** In this order the stores keep them as bits, the first one lowest, and the unpaid orders as the bits above. */
+/**
+ * The stores keep the marks as bits in this order. The first mark is the lowest bit, and the number of unpaid orders
+ * stands in the bits above the others.
+ */
 export const SIGHTING_MARKS = [
   'paying',
   'unpaid',
@@ -29,7 +32,7 @@ export const SIGHTING_MARKS = [
 
 export const UNMARKED: SightingMarks = { paying: false, unpaid: false, blocked: false, unpaidOrders: 0 };
 
-/** The bits that tell each of the marks. */
+/** The bits of each mark. */
 export const BITS_OF_MARK = {
   paying: 1,
   unpaid: 2,
@@ -37,23 +40,23 @@ export const BITS_OF_MARK = {
   unpaidOrders: UNPAID_ORDERS_MAX << 3,
 } as const satisfies Record<SightingMark, number>;
 
-/** The bits of some marks together. */
+/** Combines the bits of some marks. */
 export function combineMarkBits(marks: readonly SightingMark[]): number {
   return marks.reduce((bits, mark) => bits | BITS_OF_MARK[mark], 0);
 }
 
-/** How long after a sighting a payment is still noted on it. */
+/** How long in ms after a sighting a payment is still noted on it. */
 const PAYMENT_NOTED_MS = 24 * 3600_000;
 
-/** What sightings of the last day are to know of a payment. */
+/** What a payment changes on the sightings of the last day. */
 export interface PaymentNote {
-  /** Epoch ms; earlier sightings keep what they remember. */
+  /** Epoch ms. Earlier sightings stay unchanged. */
   readonly since: number;
-  /** The client's newest order with a result is unpaid all the same. */
+  /** Whether the client's newest order with a result is unpaid in spite of the payment. */
   readonly isUnpaid: boolean;
 }
 
-/** What a report tells the sightings of its client; null where it is no payment that counts. */
+/** Returns what a report changes on the sightings of its client, or null when it is no payment that counts. */
 export function toPaymentNote(
   { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
   now: number,
@@ -74,12 +77,15 @@ export function findSightingMarks(
   };
 }
 
-/** The marks as a number: 1 for paying, 2 for unpaid, 4 for blocked, and 8 for each unpaid order. */
+/** Encodes the marks as a number: 1 for paying, 2 for unpaid, 4 for blocked, and 8 for each unpaid order. */
 export function encodeMarks({ paying, unpaid, blocked, unpaidOrders }: SightingMarks): number {
   return (paying ? 1 : 0) | (unpaid ? 2 : 0) | (blocked ? 4 : 0) | (unpaidOrders << 3);
 }
 
-/** The bits of the marks after a payment of the client: it pays, and its newest order may be unpaid all the same. */
+/**
+ * Adds a payment of the client to encoded marks: the client is paying, and its newest order may be unpaid in spite of
+ * that.
+ */
 export function addPaymentMark(bits: number, isUnpaid: boolean): number {
   return isUnpaid ? bits | 1 : (bits | 1) & ~2;
 }

@@ -1,11 +1,14 @@
-/** When a platform that reports what becomes of its orders counts as silent. */
+/** When a platform that reports the outcomes of its orders counts as silent. */
 export const SILENCE = {
-  /** So many reports say what is usual, and as many orders that nothing comes any more. */
+  /** How many reports are needed to know what is usual, and how many orders to know that reports stopped. */
   ordersMin: 50,
-  /** Who reports of less than this share of the orders does not usually report, and that nothing comes is no news. */
+  /**
+   * A platform that reports less than this share of its orders has no habit of reporting, so missing reports say
+   * nothing.
+   */
   usualShareMin: 0.2,
-  /** Within the usual time 95 % of the reports come; silence lasts that many times as long. */
+  /** 95 % of the reports come within the usual time. Silence lasts this many times as long. */
   times: 3,
-  /** Shorter times are not told apart: what a node sees reaches the others within a minute. */
+  /** Shorter times are not distinguished, because the counts of a node reach the other nodes within a minute. */
   finestMs: 60_000,
 } as const;

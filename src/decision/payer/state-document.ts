@@ -7,23 +7,26 @@ import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
 /**
- * The stored form of a client's state: positional JSON, because there is one for every payer and member names would
- * be most of it. `FORMAT` comes first; a reader refuses other formats.
+ * The format of a stored client state. The stored form is positional JSON, because there is one for every payer, and
+ * most of it would be names of members. `FORMAT` comes first. A reader refuses other formats.
  */
 const FORMAT = 1;
 
-/** `lastWaitMs` is left out where it is 0, and the name of its ladder where it has none; 0 stands for an empty ladder. */
+/**
+ * The row of a ladder. 0 is an empty ladder. `waitMs` is left out where it is 0, and `name` where the wait's ladder
+ * has none.
+ */
 type LadderRow = 0 | [level: number, open: 0 | 1, waitUntil: number | null, waitMs?: number, name?: string];
 
-/** The sum of 1 (blocked), 2 (waited) and 4 (bot), and since when. */
+/** The row of a stage: a sum of 1 (blocked), 2 (waited) and 4 (bot), and when the stage began. */
 type StageRow = [answered: number, since: number];
 
 type EndedRow = readonly [seq: number, age: number];
 
-/** Members that every document has; of the others 0 stands for nothing, and is left out at the end. */
+/** How many members every document has. A later member that is empty is 0, and is left out at the end. */
 const MEMBERS_MIN = 9;
 
-/** Times are stored as ages at `lastAt`: shorter, and exact. */
+/** Times are stored as ages at `lastAt`, which is shorter and exact. */
 type Document = [
   format: typeof FORMAT,
   seq: number,
@@ -46,7 +49,7 @@ type Document = [
   attributeValues?: string | 0,
 ];
 
-/** The text to store; `decodeClientState` gives the same state back. */
+/** Encodes a state as the text to store. `decodeClientState` gives the same state back. */
 export function encodeClientState(state: ClientState): string {
   const document: Document = [
     FORMAT,
@@ -59,7 +62,7 @@ export function encodeClientState(state: ClientState): string {
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(state.outcomes, state.lastAt),
     state.hints === null ? 0 : encodeHints(state.hints, state),
-    // Two texts and not one: JSON.stringify is slower where a text was put together.
+    // Two texts instead of one, because JSON.stringify is slower where a text was put together.
     state.knownDevices.fingerprints || 0,
     state.knownDevices.ips || 0,
     state.dayTallies || 0,
@@ -76,12 +79,12 @@ export function encodeClientState(state: ClientState): string {
   return JSON.stringify(document);
 }
 
-/** The state as a store would give it back, for states that are kept in memory. */
+/** Returns a state as a store would give it back. States that are kept in memory go through this function. */
 export function roundTripState(state: ClientState): ClientState {
   return decodeClientState(encodeClientState(state));
 }
 
-/** Throws for another format: an unreadable client must never look like a new one. */
+/** Decodes a stored state. Throws for another format: an unreadable client must never look like a new one. */
 export function decodeClientState(text: string): ClientState {
   const document: Document = JSON.parse(text);
   const [
@@ -142,7 +145,7 @@ function decodeStage([answered, since]: StageRow): StageMark {
 function encodeLadder({ ladder, lastWaitMs, lastWaitLadder }: ClientState): LadderRow {
   if (ladder.level === 0 && !ladder.attemptOpen && ladder.waitUntil === null) return 0;
   const row: Exclude<LadderRow, 0> = [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil];
-  // A client off the ladder starts again without a last wait.
+  // A client at level 0 starts again without a last wait.
   if (ladder.level > 0 && lastWaitMs > 0) row.push(lastWaitMs);
   if (ladder.level > 0 && lastWaitMs > 0 && lastWaitLadder !== null) row.push(lastWaitLadder);
   return row;
@@ -154,7 +157,9 @@ function decodeLadder(row: LadderRow): Ladder {
   return { level, attemptOpen: attemptOpen === 1, waitUntil };
 }
 
-/** A token, NONE, or SAME as in the event before: most requests of a payer differ in the order alone. */
+/**
+ * A token, NONE, or SAME when it equals that of the event before. Most requests of a payer differ only in the order.
+ */
 type Cell = string | 0 | 1;
 
 const NONE = 0;
