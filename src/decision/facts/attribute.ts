@@ -21,7 +21,7 @@ import {
   type WindowedFact,
 } from './fact.ts';
 
-/** One domain for all numbers, so that proofs can compare them. */
+/** The domain of all numbers, so that proofs can compare them with each other. */
 const ATTRIBUTE_NUMBER: FactDomain = {
   type: 'number',
   integer: false,
@@ -29,7 +29,7 @@ const ATTRIBUTE_NUMBER: FactDomain = {
   max: ATTRIBUTE_NUMBER_MAX,
 };
 
-/** The fact that a declared attribute is. */
+/** Creates the fact of a declared attribute. */
 export function createAttributeFact(declared: DeclaredAttribute): AttributeFact {
   const { name, type, unit } = declared;
   return {
@@ -43,7 +43,10 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
   };
 }
 
-/** A fact of the catalogue about values of attributes, as a fact about those of this one. */
+/**
+ * Binds a fact of the catalogue that counts the values of an attribute to this attribute. Other facts are returned
+ * unchanged.
+ */
 export function createAttributeVelocity(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
   const { ofAttribute } = fact;
   if (ofAttribute === undefined) return fact;
@@ -59,7 +62,7 @@ export function createAttributeVelocity(fact: WindowedFact, declared: DeclaredAt
   };
 }
 
-/** The fact, of this attribute where it is about one. */
+/** Binds a fact to an attribute. Without an attribute the fact is returned unchanged. */
 export function bindFactToAttribute(
   fact: Fact | undefined,
   declared: DeclaredAttribute | undefined,
@@ -68,14 +71,15 @@ export function bindFactToAttribute(
   return fact?.kind === 'windowed' ? createAttributeVelocity(fact, declared) : createAttributeFact(declared);
 }
 
-/** What a request says as the declared attributes. */
+/** Reads the declared attributes of a request. */
 export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttributes;
 
 const NOTHING_SAID: StatedAttributes = {};
 
 /**
- * The values of the attributes by which clients are counted; what a request says wins over what is held. While the
- * secret is being changed, a value is asked for under both: under the new one nobody was seen yet.
+ * Collects the values of the attributes by which clients are counted. The values of a request win over held ones.
+ * While the secret is being changed, a value is asked for under both secrets, because no client was seen under the
+ * new one yet.
  */
 export function collectAskedValues(
   { attributes: questions }: SharingQuestions,
@@ -108,7 +112,9 @@ function countOwnValues(
   return countValues(state.attributeValues, name, value, now - windowMs);
 }
 
-/** Nobody has noted the payer where it is asked of no verdict: the payer counts all the same. */
+/**
+ * Counts the clients with a value. Without a verdict the payer is not noted under the value, and counts nevertheless.
+ */
 function countClients(
   { sightings }: FactContext,
   name: string,
@@ -118,7 +124,7 @@ function countClients(
   return value === null ? null : (sightings.attributes?.get(name)?.get(windowMs) ?? 1);
 }
 
-/** The pseudonym that an attribute has; null where it has none. */
+/** Returns the pseudonym of an attribute, or null when it has none. */
 export function findPseudonym(
   declared: DeclaredAttribute,
   value: AttributeReading | undefined,
@@ -144,19 +150,19 @@ function domainOf({ type, oneOf }: DeclaredAttribute): FactDomain {
   }
 }
 
-/** The label of an attribute's fact. */
+/** Formats the label of an attribute's fact, like `attribute(card)`. */
 export function formatAttributeLabel(name: string): string {
   return `attribute(${name})`;
 }
 
 const ATTRIBUTE_LABEL = /^attribute\((\w+)\)$/;
 
-/** The attribute whose fact has this label; null for any other fact. */
+/** Parses the name of the attribute from the label of its fact. Returns null for the label of any other fact. */
 export function parseAttributeLabel(label: string): string | null {
   return ATTRIBUTE_LABEL.exec(label)?.[1] ?? null;
 }
 
-/** What a request said, as far as the facts that were recorded of it tell; undefined when they tell nothing. */
+/** Restores the attributes of a request from its recorded facts. Returns undefined when no attribute was recorded. */
 export function restoreAttributes(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
     const name = parseAttributeLabel(label);

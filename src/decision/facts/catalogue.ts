@@ -12,7 +12,7 @@ import {
   SHARING_FACTS,
 } from './request.ts';
 
-/** What earlier rules of the same decision concluded. */
+/** The conclusions of earlier rules of the same decision. */
 const CONCLUDED_FACTS = {
   clientGroup: {
     kind: 'concluded',
@@ -41,8 +41,8 @@ const CONCLUDED_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 /**
- * Every fact that a rule may use, by theme; `questions.ts` has them by what an analyst asks. Rule files are checked against this list, and the rule schema, the guide
- * and the console are made from it.
+ * Every fact that a rule may use, by theme. `questions.ts` lists the facts by an analyst's question. Rule files are
+ * checked against this list. The rule schema, the guide and the console are made from it.
  */
 const FACT_THEMES = {
   history: HISTORY_FACTS,
@@ -61,7 +61,6 @@ const FACT_THEMES = {
 
 type NameIn<Facts> = Facts extends unknown ? Extract<keyof Facts, string> : never;
 
-/** The name of a fact of the catalogue. */
 export type FactName = NameIn<(typeof FACT_THEMES)[keyof typeof FACT_THEMES]>;
 
 export const FACTS: ReadonlyMap<string, Fact> = new Map(

@@ -12,7 +12,10 @@ import { countDomain, type FactContext, type FactDomain, type WindowedFact } fro
 
 const DAY_MS = 24 * 3600_000;
 
-/** Each day counts so many grants, waits and refusals; the newest requests count beside them. */
+/**
+ * The most requests in any window: each day counts up to DAY_COUNT_MAX grants, waits and refusals each, and the
+ * newest requests count on top of that.
+ */
 const REQUESTS_MAX = TALLIED_DAYS_MAX * 3 * DAY_COUNT_MAX + EVENTS_MAX;
 
 /** The domain of a count of requests, whatever its window. */
@@ -21,29 +24,32 @@ export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
 /** The domain of a count of methods, whatever its window. */
 export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
-/** How such facts describe their windows above a day. */
+/** The sentence that describes the windows above a day of such facts. */
 export const WHOLE_DAYS_NOTE = `A window above a day is of whole days of UTC, today and those before: up to ${TALLIED_DAYS_MAX}d.`;
 
-/** What is remembered of some whole days of UTC, today the last. */
+/** What is remembered of some whole days of UTC. The last day is today. */
 export interface DaysSeen {
   readonly events: readonly VerdictEvent[];
-  /** Of the requests that are not among the events any more. */
+  /** Counts of the requests that are no longer among the events. */
   readonly tallies: readonly DayTally[];
 }
 
 interface TalliedFact {
-  /** Over any window, and where it is narrower, over one up to a day. */
+  /** The domain for every window. `domainWithinDay` is a narrower one for windows up to a day. */
   readonly domain: FactDomain;
   readonly domainWithinDay?: FactDomain;
   readonly unit: string;
   readonly description: string;
-  /** For a window up to a day. */
+  /** Computes the fact for a window up to a day. */
   readonly within: (context: FactContext, windowMs: number) => number;
-  /** For a window of several whole days; never less than `within` for a shorter window. */
+  /**
+   * Computes the fact for a window of several whole days. The result is never less than that of `within` for a
+   * shorter window.
+   */
   readonly onDays: (seen: DaysSeen, context: FactContext) => number;
 }
 
-/** A fact that is exact within a day and counts by whole days above. */
+/** Creates a fact that is exact within a day and counts by whole days above that. */
 export function createDayWindowFact({
   unit,
   description,
@@ -74,7 +80,7 @@ function seenOn({ state, now }: FactContext, windowMs: number): DaysSeen {
   };
 }
 
-/** The different methods of some days. */
+/** Counts the different methods of some days. */
 export function countMethods({ events, tallies }: DaysSeen): number {
   const methods = new Set(events.map(({ method }) => method));
   const names = new Set(events.map(({ method }) => toTalliedMethod(method)));
@@ -83,8 +89,8 @@ export function countMethods({ events, tallies }: DaysSeen): number {
 }
 
 /**
- * The amounts of the orders that were attempted on some days, each order once a day by its newest attempt; `asked` is
- * the request being decided. As `formatMoney` writes them.
+ * Lists the amounts of the orders that were attempted on some days, in the form of `formatMoney`. Each order counts
+ * once a day, with its newest attempt. `asked` is the request that is being decided.
  */
 export function listAmounts({ events, tallies }: DaysSeen, asked: VerdictEvent | null): readonly string[] {
   const attempts = events.filter((event) => event.granted || event === asked);

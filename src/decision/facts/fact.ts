@@ -16,39 +16,39 @@ interface FactRequest {
   readonly sellPointKey: string;
 }
 
-/** How many distinct clients were seen on a device, how many of them had each mark, and how often they asked there. */
+/** The counts of a device: its clients, how many of them have each mark, and their requests for verdicts. */
 export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
   readonly clients: number;
   readonly verdicts: number;
 }
 
-/** Who was seen on the payer's fingerprint and IP, by window in ms; the payer included. */
+/** The counts of the payer's fingerprint and IP, by window in ms. They include the payer. */
 export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
-  /** Who used the payer's values of attributes, by name and window in ms: clients; absent: nothing asks for that. */
+  /** How many clients used the payer's values of attributes, by name and window in ms. Absent when no rule asks. */
   readonly attributes?: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
 
-/** What several clients may share and show with a score. */
+/** The kinds of devices that several clients may share. */
 export type DeviceKind = 'fingerprint' | 'ip';
 
-/** The windows in which the clients of a device are counted, ms, and the marks that are counted there besides. */
+/** The windows in ms over which the clients of a device are counted, and the marks that are counted with them. */
 export interface SharingQuestion {
   readonly windowsMs: readonly number[];
-  /** Others count as 0. */
+  /** Marks that are not listed count as 0. */
   readonly marks: readonly SightingMark[];
-  /** The windows among them in which the verdicts are counted, too. */
+  /** The windows among them over which verdicts are counted, too. */
   readonly verdictWindowsMs: readonly number[];
-  /** What is noted of a verdict for those who ask later: some rule set that decides meanwhile asks for it. */
+  /** What a verdict notes for later questions, because a deciding rule set asks for it. */
   readonly notes: SharingNotes;
 }
 
-/** What is noted on a device only where a rule set asks for it. */
+/** The notes on a device that are made only when a rule set asks for them. */
 export interface SharingNotes {
   readonly verdicts: boolean;
   readonly unpaidOrders: boolean;
 }
 
-/** What is asked where nothing is. */
+/** The question of a rule set that asks nothing about a device. */
 export const NO_QUESTION: SharingQuestion = {
   windowsMs: [],
   marks: [],
@@ -57,28 +57,28 @@ export const NO_QUESTION: SharingQuestion = {
 };
 
 export interface SharingQuestions extends Readonly<Record<DeviceKind, SharingQuestion>> {
-  /** Absent: no attribute is asked for. */
+  /** Absent when no attribute is asked for. */
   readonly attributes?: readonly AttributeQuestion[];
 }
 
-/** An attribute of which it is noted who uses its values, and the windows in which those clients are counted, ms. */
+/** An attribute whose values are noted with their clients, and the windows in ms over which those are counted. */
 export interface AttributeQuestion {
   readonly declared: DeclaredAttribute;
   readonly windowsMs: readonly number[];
 }
 
-/** A value of an attribute, which several clients of a platform may have, as a pseudonym. */
+/** A value of an attribute as a pseudonym. Several clients of a platform may have it. */
 export interface NamedPseudonym {
   readonly name: string;
   readonly value: string;
 }
 
 export interface AskedAttribute extends NamedPseudonym {
-  /** The windows in which the clients with this value are counted, ms; none: the client is only noted. */
+  /** The windows in ms over which the clients with this value are counted. Without one the client is only noted. */
   readonly windowsMs: readonly number[];
 }
 
-/** The counts by name and window. Of a value under two secrets the pseudonym that more clients have counts. */
+/** Groups counts by name and window. Of a value under two secrets the pseudonym of more clients counts. */
 export function groupCountsByName(
   counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
@@ -104,12 +104,12 @@ export const NOBODY_SEEN: SharingCounts = {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/** Each window once, in the order in which a store counts them with the least work. */
+/** Sorts windows, each once, in the order in which a store counts them with the least work. */
 export function sortWindowsLongestFirst(windowsMs: readonly number[]): readonly number[] {
   return [...new Set(windowsMs)].sort((one, other) => other - one);
 }
 
-/** The questions that ask for all that some others ask for. */
+/** Merges questions into one that asks for everything that each of them asks for. */
 export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQuestions {
   const on = (kind: DeviceKind): SharingQuestion => ({
     windowsMs: sortWindowsLongestFirst(questions.flatMap((question) => question[kind].windowsMs)),
@@ -128,7 +128,7 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
   };
 }
 
-/** For each window the counts of the more shared one of two devices; of equally shared ones, of that with fewer who pay. */
+/** Picks for each window the device that more clients share. Of two equal ones it picks that with fewer who pay. */
 export function pickMostShared(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
@@ -146,7 +146,7 @@ function byWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip']
   );
 }
 
-/** The counts with one more of those who were seen: a client with these marks, where they are asked for. */
+/** Adds a client with these marks to the marks that are asked for. */
 export function countClientWithMarks(
   counts: SharingCounts,
   own: SightingMarks,
@@ -164,44 +164,44 @@ export function countClientWithMarks(
   };
 }
 
-/** All counts are of one device, so that rules may compare them; but for the verdicts, which are of the busiest. */
+/** Picks the more shared device, so that rules may compare its counts. Verdicts are those of the busier device. */
 export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
   const [shared, less] = more > 0 ? [other, one] : [one, other];
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
 }
 
-/** The verdicts on a device where these clients were seen: at least one each, also where counting began later. */
+/** Returns the verdicts on a device: at least one for each client, also when counting began later. */
 export function boundDeviceVerdicts(counted: number, clients: number): number {
   return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
 }
 
-/** How many clients a fingerprint or IP remembers; counts stop there. */
+/** How many clients a fingerprint or IP remembers. Counts stop at this number. */
 export const CLIENTS_ON_DEVICE_MAX = 1000;
 
-/** The longest window that a sharing fact may look back over. */
+/** The longest window of a sharing fact in ms. */
 export const SHARING_WINDOW_MS_MAX = 7 * 24 * 3600_000;
 
-/** Where and when something is decided, which every decision record says besides its facts. */
+/** Where and when a decision is made. Every decision record contains these besides its facts. */
 interface Circumstances {
   readonly platform: PlatformName;
-  /** The platform's, by its IANA name. */
+  /** The IANA name of the platform's time zone. */
   readonly timeZone: string;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** All that facts are computed from. Counts include the request being decided. */
+/** The inputs of all facts. Counts include the request that is being decided. */
 export interface FactContext extends Circumstances {
-  /** Its events include the request being decided, when that is a verdict. */
+  /** The state. Its events include the request that is being decided when that is a verdict. */
   readonly state: ClientState;
-  /** The request being decided when it is a verdict; null for a score. */
+  /** The request that is being decided when it is a verdict, null for a score. */
   readonly asked: VerdictEvent | null;
-  /** Whether the client was new before this request; false for a verdict. */
+  /** Whether the client was new before this request. Always false for a verdict. */
   readonly isNew: boolean;
-  /** As it stands now, before the decision. */
+  /** The ladder before the decision. */
   readonly ladder: Ladder;
-  /** Of the request before this one. */
+  /** When the previous verdict was made, in epoch ms. */
   readonly previousVerdictAt: number | null;
   readonly sightings: Sightings;
   readonly hints: KnownHints;
@@ -209,18 +209,18 @@ export interface FactContext extends Circumstances {
   readonly smoothing: Smoothing;
   /** Whether the request has an entry on the shared list of this name. */
   readonly isListed: (list: string) => boolean;
-  /** What the caller says of the payer, in this request and in scores of the last 24 hours. */
+  /** The attributes that the caller stated about the payer, in this request and in scores of the last 24 hours. */
   readonly attributes: Attributes;
 }
 
-/** What the earlier rules of the same decision concluded, which later rules may ask for. */
+/** The conclusions of earlier rules of the same decision, which later rules may ask for. */
 export interface Conclusions {
   readonly clientGroup: ClientGroup;
   readonly botWeight: number;
   readonly isBot: boolean;
 }
 
-/** A value that a fact can have, and that rules compare it with. */
+/** A value that a fact can have and that rules compare it with. */
 export type FactValue = number | boolean | string;
 
 export const factValue = Type.Unsafe<FactValue>({
@@ -228,7 +228,7 @@ export const factValue = Type.Unsafe<FactValue>({
   description: 'What a fact of the catalogue may be',
 });
 
-/** What a decision saw of a fact; null: its value was not known. A fact that was not recorded is absent. */
+/** The recorded value of a fact. Null: it was not known. A fact that was not recorded is absent. */
 export type FactReading = FactValue | null;
 
 export const factReading = Type.Unsafe<FactReading>({
@@ -236,7 +236,7 @@ export const factReading = Type.Unsafe<FactReading>({
   description: 'What a fact of the catalogue was; null: not known',
 });
 
-/** What values a fact can have; rule files are checked against it. */
+/** The values that a fact can have. Rule files are checked against it. */
 export type FactDomain = Shape<(typeof DOMAINS)[keyof typeof DOMAINS]>;
 
 export const DOMAINS = {
@@ -257,11 +257,11 @@ export const DOMAINS = {
   text: named('TextDomain', shape('A text', { type: literal('text') })),
 } as const;
 
-/** Of whom a fact has no value. */
+/** The payers for whom a fact has no value. */
 export interface Absence {
-  /** Whose value is not known, like "a payer who never paid". */
+  /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
-  /** What somebody who forgets such payers takes the fact to be of them; `rules check` remarks on comparisons that hold for it. */
+  /** The value that an author expects who forgets such payers. `rules check` remarks on comparisons that hold for it. */
   readonly mistakenFor: FactValue;
 }
 
@@ -269,71 +269,71 @@ interface FactDescription {
   readonly domain: FactDomain;
   readonly unit: string | null;
   readonly description: string;
-  /** Only of a fact that may have no value. No comparison holds of it then, but for the operator "known". */
+  /** Present only for a fact that may have no value. Then no comparison holds except the operator "known". */
   readonly absence?: Absence | undefined;
 }
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
-  /** True: a decision computes and records it only where a rule asks. Otherwise every decision does. */
+  /** True: a decision computes and records the fact only when a rule asks for it. Otherwise every decision does. */
   readonly onDemand?: true;
   readonly read: (context: FactContext) => FactReading;
 }
 
-/** A fact that can be worked out later from any decision record, so decisions record it only where a rule uses it. */
+/** A fact that can be computed later from any decision record. So decisions record it only when a rule uses it. */
 export interface CircumstantialFact extends FactDescription {
   readonly kind: 'circumstantial';
   readonly read: (circumstances: Circumstances) => FactValue;
 }
 
-/** A fact counted over `params: { window }`, chosen by the analyst. */
+/** A fact that is counted over `params: { window }`. The analyst chooses the window. */
 export interface WindowedFact extends FactDescription {
   readonly kind: 'windowed';
   readonly longestWindowMs: number;
-  /** Longer windows are of whole days; absent: windows may be of any length. */
+  /** Windows longer than this are of whole days. Absent: windows may be of any length. */
   readonly wholeDaysAboveMs?: number;
-  /** What values it can have in a window that is not longer than that; absent: those of its domain. */
+  /** The domain for windows that are not longer than a day. Absent: the domain is the same. */
   readonly domainWithinDay?: FactDomain;
-  /** Why a window that is short enough cannot be asked for all the same; null where it can. */
+  /** Returns why a window that is short enough can still not be asked for, or null when it can. */
   readonly windowRefusal?: (windowMs: number) => string | null;
-  /** Of a fact about who shares a device: which device, and who is counted. */
+  /** The device and the count of a fact about clients who share a device. Null for other facts. */
   readonly sharing: { readonly on: DeviceKind; readonly counts: keyof SharingCounts } | null;
-  /** Of a fact about the values of an attribute, which `params: { name }` names; absent: about no attribute. */
+  /** Present for a fact about the values of the attribute that `params: { name }` names. */
   readonly ofAttribute?: {
     readonly counts: 'values' | 'clients';
-    /** Null in the catalogue, where no rule set declares it. */
+    /** Null in the catalogue, which belongs to no rule set. */
     readonly declared: DeclaredAttribute | null;
   };
   readonly read: (context: FactContext, windowMs: number) => number | null;
 }
 
-/** A fact about one of the shared lists, which `params: { list }` names. */
+/** A fact about the shared list that `params: { list }` names. */
 export interface ListedFact extends FactDescription {
   readonly kind: 'listed';
   readonly read: (context: FactContext, list: string) => boolean;
 }
 
-/** A fact that callers say and the rule set declares; `params: { name }` names it. */
+/** A fact that the rule set declares and callers state. `params: { name }` names it. */
 export interface AttributeFact extends FactDescription {
   readonly kind: 'attribute';
-  /** Null in the catalogue, where no rule set declares it. */
+  /** Null in the catalogue, which belongs to no rule set. */
   readonly declared: DeclaredAttribute | null;
   readonly read: (context: FactContext) => FactReading;
 }
 
 export interface ConcludedFact extends FactDescription {
   readonly kind: 'concluded';
-  /** The first rule file that may ask for it. */
+  /** The first rule file that may ask for the fact. */
   readonly from: 'bot-signals' | 'verdicts';
   readonly read: (conclusions: Conclusions) => FactValue;
 }
 
 export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | AttributeFact | ConcludedFact;
 
-/** Over 31 years; longer durations count as this one. */
+/** Over 31 years. Longer durations count as this one. */
 const SECONDS_MAX = 999_999_999;
 
-/** Whole seconds from `then` to `now`, from 0 to SECONDS_MAX. */
+/** Returns the whole seconds from `then` to `now` (epoch ms), from 0 to SECONDS_MAX. */
 export function countSecondsSince(then: number, now: number): number {
   return Math.min(SECONDS_MAX, Math.max(0, Math.floor((now - then) / 1000)));
 }
@@ -342,7 +342,7 @@ export function countDomain(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
 
-/** One domain for all amounts, so that proofs can compare them. */
+/** The domain of all amounts, so that proofs can compare them with each other. */
 export const MONEY_DOMAIN: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
 
 export const BOOLEAN_DOMAIN: FactDomain = { type: 'boolean' };
@@ -358,12 +358,12 @@ export function plainFact(
   return { kind: 'plain', domain, unit, description, read };
 }
 
-/** The fact, computed and recorded only where a rule asks. */
+/** Makes a fact that is computed and recorded only when a rule asks for it. */
 export function computeOnDemand(fact: PlainFact): PlainFact {
   return { ...fact, onDemand: true };
 }
 
-/** A fact that may have no value; its description says of whom. */
+/** Creates a fact that may have no value. Its description must say for which payers. */
 export function plainFactIfKnown(
   domain: FactDomain,
   unit: string | null,
@@ -374,7 +374,7 @@ export function plainFactIfKnown(
   return { kind: 'plain', domain, unit, description, absence, read };
 }
 
-/** One of some words, or not known. */
+/** Creates a fact that is one of some words, or not known. */
 export function wordFactIfKnown(
   values: readonly string[],
   description: string,
@@ -389,7 +389,7 @@ export function booleanFact(description: string, read: (context: FactContext) =>
   return plainFact(BOOLEAN_DOMAIN, null, description, read);
 }
 
-/** True, false, or not known. */
+/** Creates a fact that is true, false, or not known. */
 export function booleanFactIfKnown(
   description: string,
   absence: Absence,
@@ -398,7 +398,7 @@ export function booleanFactIfKnown(
   return plainFactIfKnown(BOOLEAN_DOMAIN, null, `${description} ${formatAbsence(absence)}`, absence, read);
 }
 
-/** Seconds since the last event of a kind; not known when there was none. `read` gives its epoch ms. */
+/** Creates a fact of the seconds since an event, not known without one. `read` returns its time in epoch ms. */
 export function secondsSinceFact(
   event: string,
   payerWithout: string,
@@ -418,23 +418,23 @@ export function secondsSinceFact(
   };
 }
 
-/** The sentence of a fact's description that says of whom it has no value. */
+/** Writes the sentence of a fact's description that says which payers have no value. */
 export function formatAbsence({ of }: Absence): string {
   return `Not known of ${of}.`;
 }
 
-/** The fact with the domain that it has over this window; `windowMs` is 0 for a fact without one. */
+/** Sets the domain that a fact has over this window. `windowMs` is 0 for a fact without a window. */
 export function setFactWindow(fact: Fact, windowMs: number): Fact {
   if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
   return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };
 }
 
-/** Whether the window is of several whole days of UTC, and not of so many milliseconds. */
+/** Whether a window is counted in whole days of UTC instead of milliseconds. */
 export function countsWholeDays(fact: Fact, windowMs: number): boolean {
   return fact.kind === 'windowed' && windowMs > (fact.wholeDaysAboveMs ?? fact.longestWindowMs);
 }
 
-/** Counted or summed up over a window. */
+/** Creates a fact that is counted or summed up over a window. */
 export function windowedFact(
   domain: FactDomain,
   unit: string,

@@ -46,7 +46,7 @@ import {
 
 const ANY_COUNT = countDomain(Number.MAX_SAFE_INTEGER);
 
-/** The client's past orders, and what people decided about the client. */
+/** Facts about the client's past orders, and about people's decisions on the client. */
 export const HISTORY_FACTS = {
   isNewClient: booleanFact(
     'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
@@ -132,12 +132,12 @@ export const HISTORY_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** How far facts about final orders look back. */
+/** The longest window of facts about final orders in ms. */
 const ORDER_WINDOW_MS_MAX = 90 * 24 * 3600_000;
 
 const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
 
-/** What the client tried to pay lately, and what it paid. */
+/** Facts about the orders that the client tried to pay lately, and about the paid ones. */
 export const ORDER_FACTS = {
   paidOrders: outcomes('Orders that became PAID.', 'PAID'),
   unpaidOrders: outcomes('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
@@ -194,7 +194,7 @@ function outcomes(description: string, result: Outcome): WindowedFact {
   );
 }
 
-/** The amounts of the orders that were attempted within the window, by the newest attempt of each. */
+/** Lists the amounts of the orders that were attempted within the window, each order with its newest attempt. */
 function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): readonly string[] {
   const attempts = state.events.filter(
     (event) => event.at > now - windowMs && (event.granted || event === asked),
@@ -203,13 +203,13 @@ function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): 
   return [...newest.values()];
 }
 
-/** The sum of the texts of `formatMoney` in a currency. */
+/** Sums the texts of `formatMoney` that are in this currency. */
 function sumIn(currency: string, texts: readonly string[]): number {
   const amounts = texts.map(readMoney).filter((money) => money?.currency === currency);
   return Math.min(sumAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
 }
 
-/** Where the client stands on the cooldown ladder before this request is decided. */
+/** Facts about the client's place on the cooldown ladder before this request is decided. */
 export const COOLDOWN_FACTS = {
   attemptOpen: booleanFact(
     'A requisite was granted and no payment followed yet.',
@@ -238,10 +238,10 @@ export const COOLDOWN_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** A distinct count cannot see requests that are no longer remembered. */
+/** The note that distinct counts see only remembered requests. */
 const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
 
-/** How often and how changeably the client asks for verdicts. */
+/** Facts about how often the client asks for verdicts, and how much its requests differ. */
 export const VELOCITY_FACTS = {
   verdicts: requests(
     'Verdict requests of this client.',
@@ -295,7 +295,7 @@ export const VELOCITY_FACTS = {
   ),
 } as const satisfies Record<string, WindowedFact>;
 
-/** Counts the requests that are of a kind; `tally` says how many of a day's are. */
+/** Creates a count of the requests of one kind. `tally` returns how many requests of a day are of that kind. */
 function requests(
   description: string,
   isCounted: (event: VerdictEvent) => boolean,
@@ -326,7 +326,7 @@ function distinct(
   );
 }
 
-/** Events are in order of time, so a window is the end of the list. */
+/** Returns the events within a window. Events are in order of time, so they are the end of the list. */
 function eventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
   const { events } = state;
   let first = events.length;
@@ -344,7 +344,7 @@ function countDistinct(
   events: readonly VerdictEvent[],
   pick: (event: VerdictEvent) => string | null,
 ): number {
-  // Most payers ask once or twice, and a set costs more than the rest of this function.
+  // Most payers ask once or twice. A set would cost more than the rest of this function.
   const [only] = events;
   if (events.length < 2) return only === undefined || pick(only) === null ? 0 : 1;
   const seen = new Set<string>();

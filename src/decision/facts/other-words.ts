@@ -1,6 +1,6 @@
 import type { FactName } from './catalogue.ts';
 
-/** What other products and the trade call something, as lower-case words, and the facts that say it here. */
+/** Terms of other products and of the trade, in lower-case words, with the facts that have the same meaning here. */
 export const FACT_SYNONYMS: readonly (readonly [words: string, facts: readonly FactName[]])[] = [
   ['velocity', ['verdicts', 'attempts']],
   ['frequency', ['verdicts', 'attempts']],
@@ -105,7 +105,10 @@ export const FACT_SYNONYMS: readonly (readonly [words: string, facts: readonly F
   ['tier', ['clientGroup']],
 ];
 
-/** `deviceAge_days` has device, age, days; the plural of a word is that word. */
+/**
+ * Splits a name into lower-case words: `deviceAge_days` gives device, age, days and day. A plural is followed by its
+ * singular.
+ */
 export function splitIntoWords(name: string): readonly string[] {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -3,16 +3,16 @@ import type { FactName } from './catalogue.ts';
 /** A question that an analyst has about a payer or a request, with the facts that answer it. */
 export interface FactQuestion {
   readonly question: string;
-  /** What the rule of the example is for. */
+  /** What the rule in the example is for. */
   readonly exampleIsFor: string;
-  /** The conditions of a rule, in YAML, that `verdicts.yaml` takes. */
+  /** The conditions of the example in YAML, as `verdicts.yaml` takes them. */
   readonly example: string;
-  /** What the `ruleset.yaml` of the example declares besides. */
+  /** What the `ruleset.yaml` of the example must declare. */
   readonly declares?: string;
   readonly facts: readonly FactName[];
 }
 
-/** Every fact of the catalogue, once, under the question that an analyst would ask it by. */
+/** Every fact of the catalogue, once, under the question that an analyst would ask. */
 export const FACT_QUESTIONS: readonly FactQuestion[] = [
   {
     question: 'How often does the payer ask?',

@@ -25,7 +25,7 @@ import {
   type WindowedFact,
 } from './fact.ts';
 
-/** What this request asks for. */
+/** Facts about this request. */
 export const REQUEST_FACTS = {
   amount: plainFact(MONEY_DOMAIN, 'currency units', 'The requested amount.', ({ request }) => request.amount),
   currency: plainFact(
@@ -58,7 +58,10 @@ export const REQUEST_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** What the scores of the last 24 hours said about the payer's device and page. Hints only add up. */
+/**
+ * Facts about the payer's device and page by the scores of the last 24 hours. A later score adds hints and takes none
+ * back.
+ */
 export const HINT_FACTS = {
   scoredBefore: booleanFact(
     'A score was asked for this client within the last 24 hours.',
@@ -99,7 +102,7 @@ export const HINT_FACTS = {
 
 const VALUELESS: Absence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
 
-/** What callers say besides, where the rule set declares it. */
+/** Attributes that callers state, where the rule set declares them. */
 export const ATTRIBUTE_FACTS = {
   attribute: {
     kind: 'attribute',
@@ -115,7 +118,7 @@ export const ATTRIBUTE_FACTS = {
 
 const VELOCITY_OF = 'an attribute that ruleset.yaml declares with pseudonym: true';
 
-/** How values of attributes come and go: how many the payer has, and how many payers have one. */
+/** Facts about the values of an attribute: how many values the payer has, and how many payers have one value. */
 export const ATTRIBUTE_VELOCITY_FACTS = {
   distinctAttribute: {
     kind: 'windowed',
@@ -140,7 +143,7 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
   },
 } as const satisfies Record<string, WindowedFact>;
 
-/** Who is on lists that people change without a release. */
+/** Facts about lists that people change without a release. */
 export const LISTED_FACTS = {
   listed: {
     kind: 'listed',
@@ -170,7 +173,7 @@ const COUNTED = {
     'Verdicts of the platform, this one included, of clients who {asked}, and at least one of each of them. Counted in steps of ten minutes up to 2 hours, of an hour up to a day: all within the window, and those of up to one step before it',
 } as const satisfies Record<keyof SharingCounts, string>;
 
-/** How many payers share a device or address, and of what kind they are. */
+/** Facts about how many payers share a device or an address, and about their kinds. */
 export const SHARING_FACTS = {
   clientsOnFingerprint: sharing('fingerprint', 'clients'),
   payingClientsOnFingerprint: sharing('fingerprint', 'paying'),
@@ -207,12 +210,12 @@ function sharing(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
   };
 }
 
-/** Of orders, not of clients. */
+/** Creates a fact that counts orders instead of clients. */
 function unpaidOrdersOn(on: DeviceKind): WindowedFact {
   return { ...sharing(on, 'unpaidOrders'), unit: 'orders' };
 }
 
-/** Of the busiest of several devices, which need not be the most shared one. */
+/** Creates a count of verdicts. It takes the busiest of several devices, which need not be the most shared one. */
 function verdictsOn(on: DeviceKind): WindowedFact {
   const fact = sharing(on, 'verdicts');
   return {
@@ -229,7 +232,7 @@ function verdictsOn(on: DeviceKind): WindowedFact {
 
 const WEEKDAYS = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
 
-/** The local time and date of the platform. */
+/** Facts about the local time and date of the platform. */
 export const CALENDAR_FACTS = {
   hourOfDay: {
     kind: 'circumstantial',
