@@ -27,26 +27,29 @@ import { Erasure, type ErasureLedger } from './payers/erasure.ts';
 import { Records } from './payers/records.ts';
 import type { NodeParts } from './platform/parts.ts';
 
-/** What the service is composed from: the store, the rules and the settings of a process. */
+/** The parts from which the service is composed: the store, the rules and the settings of a process. */
 export interface CompositionParts extends NodeParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
-  /** Decisions of years; null where the process has no archive. */
+  /** Reads decisions of past years. Null when the process has no archive. */
   readonly archive?: ArchiveReader | null;
-  /** Keys the HMACs of fingerprints and IPs. */
+  /** The key for the HMACs of fingerprints and IPs. */
   readonly signalSecret: string;
-  /** What keyed them before, while it is being changed. */
+  /** The former key, while the secret is being changed. */
   readonly signalSecretPrevious?: string | null;
-  /** How pseudonyms are kept that rules compare with constants; absent: under these two. */
+  /**
+   * How pseudonyms are kept that rules compare with constants. When absent, they are kept under the two secrets
+   * above.
+   */
   readonly attributeHmacs?: AttributeHmacs;
   readonly erasureLedger?: ErasureLedger | null;
-  /** The process's own when absent. */
+  /** The clock of the process. When absent, the process uses its own. */
   readonly pace?: ProcessClock;
 }
 
 /**
- * Puts together what answers callers and the platform. Nodes and commands use the same composition; it starts no
- * timer, no thread and no listener, and reads nothing: whoever runs a node starts what follows the store.
+ * Composes what answers callers and the platform. Nodes and commands use the same composition. It reads nothing, and
+ * starts no timer, thread or listener: the code that runs a node starts what follows the store.
  */
 export function compose(parts: CompositionParts, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
@@ -109,7 +112,10 @@ export function compose(parts: CompositionParts, metrics: Metrics) {
 const LOST_KEY =
   'the store has lost an access key that was live: its callers get 503; put a backup of the store back, or issue another key';
 
-/** Warns of what goes wrong in the background; of a store that is away everything is said in its message. */
+/**
+ * Creates the function that logs background failures as warnings. When the store is away, its message says
+ * everything, so no stack is logged.
+ */
 export function tellTrouble(log: Logger): (message: string, error?: unknown) => void {
   return (message, error) =>
     log.warn(error instanceof StoreUnavailable ? { store: error.message } : { err: error }, message);

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Actor } from '#checkout/access/caller.ts';
 
-/** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
+/** Creates the actor for a person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
 export function toPersonActor({
   sub,
   email,
@@ -13,12 +13,12 @@ export function toPersonActor({
   return { id, owner: id, text: email === null ? id : `${id} (${email})` };
 }
 
-/** Whether it is a person who signed in at the identity provider, not a key. */
+/** Tells whether an actor is a person who signed in at the identity provider, rather than a key. */
 export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
   return id.startsWith('person:');
 }
 
-/** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
+/** Formats the author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
 export function formatUserActor(): string {
   return createUserActor().text;
 }

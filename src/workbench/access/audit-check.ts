@@ -10,7 +10,7 @@ import {
 } from '#state/audit-log.ts';
 import { RETENTION } from '#state/retention.ts';
 
-/** What an entry says, with what leads to a payer where that is kept; null when it is not what was written. */
+/** Reads an entry with its part about a payer, where that part is kept. Returns null when the entry was changed. */
 export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parsed(payer.text);
@@ -18,24 +18,27 @@ export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>
   return isJsonObject(entry) && isJsonObject(detail) ? { at, entry: { ...entry, ...detail } } : null;
 }
 
-/** What was changed, in one sentence for a person. */
+/** A change to the chain, described in one sentence for people. */
 export interface AuditFault {
   readonly number: number;
   readonly what: string;
 }
 
-/** Follows a chain, oldest entry first, and names what was changed, dropped or swapped. */
+/** Follows a chain from the oldest entry on, and names entries that were changed, dropped or swapped. */
 class AuditCheck {
   readonly #keptSince: number;
   readonly #known: ChainEnd | null;
-  /** Entries without their payer, as long as no erasure explains it. */
+  /** Entries without their part about a payer that no erasure has explained so far. */
   readonly #unexplained = new Set<number>();
   #before: ChainEnd | null = null;
   entries = 0;
-  /** Entries whose payer an erasure forgot. */
+  /** How many entries lost their part about a payer to an erasure. */
   forgotten = 0;
 
-  /** Entries from before `keptSince`, epoch ms, may be gone. `known` is an entry that somebody has written down elsewhere. */
+  /**
+   * Entries from before `keptSince` (epoch ms) may be missing. `known` is an entry that somebody wrote down
+   * elsewhere.
+   */
   constructor(keptSince: number, known: ChainEnd | null) {
     this.#keptSince = keptSince;
     this.#known = known;
@@ -59,7 +62,9 @@ class AuditCheck {
     return whats.filter((what) => what !== null).map((what) => ({ number, what }));
   }
 
-  /** `newest` is the number that was given last. */
+  /**
+   * Returns the faults that show at the end of the chain. `newest` is the number that was given to the newest entry.
+   */
   end(newest: number): readonly AuditFault[] {
     const last = this.#before?.number ?? 0;
     const gone = [...this.#unexplained].map((number) => ({
@@ -103,7 +108,7 @@ function parsed(text: string): unknown {
 
 const CHECKED_AT_ONCE = 500;
 
-/** Checks the chain of all entries that are kept. `known` is an entry that somebody has written down elsewhere. */
+/** Checks the chain of all kept entries. `known` is an entry that somebody wrote down elsewhere. */
 export async function checkAuditChain(log: AuditLog, now: number, known: ChainEnd | null = null) {
   const check = new AuditCheck(now - RETENTION.auditMs, known);
   const faults: AuditFault[] = [];

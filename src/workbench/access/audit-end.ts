@@ -4,14 +4,14 @@ const HOUR_MS = 3_600_000;
 
 interface AuditEndParts {
   readonly auditLog: Pick<AuditLog, 'end'>;
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly clock: () => number;
-  /** `known` is the number and hash of the newest entry, as `audit verify --known` takes them. */
+  /** Receives the number and hash of the newest entry, in the form that `audit verify --known` takes. */
   readonly onTold: (known: string) => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Writes the newest entry of the audit to a log that lies elsewhere, so that a chain that was rewritten is noticed. */
+/** Writes the newest entry of the audit to a log that is kept elsewhere, so that a rewritten chain is noticed. */
 export class AuditEnd {
   readonly #parts: AuditEndParts;
   #toldAt: number;
@@ -21,7 +21,7 @@ export class AuditEnd {
     this.#toldAt = parts.clock();
   }
 
-  /** Tells it when an hour has passed since it was told. */
+  /** Writes the newest entry when an hour has passed since the last time. */
   async look(): Promise<void> {
     if (this.#parts.clock() - this.#toldAt >= HOUR_MS) await this.tell();
   }

@@ -12,9 +12,10 @@ import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.t
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Actions that keys may repeat without end. Up to ONE_BY_ONE each is noted by itself; beyond that one entry every ten
- * minutes says how many there were; `admit` refuses overrides and list changes instead. So a busy key takes about a third of a gigabyte per process in RETENTION.auditMs
- * (seven times as much with the longest reasons), and pushes no other entries out.
+ * Actions that a key may repeat without limit. The first ones (ONE_BY_ONE) are noted one by one; beyond them, an
+ * entry every ten minutes says how many there were. Overrides and list changes are refused instead, by `admit`. So a
+ * busy key takes about a third of a gigabyte per process within RETENTION.auditMs (seven times as much with the
+ * longest reasons), and displaces no other entries.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',
@@ -28,10 +29,12 @@ const BY_KEYS: ReadonlySet<AuditAction> = new Set([
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
 
-/** Nothing was changed: the key makes more changes that are noted one by one than the audit takes. */
+/**
+ * The change was refused. Each such change is noted by itself, and the key makes more of them than the audit accepts.
+ */
 export class TooManyChanges extends NamedError {}
 
-/** Reading the same payer again within this time is not noted again. */
+/** Reading the same payer again within this time, in ms, is not noted again. */
 const READ_AGAIN_MS = 3600_000;
 const READINGS_MAX = 50_000;
 
@@ -54,35 +57,38 @@ export const AuditEntrySchema = named(
 
 type NotedEntry = Shape<typeof AuditEntrySchema>;
 
-/** `who` is as `Actor.text` and `formatUserActor` write it; `service` and `guard` act on their own. */
+/**
+ * An entry of the audit. `who` has the form of `Actor.text` and `formatUserActor`; `service` and `guard` act on their
+ * own.
+ */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
-/** What is to be noted; what is left out is null. */
+/** An entry to note. Members that are left out are null. */
 type Note = Pick<AuditEntry, 'who' | 'action'> & Partial<Omit<AuditEntry, 'at' | 'who' | 'action'>>;
 
-/** What to find; null matches everything. */
+/** What a search looks for. Null matches everything. */
 interface AuditFilter {
   readonly platform: PlatformName | null;
-  /** A part of the name, in any case. */
+  /** A part of the name, in capital or small letters. */
   readonly who: string | null;
   readonly action: AuditAction | null;
-  /** Epoch ms. */
+  /** Entries from this time on and before `to`, in epoch ms. */
   readonly from: number | null;
   readonly to: number | null;
 }
 
-/** Entries of the audit; one that was changed past recognition does not hide the others. */
+/** Entries of the audit. An entry that cannot be read does not hide the others. */
 interface ReadEntries {
   readonly entries: readonly NotedEntry[];
-  /** Unreadable entries, whatever platform they belong to. */
+  /** Entries that cannot be read, of any platform. */
   readonly unreadable: readonly AuditFault[];
 }
 
-/** How many entries a search reads for one page, and how many at once. */
+/** How many entries a search reads for a page, and how many it reads at once. */
 const SEARCHED_MAX = 5_000;
 const READ_AT_ONCE = 500;
 
-/** The part that repeated actions of a key have in common. */
+/** The part that a key's repeated actions have in common. */
 type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
 /** The part of an entry that may identify a payer. */
@@ -90,12 +96,13 @@ type Detail = Pick<AuditEntry, 'subject' | 'before' | 'after' | 'reason'>;
 
 const NO_DETAIL: Detail = { subject: null, before: null, after: null, reason: null };
 
-/** What an entry that leaves it out says. */
+/** The values of members that an entry leaves out. */
 const LEFT_OUT = { ...NO_DETAIL, platform: null };
 
 /**
- * Notes what was done through the platform API, the console and the commands. The entry is written after the change:
- * if that fails, the change is answered as a failure, and repeating it changes nothing more and writes the entry.
+ * Notes what was done through the platform API, the console and the commands. The entry is written after the change.
+ * When writing it fails, the change is answered as a failure; repeating the change then changes nothing more and
+ * writes the entry.
  */
 export class Audit {
   readonly #log: AuditLog;
@@ -103,7 +110,7 @@ export class Audit {
   readonly #oneByOne: typeof ONE_BY_ONE;
   readonly #buckets = new LocalRateBuckets(() => performance.now());
   readonly #readings = new LRUCache<string, true>({ max: READINGS_MAX, ttl: READ_AGAIN_MS });
-  /** Actions that were not noted one by one since the last sum. */
+  /** Actions since the last sum that were not noted one by one. */
   #unnoted = new Map<string, { readonly doing: Doing; count: number }>();
   #summing: NodeJS.Timeout | null = null;
 
@@ -113,7 +120,7 @@ export class Audit {
     this.#oneByOne = oneByOne;
   }
 
-  /** With a client, the parts that identify it are forgotten when it is erased. */
+  /** Writes an entry. With a client, the parts that identify the client are deleted when it is erased. */
   async note(entry: Note, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
     const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...entry };
     const doing = { who, action, platform };
@@ -127,7 +134,7 @@ export class Audit {
     });
   }
 
-  /** For changes that are never summed up: throws TooManyChanges before one that the audit has no place for. */
+  /** Admits a change that is never summed up. Throws `TooManyChanges` when the audit has no place for its entry. */
   admit(who: string, action: 'override' | 'list'): void {
     const { admitted } = this.#buckets.takeNow(`${action} ${who}`, this.#oneByOne);
     if (!admitted) throw new TooManyChanges(`${who} makes too many changes`);
@@ -140,7 +147,7 @@ export class Audit {
     this.#readings.set(reading, true);
   }
 
-  /** Removes an erased client from all entries, and notes who erased one, and in how many entries. */
+  /** Removes an erased client from all entries, and notes who erased it and in how many entries. */
   forget(
     who: string,
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
@@ -152,8 +159,8 @@ export class Audit {
   }
 
   /**
-   * Entries after a cursor (null: from the oldest kept), oldest first; `cursor` continues after the last one, and is
-   * null when there is none yet. Throws UnknownCursor.
+   * Reads entries after a cursor, oldest first. Null begins with the oldest kept entry. The returned cursor continues
+   * after the last entry, and is null when there is no entry yet. Throws `UnknownCursor`.
    */
   async read(after: string | null, limit: number) {
     const { links, cursor } = await this.#log.read(after, limit);
@@ -162,7 +169,10 @@ export class Audit {
     return { entries, unreadable: read.filter(isFault), cursor };
   }
 
-  /** Matching entries below a number (null: from the newest), newest first; `next` continues where the search stopped. */
+  /**
+   * Searches matching entries below a number, newest first. Null begins with the newest entry. `next` is the number
+   * where the search stopped, or null at the end.
+   */
   async search(
     filter: AuditFilter,
     before: number | null,
@@ -185,7 +195,7 @@ export class Audit {
     return { entries, unreadable, next: nextBelow(last) };
   }
 
-  /** The links from `begin` (exclusive) down to `last`. */
+  /** Yields the links from `begin` (exclusive) down to `last`. */
   async *#backwards(begin: number, last: number): AsyncGenerator<AuditLink> {
     for (let to = begin; to > last; ) {
       const from = Math.max(last, to - READ_AT_ONCE);
@@ -201,7 +211,7 @@ export class Audit {
     return checkAuditChain(this.#log, this.#now(), known);
   }
 
-  /** The entries about a client, oldest first and one at a time; returns whether all could be read. */
+  /** Yields the entries about a client, oldest first and one at a time. Returns whether all of them could be read. */
   async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<readonly NotedEntry[], boolean> {
     let isWhole = true;
     for await (const link of this.#log.about(hash)) {
@@ -236,7 +246,7 @@ export class Audit {
     const unnoted = this.#unnoted.get(key) ?? { doing, count: 0 };
     unnoted.count += 1;
     this.#unnoted.set(key, unnoted);
-    // While the store is away, the next sum tries again.
+    // When the store is away, the next sum tries again.
     this.#summing ??= setTimeout(() => this.sumUp().catch(() => {}), SUMMED_MS).unref();
     return true;
   }
@@ -252,7 +262,7 @@ function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): b
   );
 }
 
-/** The entry of a link, or a fault when it was changed past recognition. */
+/** Reads the entry of a link. Returns a fault when the entry was changed and cannot be read. */
 function entryOf(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;

@@ -2,7 +2,7 @@ import type { Configuration } from 'openid-client';
 import { findInvisible } from '#base/invisible-characters.ts';
 import { findRoles, type RoleGrant } from './roles.ts';
 
-/** The identity provider, and which roles its claims give. */
+/** The identity provider, and the roles that its claims give. */
 export interface ProviderSettings {
   readonly issuer: URL;
   readonly clientId: string;
@@ -10,13 +10,13 @@ export interface ProviderSettings {
   readonly roles: readonly RoleGrant[];
 }
 
-/** Somebody whom the provider vouches for. */
+/** A person whom the provider vouches for. */
 export interface Person {
-  /** The provider's id; never reused for another person. */
+  /** The provider's id. The provider never reuses it for another person. */
   readonly sub: string;
-  /** The e-mail address, where the provider has verified it. */
+  /** The e-mail address. Null unless the provider has verified it. */
   readonly email: string | null;
-  /** The items of OIDC_ROLES that match the claims. */
+  /** The items of OIDC_ROLES that match the person's claims. */
   readonly items: readonly string[];
 }
 
@@ -29,7 +29,9 @@ export interface SignInAttempt {
 
 const REQUEST_SECONDS_MAX = 10;
 
-/** Signs people in with OpenID Connect: the code flow with PKCE, state and nonce. No token is kept or logged. */
+/**
+ * Signs people in with OpenID Connect: the code flow with PKCE, state and nonce. Tokens are neither kept nor logged.
+ */
 export class IdentityProvider {
   readonly #settings: ProviderSettings;
   readonly #callback: string;
@@ -40,7 +42,7 @@ export class IdentityProvider {
     this.#callback = `${consoleUrl.href.replace(/\/$/, '')}/session/callback`;
   }
 
-  /** Where to send the browser. */
+  /** Begins a sign-in. Returns the URL to which the browser is sent, and the attempt that it keeps. */
   async begin(): Promise<{ readonly url: URL; readonly attempt: SignInAttempt }> {
     const {
       buildAuthorizationUrl,
@@ -62,7 +64,10 @@ export class IdentityProvider {
     return { url, attempt };
   }
 
-  /** The person who came back, as the provider's query says. Throws when it vouches for nobody. */
+  /**
+   * Finishes a sign-in with the query that the provider sent, and returns the person. Throws when the provider
+   * vouches for nobody.
+   */
   async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<Person> {
     const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
     const config = await this.#configuration();
@@ -81,14 +86,14 @@ export class IdentityProvider {
     return personOf(this.#settings.roles, claims.sub, [more, claims]);
   }
 
-  /** Some claims are given only when their scope is asked for. */
+  /** Asks for the scopes of the claims that are needed, because some claims are given only with their scope. */
   #scope(config: Configuration): string {
     const offered = config.serverMetadata().scopes_supported ?? [];
     const claims = this.#settings.roles.map(({ claim }) => claim);
     return ['openid', ...new Set(['email', ...claims].filter((one) => offered.includes(one)))].join(' ');
   }
 
-  /** Read at the first sign-in, so that the service starts without its provider. */
+  /** Reads the provider's configuration at the first sign-in, so that the service starts without its provider. */
   #configuration(): Promise<Configuration> {
     this.#discovered ??= this.#discover().catch((error: unknown) => {
       this.#discovered = null;
@@ -118,7 +123,7 @@ export class IdentityProvider {
       },
       {
         timeout: REQUEST_SECONDS_MAX,
-        // The settings allow a provider without TLS only on this machine.
+        // The settings allow a provider without TLS only on the same machine.
         execute: [
           enableNonRepudiationChecks,
           ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),
@@ -128,14 +133,17 @@ export class IdentityProvider {
   }
 }
 
-/** The claims of one document of the provider: of the id token, or of the userinfo. */
+/** The claims of one document of the provider: the id token, or the userinfo. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/** As long as OpenID Connect allows. */
+/** The longest subject that OpenID Connect allows. */
 const SUB_CHARACTERS_MAX = 255;
 const EMAIL_CHARACTERS_MAX = 254;
 
-/** `documents`: what the newer one says of a claim holds. Throws for a person who cannot be named. */
+/**
+ * Creates the person. Where several documents have a claim, the first document counts. Throws when the person's
+ * subject is too long or has invisible characters.
+ */
 function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
   if (sub.length > SUB_CHARACTERS_MAX || findInvisible(sub) !== null)
     throw new Error(
@@ -148,7 +156,10 @@ function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly 
   };
 }
 
-/** A flag of one document says nothing about the address in another. */
+/**
+ * Returns a document's address when the same document says that it is verified. The flag of another document says
+ * nothing about it.
+ */
 function verifiedEmailOf({ email, email_verified: isVerified }: Claims): string | null {
   if (typeof email !== 'string' || isVerified !== true) return null;
   return email.length > EMAIL_CHARACTERS_MAX || findInvisible(email) !== null ? null : email;

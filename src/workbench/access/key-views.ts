@@ -9,7 +9,7 @@ import {
   type Operation,
 } from '#checkout/access/access-keys.ts';
 
-/** As documents show a secret. */
+/** The example of a key in documents. */
 export const KEY_EXAMPLE = 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl';
 
 export const AccessKeySchema = named(
@@ -55,8 +55,9 @@ export function createKeyNote(
 const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
 
 /**
- * An issuer at a platform may grant its own operations and, if it may change payers and see their decisions, those of
- * programs. `operate` and `approve` are granted by roles, or by commands at the store.
+ * Lists the operations that the holder of a key may grant to other keys. At a platform these are its own operations
+ * and, when it may change payers and see their decisions, those of programs. `operate` and `approve` are granted only
+ * by roles, or by commands at the store.
  */
 export function listGivableOperations(
   maker: Pick<AccessKey, 'platform' | 'operations'>,

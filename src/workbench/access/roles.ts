@@ -2,36 +2,36 @@ import { isJsonObject } from '#base/files/json-object.ts';
 import { INSTALLATION, isInstallation, type Operation } from '#checkout/access/access-keys.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
 
-/** What people of each role may do, at the platforms where they have it. */
+/** What people of each role may do at the platforms where they have it. */
 export const ROLES = {
-  /** Figures, and no payers. */
+  /** Sees figures, and no payers. */
   viewer: ['figures', 'rules:read'],
-  /** Payers and decisions, and ending a wait. */
+  /** Sees payers and decisions, and ends waits. */
   support: ['decisions', 'clients:read', 'waits', 'lists:read', 'rules:read'],
-  /** Drafts and evidence. */
+  /** Writes drafts and reads evidence. */
   analyst: ['figures', 'rules'],
-  /** Rollouts, lists and overrides, and approving those of others. */
+  /** Changes rollouts, lists and overrides, and approves the changes of others. */
   operator: ['decisions', 'clients', 'waits', 'lists', 'rules', 'operate', 'approve'],
-  /** Everything, including erasure, keys and the audit. */
+  /** Does everything, including erasure, keys and the audit. */
   admin: ['decisions', 'clients', 'waits', 'erase', 'lists', 'rules', 'operate', 'keys', 'audit', 'approve'],
 } as const satisfies Readonly<Record<string, readonly Operation[]>>;
 
 export type Role = keyof typeof ROLES;
 
-/** A claim of the provider that gives a role: `groups:fraud-team=analyst@shop`. */
+/** A claim of the provider that gives a role, configured like `groups:fraud-team=analyst@shop`. */
 export interface RoleGrant {
-  /** The item as configured, which a session keeps. */
+  /** The item as configured. A session keeps it. */
   readonly item: string;
   readonly claim: string;
   readonly value: string;
   readonly role: Role;
-  /** `*` is every platform, and the installation. */
+  /** The platform. `*` means every platform, and the installation. */
   readonly platform: PlatformName;
 }
 
 const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
-/** The grants in the order of the text, or which item is wrong and what is allowed. */
+/** Parses the grants in their order. Returns a text that says which item is wrong and what is allowed, when one is. */
 export function parseRoles(text: string): readonly RoleGrant[] | string {
   const grants: RoleGrant[] = [];
   for (const [index, part] of text.split(',').entries()) {
@@ -58,8 +58,8 @@ function isRole(name: string): name is Role {
 }
 
 /**
- * The grants of somebody with the claims of these documents. A claim is a text, or a list of texts; it is read from the
- * first document that has it.
+ * Finds the grants that the claims of these documents give. A claim is a text or a list of texts, and is read from
+ * the first document that has it.
  */
 export function findRoles(
   grants: readonly RoleGrant[],
@@ -71,7 +71,7 @@ export function findRoles(
   });
 }
 
-/** A claim by its name, or a nested one by a dotted path, like Keycloak's `realm_access.roles`. */
+/** Reads a claim by its name, or a nested claim by a dotted path, like Keycloak's `realm_access.roles`. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   const [first = '', ...rest] = path.split('.');
@@ -80,7 +80,8 @@ function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unkno
 }
 
 /**
- * The operations that the roles allow at a platform; a role at `*` counts at every platform and for the installation.
+ * Lists the operations that the roles allow at a platform. A role at `*` counts at every platform and for the
+ * installation.
  */
 export function listOperationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
   const here = grants.filter((grant) => grant.platform === INSTALLATION || grant.platform === platform);

@@ -12,37 +12,43 @@ export type SignedIn =
   | { readonly kind: 'key'; readonly keyId: string }
   | ({ readonly kind: 'person' } & Person);
 
-/** A stored session, under the hash of its secret. */
+/** A session as the store keeps it, under the hash of its secret. */
 interface SessionRecord {
   readonly id: string;
   readonly who: SignedIn;
-  /** Epoch ms. */
+  /** The end of the session, in epoch ms. */
   readonly endsAt: number;
 }
 
-/** Stored apart from the session, so that noting a use cannot bring back a session that was just ended. */
+/**
+ * The last use of a session. It is stored apart from the session, so that noting a use cannot restore a session that
+ * was just ended.
+ */
 interface SessionUse {
-  /** Epoch ms. */
+  /** The time of the use, in epoch ms. */
   readonly at: number;
 }
 
 export interface Session {
-  /** The platforms where the user may do something; `*` stands for all. */
+  /** The platforms where the user may do something. `*` stands for all of them. */
   readonly platforms: readonly PlatformName[];
-  /** The caller at a platform (null: at the first one); null where the user may do nothing. */
+  /**
+   * Returns the caller at a platform; null as the platform means the first one. Returns null when the user may do
+   * nothing there.
+   */
   readonly at: (platform: string | null) => Caller | null;
 }
 
-/** Somebody who is signed in, in one browser or in several. */
+/** A user who is signed in, in one browser or in several. */
 interface SignedInPerson {
   readonly actor: Actor;
-  /** The role at each platform; null: by a key. */
+  /** The role at each platform. Null means that the user signed in with a key. */
   readonly access: readonly { readonly platform: PlatformName; readonly role: Role | null }[];
-  /** The newest first; epoch ms. */
+  /** The user's sessions, newest first. Times are in epoch ms. */
   readonly sessions: readonly {
     readonly id: string;
     readonly beganAt: number;
-    /** To the minute. */
+    /** The last use, noted at most once a minute. */
     readonly usedAt: number;
     readonly endsAt: number;
   }[];
@@ -53,14 +59,14 @@ const USES = 'session-uses';
 
 /** A session ends after this time without use. */
 const IDLE_MS_MAX = 30 * 60_000;
-/** A session ends after this time in any case. */
+/** A session ends after this time, however much it is used. */
 const SESSION_MS_MAX = 12 * 3600_000;
 const NOTE_USE_EVERY_MS = 60_000;
 
-/** A new session beyond this ends the oldest. */
+/** The most sessions of one user. A further one ends the oldest. */
 const SESSIONS_MAX = 20;
 
-/** The sessions of people who signed in, each known by a secret that only the browser keeps. */
+/** The sessions of people who signed in. Only the browser keeps the secret of a session. */
 export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
@@ -75,7 +81,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Gives the secret of a new session. */
+  /** Starts a session and returns its secret. */
   async start(who: SignedIn): Promise<string> {
     const others = await this.#of(who);
     const oldest = others.toSorted((a, b) => b.endsAt - a.endsAt).slice(SESSIONS_MAX - 1);
@@ -88,19 +94,19 @@ export class Sessions {
     return secret;
   }
 
-  /** Null when the session is unknown or has ended, or its key or role has. */
+  /** Finds a session. Returns null when the session is unknown or has ended, or when its key or role has ended. */
   find(secret: string): Promise<Session | null> {
     return this.#find(idOf(secret));
   }
 
-  /** Whether a credential still allows this operation, for work that lasts longer than its request. */
+  /** Tells whether a credential still allows an operation, for work that takes longer than its request. */
   async isGranted({ kind, id }: Credential, platform: PlatformName, operation: Operation): Promise<boolean> {
     if (kind === 'key') return this.#keys.isGranted(id, operation);
     const caller = (await this.#find(id))?.at(platform) ?? null;
     return caller !== null && isGranted(caller, operation);
   }
 
-  /** Ends this session or all of the same user; gives how many ended. */
+  /** Ends this session, or all sessions of the same user. Returns how many ended. */
   async end(secret: string, which: 'this' | 'all'): Promise<number> {
     const record = await this.#documents.get<SessionRecord>(SESSIONS, idOf(secret));
     if (record === undefined) return 0;
@@ -109,7 +115,7 @@ export class Sessions {
     return ending.length;
   }
 
-  /** Who is signed in, by name, as far as the platform may know. */
+  /** Lists the signed-in users whom a platform may know, by name. */
   async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
     const records = await this.#documents.list<SessionRecord>(SESSIONS);
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
@@ -121,7 +127,7 @@ export class Sessions {
       .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
   }
 
-  /** Ends the sessions of somebody whom the platform may know, at all platforms; gives how many ended. */
+  /** Ends the sessions of a user whom the platform may know, at all platforms. Returns how many ended. */
   async endOf(actorId: string, platform: PlatformName): Promise<number> {
     const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
     if (person === undefined) return 0;
@@ -129,7 +135,7 @@ export class Sessions {
     return person.sessions.length;
   }
 
-  /** The user of a session; empty when it has ended. */
+  /** Returns the user of a session as a list, which is empty when the session has ended. */
   async #personOf({ id, who, endsAt }: SessionRecord): Promise<readonly SignedInPerson[]> {
     const use = await this.#documents.get<SessionUse>(USES, id);
     if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
@@ -143,7 +149,7 @@ export class Sessions {
     return [{ actor: toActor(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
 
-  /** Without roles that are no longer configured. */
+  /** Returns the person's roles that are still configured. */
   #rolesOf({ items }: Person): readonly RoleGrant[] {
     return this.roles.filter(({ item }) => items.includes(item));
   }
@@ -198,7 +204,7 @@ export class Sessions {
     return this.#documents.set(USES, id, use, IDLE_MS_MAX);
   }
 
-  /** Listing also makes the store forget the names of expired documents. */
+  /** Lists the sessions of a user. Listing also makes the store forget the names of expired documents. */
   async #of(who: SignedIn): Promise<readonly SessionRecord[]> {
     const [records] = await Promise.all([
       this.#documents.list<SessionRecord>(SESSIONS),
@@ -225,8 +231,8 @@ function merged(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
 }
 
 /**
- * The part of somebody's sessions that a platform may know: nothing of users of the whole installation. The
- * installation may know all.
+ * Returns the part of a user's sessions that a platform may know. A platform knows nothing of users of the whole
+ * installation; the installation knows all.
  */
 function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
   if (platform === INSTALLATION) return sessions;

@@ -49,7 +49,7 @@ import {
 } from './proposals.ts';
 import { ProposedDrafts } from './proposed-drafts.ts';
 
-/** The parts that carry approved changes out; those about rules are null where there are none to change. */
+/** The parts that carry out approved changes. The parts about rules are null when there are no rule sets to change. */
 interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
@@ -67,15 +67,15 @@ interface ApprovalParts {
 
 type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
 
-/** Who asks for a change, and whose clients and keys it may concern. */
+/** Who makes a change, and the platform whose clients and keys it may concern. */
 interface Maker {
   readonly platform: PlatformName;
   readonly who: string;
 }
 
 /**
- * Carries changes out, and knows which of them somebody else has to approve where that is required: everything that
- * brings a version to most payers, trusts a payer, or lets somebody do such things.
+ * Carries out changes, and decides which of them need the approval of another person, where approvals are required.
+ * These are changes that give a version to most payers, trust a payer, or allow somebody to do such things.
  */
 export class Approvals {
   readonly #parts: ApprovalParts;
@@ -90,7 +90,9 @@ export class Approvals {
     return this.#parts.isRequired;
   }
 
-  /** Newest first, with those of the platform's drafts, which the installation decides. */
+  /**
+   * Lists proposals, newest first. A platform also gets the proposals of its drafts, which the installation decides.
+   */
   async all(platform: PlatformName): Promise<readonly StoredProposal[]> {
     const own = await this.#parts.proposals.list(platform);
     if (isInstallation(platform)) return own;
@@ -100,7 +102,10 @@ export class Approvals {
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
   }
 
-  /** Has the installation asked to release a draft of a platform, as it is at a revision. Throws ProposalRefused. */
+  /**
+   * Proposes to the installation that it releases a platform's draft, as it is at a revision. Throws
+   * `ProposalRefused`.
+   */
   async proposeDraft(
     { version, platform, revision, reason }: DraftPlace & Pick<Asked<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
@@ -114,7 +119,7 @@ export class Approvals {
     });
   }
 
-  /** Makes a proposal of a change; null when it needs no approval. Throws ProposalRefused. */
+  /** Creates a proposal for a change. Returns null when the change needs no approval. Throws `ProposalRefused`. */
   async propose(
     platform: PlatformName,
     change: ProposedChange,
@@ -127,7 +132,7 @@ export class Approvals {
     return this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
-  /** Carries a proposal out once, if it would still do what was proposed. Throws ProposalRefused. */
+  /** Carries out a proposal once, if it would still do what was proposed. Throws `ProposalRefused`. */
   async approve(
     platform: PlatformName,
     proposalId: string,
@@ -166,13 +171,15 @@ export class Approvals {
     return this.#parts.proposals.decide(platform, proposalId, 'rejected', actor, note);
   }
 
-  /** Throws RolloutRefused. */
+  /** Carries out a rollout change. Throws `RolloutRefused`. */
   rollOut({ who }: Maker, change: Asked<'rollout'>): Promise<FollowReport> {
     const { version, goal, ...how } = change;
     return rollOut(this.#changeParts(), version, goal, { ...how, who, at: this.#parts.clock() });
   }
 
-  /** Throws ProposalRefused, DraftRefused. */
+  /**
+   * Releases a version. Returns the cases that the release lost, or null. Throws `ProposalRefused` or `DraftRefused`.
+   */
   async release(
     { platform, who }: Maker,
     { version, digest, reason, draft }: Asked<'release'>,
@@ -187,8 +194,8 @@ export class Approvals {
   }
 
   /**
-   * A draft that a platform has proposed, with the files that its release would fix: those of other platforms' sections
-   * and cases are in it. Null when no proposal of it is open. Throws ProposalRefused.
+   * Opens a draft that a platform has proposed, with the files that a release would fix. They include sections and
+   * cases of other platforms. Returns null when the platform has no open proposal for it. Throws `ProposalRefused`.
    */
   async openProposedDraft(platform: PlatformName, version: RuleVersion): Promise<OpenedDraft | null> {
     const proposed = (await this.#parts.proposals.list(INSTALLATION)).find(
@@ -212,7 +219,7 @@ export class Approvals {
     { clientIdKey, group, reason, expiresAt }: Asked<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
     const { service, audit } = this.#parts;
-    // Blocking never waits.
+    // Blocking a payer is never delayed.
     if (group !== 'BLOCKED') audit.admit(who, 'override');
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
@@ -244,7 +251,10 @@ export class Approvals {
     }
   }
 
-  /** What the change would be made on now; null when there is nothing to approve. */
+  /**
+   * Returns the state on which the change would be made now, as a text. Returns null when there is nothing to
+   * approve.
+   */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
     const draft = findProposedDraft(change);
     if (change.what !== 'release' || draft === undefined)
@@ -253,7 +263,7 @@ export class Approvals {
     return basisOfRelease(change.version, digest);
   }
 
-  /** Null when nobody has to approve it. */
+  /** Foresees what a change would do. Returns null when the change needs no approval. */
   async #prospect(platform: PlatformName, change: ProposedChange): Promise<ForeseenChange | null> {
     switch (change.what) {
       case 'rollout':
@@ -312,7 +322,10 @@ export class Approvals {
     };
   }
 
-  /** In the eyes and the turn of the platform whose draft it is, which reads the answer. */
+  /**
+   * Foresees the release of a draft. It runs in the name and the queue of the draft's platform, because that platform
+   * reads the answer.
+   */
   async #prospectOfDraft(
     version: RuleVersion,
     draft: DraftPlace,
@@ -381,18 +394,21 @@ function basisOfRelease(version: RuleVersion, digest: string): string {
   return `${version} sha256:${digest}`;
 }
 
-/** More than these nobody reads in a proposal. */
+/** The most differences that a proposal shows. Nobody reads more. */
 const DIFFERENCES_MAX = 30;
 
-/** Whether the version already decides for as many clients. */
+/** Tells whether the version already decides for as many clients. */
 function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Share): boolean {
   return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
 }
 
-/** Reports of payments make payers TRUSTED, and a key that issues keys is as mighty as those. */
+/**
+ * Operations that make a key need approval. Reports of payments make payers TRUSTED, and a key that issues keys can
+ * grant the others.
+ */
 const GATED: readonly Operation[] = ['operate', 'approve', 'outcomes', 'keys'];
 
-/** Null unless the key may do what somebody else approves. */
+/** Foresees a new key. Returns null unless the key gets an operation that needs approval. */
 function prospectOfKey({ record }: Asked<'key'>): ForeseenChange | null {
   const { id, platform, owner, operations, expiresAt } = record;
   const may = operations.filter((one) => GATED.includes(one));

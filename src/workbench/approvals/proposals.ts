@@ -15,7 +15,7 @@ export interface DraftPlace {
   readonly revision: number;
 }
 
-/** A change that may need somebody else's approval, with all that is needed to make it. */
+/** A change that may need another person's approval, with all that is needed to carry it out. */
 export type ProposedChange =
   | {
       readonly what: 'rollout';
@@ -39,7 +39,7 @@ export type ProposedChange =
       readonly version: RuleVersion;
       readonly digest: string;
       readonly reason: string;
-      /** As it was then; absent: what lies in RULES_DIR. */
+      /** The draft to release, at the proposed revision. When absent, the files in RULES_DIR are released. */
       readonly draft?: DraftPlace;
     }
   | {
@@ -51,16 +51,16 @@ export type ProposedChange =
     }
   | { readonly what: 'key'; readonly record: AccessKey };
 
-/** What a change would do now. */
+/** What a change would do if it were made now. */
 export interface ForeseenChange {
   readonly subject: string;
   /**
-   * A fingerprint of the state it was worked out on. If that differs at the approval, another change would be made
-   * than was proposed.
+   * Identifies the state for which the change was foreseen. When it differs at the approval, the change would be
+   * another than the proposed one.
    */
   readonly basis: string;
   readonly lines: readonly string[];
-  /** Versions whose differences are shown with it. */
+  /** Versions whose differences are shown with the proposal. */
   readonly versions: { readonly before: RuleVersion; readonly after: RuleVersion } | null;
 }
 
@@ -117,26 +117,29 @@ export type Proposal = Shape<typeof ProposalSchema>;
 export interface StoredProposal extends Omit<Proposal, 'draft'> {
   readonly change: ProposedChange;
   readonly basis: string;
-  /** The proposer's owner; another owner has to approve. Null of a draft where nobody else has to. */
+  /** The proposer's owner; another owner must approve. Null for a draft that needs no other approver. */
   readonly owner: string | null;
 }
 
-/** Nothing was changed; the message says why and what to do. */
+/** Nothing was changed. The message says why, and what to do. */
 export class ProposalRefused extends NamedError {}
 
 const LIFETIME_MS = 7 * 24 * 3600_000;
-/** Open proposals of a platform, and of one proposer, so that nobody takes all the room. */
+/** The most open proposals of a platform, and of one proposer, so that nobody takes all places. */
 const OPEN_MAX = 50;
 const OPEN_OF_PROPOSER_MAX = 20;
-/** Drafts that one platform, and all of them, have proposed to the installation; its own proposals have other places. */
+/**
+ * The most open proposals of drafts, of one platform and of all platforms together. The installation's own proposals
+ * have separate places.
+ */
 const OPEN_DRAFTS_MAX = 10;
 const ALL_OPEN_DRAFTS_MAX = 100;
 const DECIDED_KEPT_MAX = 50;
 const DECIDED_DRAFTS_KEPT_MAX = 10;
-/** Each try after the first means that somebody else changed one of the platform's proposals. */
+/** Each further try means that somebody else changed one of the platform's proposals. */
 const TRIES_MAX = 20;
 
-/** The proposals of each platform, in one text that changes by compare-and-set. */
+/** The proposals of each platform, kept in one text that changes by compare-and-set. */
 export class Proposals {
   readonly #registers: Registers;
   readonly #audit: Audit;
@@ -150,7 +153,7 @@ export class Proposals {
     this.#now = now;
   }
 
-  /** Newest first. */
+  /** Lists the proposals of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly StoredProposal[]> {
     return this.#read(await this.#registers.read(registerOf(platform)));
   }
@@ -162,8 +165,8 @@ export class Proposals {
   }
 
   /**
-   * Answers what is open already with the open proposal. A later proposal about a draft takes the place of the one
-   * before. Throws ProposalRefused where there is no place.
+   * Adds a proposal. When the same proposal is open already, it returns that one. A new proposal for a draft replaces
+   * the open one before it. Throws `ProposalRefused` when there is no place.
    */
   async add(
     platform: PlatformName,
@@ -201,7 +204,10 @@ export class Proposals {
     return proposal;
   }
 
-  /** Decides an open proposal; who may was asked before. Throws ProposalRefused when it is not open. */
+  /**
+   * Decides an open proposal. The caller must have checked who may decide. Throws `ProposalRefused` when the proposal
+   * is not open.
+   */
   async decide(
     platform: PlatformName,
     proposalId: string,
@@ -226,7 +232,7 @@ export class Proposals {
     return decided;
   }
 
-  /** Notes that an approved proposal could not be carried out; it is not retried. */
+  /** Notes that an approved proposal could not be carried out. It is not tried again. */
   async fail(platform: PlatformName, proposalId: string, why: string): Promise<void> {
     await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
   }
@@ -294,12 +300,12 @@ export class Proposals {
   }
 }
 
-/** The draft that a change is about; undefined where it is about none. */
+/** Returns the draft that a change releases, and undefined when there is none. */
 export function findProposedDraft(change: ProposedChange): DraftPlace | undefined {
   return change.what === 'release' ? change.draft : undefined;
 }
 
-/** Whether an open proposal is the same, whoever made it and for whatever reason. */
+/** Tells whether an open proposal makes the same change, whoever proposed it and for whatever reason. */
 function isSame(one: StoredProposal, proposal: StoredProposal): boolean {
   const textOf = ({ change, basis }: StoredProposal) => JSON.stringify([{ ...change, reason: '' }, basis]);
   return one.state === 'open' && textOf(one) === textOf(proposal);
@@ -339,12 +345,12 @@ function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal):
   );
 }
 
-/** A key without an owner counts as somebody of its own. */
+/** Names the proposer. A key without an owner counts as a proposer of its own. */
 function proposerOf({ owner, proposedBy }: StoredProposal): string {
   return plainName(owner ?? proposedBy);
 }
 
-/** All that are open, and the newest of the others; no platform pushes out what others proposed. */
+/** Keeps all open proposals, and the newest of the decided ones. No platform displaces what others proposed. */
 function keptOf(all: readonly StoredProposal[]): readonly StoredProposal[] {
   const open = all.filter(({ state }) => state === 'open');
   const decided = all.filter(({ state }) => state !== 'open');
@@ -368,12 +374,12 @@ export function toProposalView({ change, basis: _, owner: __, ...shown }: Stored
 const NO_OWNER =
   'has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner';
 
-/** Throws ProposalRefused unless it is known whose the proposal would be. */
+/** Throws `ProposalRefused` unless the owner of a proposal is known. */
 export function requireOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {
   if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
 }
 
-/** Throws ProposalRefused unless approver and proposer have different owners. */
+/** Throws `ProposalRefused` unless approver and proposer have different owners. */
 export function requireSomebodyElse(
   proposal: StoredProposal,
   { text, owner }: Pick<Actor, 'text' | 'owner'>,
@@ -384,7 +390,7 @@ export function requireSomebodyElse(
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }
 
-/** Spellings of one name count as one person. */
+/** Tells whether an owner proposed it. Spellings of the same name count as one person. */
 export function isProposedBy(
   proposal: Pick<StoredProposal, 'owner'>,
   { owner }: Pick<Actor, 'owner'>,

@@ -6,12 +6,15 @@ import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-de
 import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
 import { type DraftPlace, ProposalRefused } from './proposals.ts';
 
-/** The drafts of platforms on their way into RULES_DIR. Its methods throw ProposalRefused for a draft that changed. */
+/**
+ * The drafts of platforms on their way into RULES_DIR. Its methods throw `ProposalRefused` for a draft that was
+ * changed.
+ */
 export class ProposedDrafts {
   readonly #drafts: Drafts;
   readonly #desk: () => RuleDesk;
 
-  /** `desk` throws where there are no rule sets to change. */
+  /** `desk` throws when there are no rule sets to change. */
   constructor(drafts: Drafts, desk: () => RuleDesk) {
     this.#drafts = drafts;
     this.#desk = desk;
@@ -30,7 +33,7 @@ export class ProposedDrafts {
     return { version, from: draft.from, files: Object.entries(files) };
   }
 
-  /** What a release of the draft would fix, worked out in the turn of `asker`. */
+  /** Completes a draft to the files that its release would fix. The work runs in the queue of `asker`. */
   async complete(
     asker: PlatformName,
     version: RuleVersion,
@@ -41,7 +44,7 @@ export class ProposedDrafts {
     throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: completed.problems }));
   }
 
-  /** Puts a draft into RULES_DIR, in the place of what lies there, in the turn of `maker`, who releases it. */
+  /** Puts a draft into RULES_DIR and replaces what is there. The work runs in the queue of `maker`, who releases it. */
   async layDown(maker: PlatformName, version: RuleVersion, place: DraftPlace): Promise<void> {
     const { files } = await this.complete(maker, version, place);
     const lies = await this.#desk().open(maker, version);
@@ -51,7 +54,7 @@ export class ProposedDrafts {
       throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: saved.problems }));
   }
 
-  /** Discards what was released. Somebody who types on begins another draft, which stays. */
+  /** Discards a released draft. A draft that somebody changed since has another revision, and stays. */
   async discard(version: RuleVersion, { platform, revision }: DraftPlace): Promise<void> {
     await this.#drafts.discard(platform, version, revision).catch(() => {});
   }
