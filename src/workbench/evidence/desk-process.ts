@@ -12,7 +12,10 @@ import type { EvidenceProgress, EvidenceWork } from './evidence-task.ts';
 
 const PROGRESS_EVERY_MS = 100;
 
-/** What the process of `EvidenceDesk` does. One thread of the engine leaves the other cores to those who answer callers. */
+/**
+ * The work of the process that `EvidenceDesk` starts. The engine uses one thread, which leaves the other cores to
+ * requests of callers.
+ */
 const works = {
   answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<Answered> => {
     const { task, folders, holdoutSecret, formerSecret } = work;
@@ -49,7 +52,7 @@ function eachTenth(tell: (done: number, of: number) => void): (done: number, of:
   };
 }
 
-/** A draft that is kept takes precedence over a version of its name in RULES_DIR. */
+/** Finds the rule sets of a task. A kept draft takes precedence over a version of the same name in RULES_DIR. */
 function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
   const recorded = createKeptRules(archiveDir, rulesDir, NO_SECRET);
   const isDraft = (version: string) => draft?.version === version;

@@ -27,27 +27,27 @@ import {
 import { JobStore } from './job-store.ts';
 
 interface EvidenceDeskParts {
-  /** Null for a node that keeps no archive. */
+  /** Reads the archive. Null on a node that keeps no archive. */
   readonly past: ArchiveReader | null;
   readonly rulesDir: string;
   /** The fleet's secret, which decides which clients are held out of which rules. */
   readonly signalSecret: string;
-  /** The one before; null: it was not changed. */
+  /** The former secret. Null when it was not changed. */
   readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
-  /** The roles that people have by OIDC_ROLES; none by default. */
+  /** The roles that people have by OIDC_ROLES. The default is none. */
   readonly roles?: readonly RoleGrant[];
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly clock: () => number;
-  /** Called when a result cannot be kept; the work goes on. */
+  /** Called when a result cannot be kept. The work continues. */
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
 export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 
-/** This node has as much work as it accepts. */
+/** The node has as much work as it accepts. */
 export class EvidenceDeskBusy extends NamedError {
-  /** Of the one who asks; otherwise of all. */
+  /** Whether the platform that asks has too many jobs waiting. Otherwise all platforms together have. */
   readonly isOfOwn: boolean;
 
   constructor(isOfOwn: boolean) {
@@ -56,12 +56,12 @@ export class EvidenceDeskBusy extends NamedError {
   }
 }
 
-/** There is no archive to work out evidence from; the message says why, for people. */
+/** There is no archive from which evidence could be computed. The message says why, for people. */
 export class NoArchive extends NamedError {}
 
 interface Entry {
   job: EvidenceJob;
-  /** A rule set without a folder stays in the memory of this node while the work lasts. */
+  /** A draft that the task names. It is only in this node's memory, and only while the work lasts. */
   readonly draft: DraftText | null;
   readonly stopping: AbortController;
 }
@@ -74,13 +74,13 @@ const LIMITS = {
   givesWay: 'to everybody',
 } as const;
 
-/** How many jobs of one platform may wait, besides the current one. */
+/** The most jobs of one platform that may wait, in addition to the current one. */
 export const PLATFORM_WAITING_MAX = 3;
 
-/** How many jobs of all platforms may wait; each may hold a draft of a megabyte. */
+/** The most jobs of all platforms that may wait. Each may hold a draft of a megabyte. */
 export const ALL_WAITING_MAX = 32;
 
-/** One job runs at a time, and the platforms take turns; the owner of the installation always comes next. */
+/** One job runs at a time, and the platforms take turns. A job of the installation's owner always comes next. */
 const TURNS = {
   atOnceMax: 1,
   ownerMax: 1,
@@ -89,14 +89,14 @@ const TURNS = {
   first: { owner: INSTALLATION, kept: 0 },
 } as const;
 
-/** The same question within this time gets the earlier result, of an archive that has only grown since. */
+/** The same question within this time (ms) gets the earlier result, as long as the archive has only grown since. */
 const FRESH_MS = 10 * 60_000;
 
 const PROCESS = new URL('./desk-process.ts', import.meta.url);
 
 /**
- * Works out evidence for users of the console: one job at a time, in a process of its own with limits on time and
- * memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
+ * Computes evidence for users of the console. One job runs at a time, in a separate process with limits on time and
+ * memory. Jobs and results are kept in the store for some days, so any node can show and cancel them.
  */
 export class EvidenceDesk {
   readonly jobStore: JobStore;
@@ -115,8 +115,8 @@ export class EvidenceDesk {
   }
 
   /**
-   * The job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of the task
-   * where it is kept as a draft. Throws EvidenceDeskBusy or NoArchive.
+   * Returns the job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of
+   * the task when it is kept as a draft. Throws `EvidenceDeskBusy` or `NoArchive`.
    */
   async ask(
     { actor, credential, platform }: EvidenceAsker,
@@ -151,22 +151,22 @@ export class EvidenceDesk {
     return job;
   }
 
-  /** Stops what is under way, on whichever node, and forgets what is over. */
+  /** Stops a job that is under way, on whichever node, or deletes a job that has ended. */
   async remove(job: EvidenceJob): Promise<void> {
     const { jobId, platform } = job;
     if (!isUnderWay(job)) return this.jobStore.remove(job);
     await this.jobStore.cancel(jobId);
-    // It may have been kept since the job was read.
+    // The result may have been kept since the job was read.
     await this.jobStore.removeResult(job);
     for (const entry of this.#entries.keys()) if (entry.job.jobId === jobId) entry.stopping.abort(CANCELLED);
-    // It may have ended since it was read; its node checks once more after its end.
+    // The job may have ended since it was read. Its node checks for a cancellation once more after the end.
     const now = await this.jobStore.get(platform, jobId);
     if (now?.state === 'done') await this.jobStore.remove(now);
   }
 
   /**
-   * Drops what may name orders of a platform for example, since one of its clients was erased: its own and
-   * those of the whole installation.
+   * Deletes jobs and results that may name orders of a platform as examples, because one of its clients was erased.
+   * These are jobs of the platform and of the whole installation.
    */
   async forgetOrders(platform: PlatformName): Promise<void> {
     for (const keeper of new Set([platform, INSTALLATION])) {
@@ -176,7 +176,7 @@ export class EvidenceDesk {
     }
   }
 
-  /** Stops all work; resolves when nothing of it is left. */
+  /** Stops all work. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stopping } of this.#entries.keys()) stopping.abort(NODE_GONE);
@@ -194,8 +194,9 @@ export class EvidenceDesk {
   }
 
   /**
-   * The segment where the decisions of a task begin: no other archive has it, and a merge or an erasure replaces it.
-   * Null when there are no decisions. Read anew, because somebody may have exchanged the folder.
+   * Returns the segment with the first decisions that a task reads, which identifies the archive: no other archive
+   * has this segment, and a merge or an erasure replaces it. Returns null when there are no decisions. A local
+   * archive is read from disk each time, because somebody may have replaced the folder.
    */
   #oldest(task: EvidenceTask): string | null {
     const { past } = this.#parts;
@@ -217,7 +218,7 @@ export class EvidenceDesk {
     const { stopping, job } = entry;
     const { signal } = stopping;
     const beat = setInterval(() => this.#beat(entry).catch(this.#reportUnkept), SEEN_EVERY_MS);
-    // A job that the store did not accept gives up its place at once.
+    // A job that the store did not accept gives up its place in the queue at once.
     kept.catch((error: unknown) => stopping.abort(error));
     try {
       await this.#turns.run(job.platform, () => kept.then(() => this.#work(entry)), signal);
@@ -262,7 +263,10 @@ export class EvidenceDesk {
     await this.jobStore.forgetCancellation(entry.job.jobId).catch(this.#reportUnkept);
   }
 
-  /** A job is cancelled before its result is removed: a result that is kept after that is removed here. */
+  /**
+   * Keeps a result unless the job was cancelled. A cancellation is written before the result is removed, so a result
+   * that was kept after that removal is removed here.
+   */
   async #keep(job: EvidenceJob, result: Answered) {
     await this.jobStore.keepResult(job, result);
     if (!(await this.jobStore.isCancelled(job.jobId))) return 'done';
@@ -270,7 +274,10 @@ export class EvidenceDesk {
     return 'cancelled';
   }
 
-  /** Somebody who cancelled before the job was marked as done could not know, and removed its result. */
+  /**
+   * Marks a finished job as cancelled when somebody cancelled it before it was marked as done. That person could not
+   * know that it was done, and removed its result.
+   */
   async #lookBack(entry: Entry): Promise<void> {
     if (entry.job.state !== 'done' || !(await this.jobStore.isCancelled(entry.job.jobId))) return;
     entry.job = { ...entry.job, state: 'cancelled' };
@@ -278,8 +285,8 @@ export class EvidenceDesk {
   }
 
   /**
-   * Reports that this node still works on it, and learns whether somebody asked another node to stop it, or its owner
-   * lost the right.
+   * Reports that this node still works on the job. Stops the job when somebody cancelled it at another node, or when
+   * its owner lost the right to it.
    */
   async #beat(entry: Entry): Promise<void> {
     const { jobId, credential, platform } = entry.job;
@@ -304,7 +311,7 @@ const NOT_THIS_STORES =
 
 const CANCELLED = 'cancelled';
 
-/** What becomes of a job that did not end by itself. */
+/** Returns the state of a job that did not complete. */
 function endOf(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
   if (signal.reason === CANCELLED) return { state: 'cancelled', trouble: null };
   return { state: 'failed', trouble: error instanceof Error ? error.message : String(error) };

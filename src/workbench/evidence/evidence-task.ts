@@ -5,25 +5,25 @@ import type { ErasedClients } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import type { AskedOptions } from '#history/evidence/question.ts';
 
-/** A question to the archive, as plain data: the same question is the same text. */
+/** A question about the archive, as plain data. The same question has the same text in JSON. */
 export interface EvidenceTask {
-  /** Of a question in questions.ts. */
+  /** The kind of a question in questions.ts. */
   readonly kind: string;
   readonly options: AskedOptions;
-  /** The digests of the rule sets that the options name, by version, as they were when it was asked. */
+  /** The digests of the rule sets that the options name, by version, as they were when the question was asked. */
   readonly ruleSets: Readonly<Record<string, string>>;
-  /** Null for all platforms. */
+  /** The platform. Null for all platforms. */
   readonly platform: PlatformName | null;
-  /** Decisions from this time on and before that one, epoch ms; null for all. */
+  /** The span in epoch ms: decisions from `from` on and before `to`. Null means no bound. */
   readonly from: number | null;
   readonly to: number | null;
-  /** As known at this moment, epoch ms; null for all that is known. */
+  /** The moment (epoch ms) as of which the figures are. Null uses all that is known. */
   readonly asOf: number | null;
 }
 
 interface EvidenceFolders {
   readonly archiveDir: string;
-  /** The evidence of the task: the archive, or those of its segments that were fetched for it. */
+  /** The folder with the evidence of the task: the archive, or the segments that were fetched for the task. */
   readonly segmentsDir: string;
   readonly leftOut: readonly Segment[];
   /** Erased clients whom the archive may still hold. */
@@ -34,7 +34,7 @@ interface EvidenceFolders {
 export interface EvidenceWork {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
-  /** The draft that an option names, where one is kept that differs from RULES_DIR. */
+  /** The draft that an option names. Null when no draft is kept that differs from RULES_DIR. */
   readonly draft: DraftText | null;
   readonly holdoutSecret: string;
   readonly formerSecret: string | null;
@@ -44,38 +44,41 @@ export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] 
 
 type JobState = (typeof JOB_STATES)[number];
 
-/** A job as every node reads it. Times are epoch ms. */
+/** A job as every node reads it. Times are in epoch ms. */
 export interface EvidenceJob {
   readonly jobId: string;
   readonly platform: PlatformName;
   readonly task: EvidenceTask;
-  /** Who asked, as the audit names it. */
+  /** The user who asked, as the audit names it. */
   readonly askedBy: string;
   readonly credential: Credential;
   readonly state: JobState;
   readonly askedAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** When its node last reported that it still works on it. */
+  /** When the job's node last reported that it still works on the job. */
   readonly seenAt: number;
   readonly progress: EvidenceProgress | null;
-  /** The oldest segment of decisions that it read; null before it began, and of an archive without decisions. */
+  /**
+   * The oldest segment of decisions that the job read. Null before the job begins, and for an archive without
+   * decisions.
+   */
   readonly oldestRead: string | null;
-  /** Why it failed, for people; null unless it did. */
+  /** Why the job failed, for people. Null unless it failed. */
   readonly trouble: string | null;
 }
 
-/** A node reports every second that it still works on a job. */
+/** How often a node reports that it still works on a job. */
 export const SEEN_EVERY_MS = 1_000;
 
-/** After this long without a report its node is gone. */
+/** After this time without a report, the node counts as gone. */
 const SILENT_MS_MAX = 30_000;
 
 export const NODE_GONE = 'the node that worked on it was stopped; ask again';
 
 export const ASKER_GONE = 'the access key or session that asked has ended; ask again';
 
-/** The job as it is now: failed when its node fell silent. */
+/** Returns the present state of a job. A job whose node fell silent has failed. */
 export function expireJob(job: EvidenceJob, now: number): EvidenceJob {
   if (!isUnderWay(job) || now - job.seenAt <= SILENT_MS_MAX) return job;
   return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE };
@@ -85,7 +88,7 @@ export function isUnderWay({ state }: Pick<EvidenceJob, 'state'>): boolean {
   return state === 'waiting' || state === 'running';
 }
 
-/** How far the work is, in decisions. */
+/** The progress of a job, in decisions. */
 export interface EvidenceProgress {
   readonly done: number;
   readonly of: number;

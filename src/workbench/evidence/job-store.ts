@@ -4,22 +4,22 @@ import type { Answered } from '#history/evidence/question.ts';
 import type { Documents } from '#state/documents.ts';
 import { type EvidenceJob, expireJob, isUnderWay } from './evidence-task.ts';
 
-/** How many jobs each platform keeps, so that a link to a result holds for days and the store stays small. */
+/** The most jobs that a platform keeps. A link to a result works for days, and the store stays small. */
 const JOBS_KEPT_MAX = 40;
 const KEPT_MS = 7 * 24 * 3_600_000;
 const RESULT_BYTES_MAX = 2 * 1024 * 1024;
 
-/** A message to the node that works on a job, which checks every second. */
+/** How long a cancellation is kept. The node that works on the job checks for it every second. */
 const CANCELLATION_KEPT_MS = 3_600_000;
 const CANCELLATIONS = 'evidence-cancellations';
 
-/** The index of the jobs under way; a node that died left its own in it. */
+/** The index of the jobs under way. Jobs of a node that died stay in it until they expire. */
 const UNDER_WAY = 'evidence-under-way';
 const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
 
 type JobPlace = Pick<EvidenceJob, 'platform' | 'jobId'>;
 
-/** Jobs of the whole installation with their results, in the store that all nodes share. */
+/** The jobs of the whole installation and their results, in the store that all nodes share. */
 export class JobStore {
   readonly #documents: Documents;
   readonly #clock: () => number;
@@ -29,7 +29,7 @@ export class JobStore {
     this.#clock = clock;
   }
 
-  /** The platform's own, newest first. */
+  /** Lists the jobs of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly EvidenceJob[]> {
     const jobs = await this.#documents.list<EvidenceJob>(jobsOf(platform));
     const now = this.#clock();
@@ -37,8 +37,8 @@ export class JobStore {
   }
 
   /**
-   * The jobs that a platform may see: its own, and for the owner of the installation all that are under way. Newest
-   * first.
+   * Lists the jobs that a platform may see, newest first: its own, and for the owner of the installation also all
+   * jobs under way.
    */
   async seenBy(platform: PlatformName): Promise<readonly EvidenceJob[]> {
     const own = await this.list(platform);
@@ -50,13 +50,13 @@ export class JobStore {
     return [...own, ...underWay].toSorted((a, b) => b.askedAt - a.askedAt);
   }
 
-  /** Null unless the platform may see it. */
+  /** Finds a job. Returns null unless the platform may see it. */
   async get(platform: PlatformName, jobId: string): Promise<EvidenceJob | null> {
     const own = await this.#get({ platform, jobId });
     if (own !== null || !isInstallation(platform)) return own;
     const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
     const job = place === undefined ? null : await this.#get(place);
-    // It stays in the index for a moment after it ended.
+    // A job stays in the index for a moment after its end.
     return job !== null && isUnderWay(job) ? job : null;
   }
 
@@ -65,7 +65,7 @@ export class JobStore {
     return job === undefined ? null : expireJob(job, this.#clock());
   }
 
-  /** Keeps a new job, and lets those go that are too old or too many. */
+  /** Stores a new job, and deletes jobs of the platform that are too old or too many. */
   async add(job: EvidenceJob): Promise<void> {
     await this.put(job);
     const { platform, jobId } = job;
@@ -80,7 +80,7 @@ export class JobStore {
     return this.#documents.set(jobsOf(job.platform), job.jobId, job);
   }
 
-  /** The job is over; only its platform sees it from now on. */
+  /** Stores the end of a job. From then on only its platform sees the job. */
   async settle(job: EvidenceJob): Promise<void> {
     await this.put(job);
     await this.#documents.delete(UNDER_WAY, job.jobId);
@@ -95,19 +95,19 @@ export class JobStore {
     return this.#documents.delete(resultsOf(platform), jobId);
   }
 
-  /** Throws when the result is too large to keep. */
+  /** Stores a result. Throws when the result is too large. */
   async keepResult({ platform, jobId }: JobPlace, result: Answered): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
     await this.#documents.set(resultsOf(platform), jobId, result);
   }
 
-  /** Null unless the job is done. */
+  /** Reads a result. Returns null unless the job is done. */
   async result({ platform, jobId }: JobPlace): Promise<Answered | null> {
     return (await this.#documents.get<Answered>(resultsOf(platform), jobId)) ?? null;
   }
 
-  /** Asks the node that works on it to stop. */
+  /** Asks the node that works on the job to stop. */
   cancel(jobId: string): Promise<void> {
     return this.#documents.set(CANCELLATIONS, jobId, true, CANCELLATION_KEPT_MS);
   }

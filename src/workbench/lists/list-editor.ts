@@ -31,38 +31,38 @@ import type { Audit } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
-/** Which list is changed, and who changes it. */
+/** The list to change, and who changes it. */
 export interface EditedList {
-  /** `*` is the whole installation. */
+  /** The platform, or `*` for the whole installation. */
   readonly owner: ListOwner;
   readonly list: string;
-  /** As `Actor.text` and `formatUserActor` write it. */
+  /** The author, in the form of `Actor.text` and `formatUserActor`. */
   readonly who: string;
 }
 
 export interface NewEntry {
   readonly value: string;
   readonly reason: string;
-  /** Epoch ms; null: until it is removed. */
+  /** When the entry ends, in epoch ms. Null means that it stays until it is removed. */
   readonly expiresAt: number | null;
 }
 
-/** The message is for the caller. */
+/** A change was refused. The message is for the caller. */
 export class ListRefusal extends NamedError {}
 
-/** The list was not made; the message names the nearest one. */
+/** The list does not exist. The message names the nearest existing one. */
 export class UnknownList extends NamedError {}
 
 export type EntryEdit =
   | { readonly kind: 'put'; readonly ask: NewEntry }
   | { readonly kind: 'remove'; readonly value: string };
 
-/** The entries after a request, by id; null: removed from the list. */
+/** The entries after a request, by id. Null means that the entry is removed. */
 type Planned = Map<string, ListEntry | null>;
 
 /**
  * Writing many entries at once blocks other requests, so one write runs at a time and the platforms take turns. The
- * listener limits how many of one platform wait.
+ * listener limits how many writes of a platform wait.
  */
 const STEPS = {
   atOnceMax: 1,
@@ -82,22 +82,28 @@ interface ListEditorParts {
   readonly names: DeviceNames;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly clock: () => number;
 }
 
-/** Changes shared lists, and notes in the audit who changed what and why. This node sees a change at once. */
+/**
+ * Changes shared lists, and notes in the audit who changed what and why. The node that writes a change sees it at
+ * once.
+ */
 export class ListEditor {
   readonly #parts: ListEditorParts;
   readonly #steps = new FairQueue(STEPS);
-  /** Leaves verdicts half of the time, however many people change lists. */
+  /** Leaves half of the time to verdicts, however many people change lists. */
   readonly #pace = new StepThrottle(1);
 
   constructor(parts: ListEditorParts) {
     this.#parts = parts;
   }
 
-  /** Makes a list, or finds it as it is asked for. Throws ListRefusal, StoreUnavailable, TooManyChanges. */
+  /**
+   * Creates a list, or returns it when it exists with the same content. Throws `ListRefusal`, `StoreUnavailable` or
+   * `TooManyChanges`.
+   */
   async make(edited: EditedList, kind: ListKind, attribute: string | null = null): Promise<StoredEntry> {
     const content = { kind, attribute };
     const { audit, node, listLog, clock } = this.#parts;
@@ -133,13 +139,13 @@ export class ListEditor {
     return after;
   }
 
-  /** What a list holds. Throws UnknownList. */
+  /** Returns the kind of a list's entries. Throws `UnknownList`. */
   async contentOf(owner: ListOwner, list: string): Promise<ListContent> {
     if (this.#parts.node.copy.made(owner, list) === null) await this.#parts.node.sync();
     return this.#contentOf(owner, list);
   }
 
-  /** As the copy has it now. */
+  /** Returns the kind of a list's entries, as this node's copy has it now. */
   #contentOf(owner: ListOwner, list: string): ListContent {
     const { copy } = this.#parts.node;
     const made = copy.made(owner, list);
@@ -154,7 +160,10 @@ export class ListEditor {
     );
   }
 
-  /** Puts one entry on a list, or renews it. Throws UnknownList, ListRefusal, StoreUnavailable, TooManyChanges. */
+  /**
+   * Adds an entry to a list, or renews it. Throws `UnknownList`, `ListRefusal`, `StoreUnavailable` or
+   * `TooManyChanges`.
+   */
   async put(edited: EditedList, ask: NewEntry): Promise<StoredEntry> {
     this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
@@ -171,7 +180,9 @@ export class ListEditor {
     return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
   }
 
-  /** False when it was not on the list. Throws UnknownList, TooManyChanges. */
+  /**
+   * Removes a value from a list. Returns false when it was not on the list. Throws `UnknownList` or `TooManyChanges`.
+   */
   async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
     this.#parts.audit.admit(edited.who, 'list');
     await this.#parts.node.sync();
@@ -183,13 +194,13 @@ export class ListEditor {
     return true;
   }
 
-  /** The entry for a value; null when the list has none. Throws UnknownList. */
+  /** Finds the entry for a value. Returns null when the list has none. Throws `UnknownList`. */
   find(owner: ListOwner, list: string, value: string): StoredEntry | null {
     const id = this.#idOf({ owner, list }, value);
     return id === null ? null : this.#parts.node.copy.entry(id);
   }
 
-  /** An entry as its owner sees it, with the owner's name for a device. */
+  /** Returns an entry as its owner sees it, with the owner's name for a device. */
   shown<Entry extends ListEntry>(entry: Entry): Entry {
     return { ...entry, value: toReadableValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
   }
@@ -200,8 +211,8 @@ export class ListEditor {
   }
 
   /**
-   * Makes up to LIST_CHANGES_MAX changes, each by itself; returns for each what it did, or why it was refused. The
-   * audit notes them together, with a digest of what is kept of them. Throws UnknownList.
+   * Makes up to LIST_CHANGES_MAX changes, each independently. Returns for each change its effect, or why it was
+   * refused. The audit has one entry for all, with a digest of what was written. Throws `UnknownList`.
    */
   async change(
     edited: EditedList,
@@ -241,7 +252,7 @@ export class ListEditor {
       );
   }
 
-  /** The entries for a client on the lists of its platform. */
+  /** Finds the entries for a client on the lists of its platform. */
   async aboutClient(platform: PlatformName, clientIdKey: string): Promise<readonly StoredEntry[]> {
     const { node } = this.#parts;
     await node.sync();
@@ -264,7 +275,7 @@ export class ListEditor {
     if (known.length > 0) await node.sync();
   }
 
-  /** Plans changes on the newest copy, and writes them. */
+  /** Plans changes on the newest copy and writes them. */
   #write<P extends { readonly changes: readonly ListChange[] }>(
     { owner }: EditedList,
     plan: () => P,
@@ -280,7 +291,7 @@ export class ListEditor {
     return this.#steps.run(owner, () => this.#pace.run(step));
   }
 
-  /** A later line sees the effect of earlier lines of the request. */
+  /** Plans one line of a request, which sees the effect of the lines before it. */
   #plan(
     edited: EditedList,
     edit: EntryEdit,
@@ -313,14 +324,14 @@ export class ListEditor {
     return 'added';
   }
 
-  /** The id that an entry for this value would have; null when the list cannot have one. */
+  /** Returns the id that an entry for this value would have. Returns null when the list cannot hold the value. */
   #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
     const { kind } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
     return read.ok ? hashEntryId({ owner, list, kind, value: read.value }) : null;
   }
 
-  /** Throws UnknownList, ListRefusal. `room` counts what the same request adds. */
+  /** Creates an entry. `room` counts what the same request has added before. Throws `UnknownList` or `ListRefusal`. */
   #entryOf(
     { owner, list, who }: EditedList,
     { value, reason, expiresAt }: NewEntry,
@@ -350,7 +361,7 @@ export class ListEditor {
     };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;
-    // Notes about a client are forgotten with it.
+    // Audit notes about a client are deleted when the client is erased.
     const client =
       known?.kind === 'client' && platform !== null ? this.#parts.clientKeys.of(platform, known.value) : null;
     await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
@@ -377,15 +388,15 @@ function platformOf(owner: ListOwner): PlatformName | null {
   return owner === '*' ? null : owner;
 }
 
-/** What all shared lists may hold. */
+/** The limits of shared lists. */
 export const LIST_LIMITS = {
   entriesPerList: 100_000,
-  /** So that no platform takes the room of the others. */
+  /** The limit of a platform, so that no platform takes the places of the others. */
   entriesPerPlatform: 250_000,
-  /** Each node holds them in memory. */
+  /** The limit of all lists together. Each node holds them in memory. */
   entriesInAll: 500_000,
   listsPerOwner: 200,
-  /** Networks that the ranges of a list consist of. */
+  /** The networks that the ranges of a list consist of. */
   keysPerList: 1_000_000,
 };
 
@@ -394,7 +405,7 @@ interface RoomTaken {
   readonly keys: number;
 }
 
-/** Why the list has no room for an entry, for the caller; null when it has. */
+/** Says for the caller why a list has no room for an entry. Returns null when it has room. */
 export function refuseForRoom(
   copy: ListCopy,
   entry: ListEntry,

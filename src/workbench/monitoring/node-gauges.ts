@@ -15,7 +15,7 @@ interface StoreReport {
   readonly clockOffsetMs: number;
 }
 
-/** The help text of a gauge, and how it is read at every scrape. */
+/** The help text of a gauge, and the function that reads it at every scrape. */
 type Figure = readonly [help: string, read: () => number | Promise<number>];
 
 function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${string}`, Figure>>): void {
@@ -23,7 +23,7 @@ function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${str
     addGauge(registry, name, help, async (gauge) => gauge.set(await read()));
 }
 
-/** Adds a gauge with one label, read at every scrape; null: there is no such figure now. */
+/** Adds a gauge with one label that is read at every scrape. A figure of null is left out. */
 function showLabelled(
   registry: Registry,
   name: string,
@@ -38,7 +38,7 @@ function showLabelled(
   addGauge(registry, name, help, collect, [label]);
 }
 
-/** Shows which version of the service runs. The service and its client library have one version. */
+/** Shows which version of the service runs. The service and its client library have the same version. */
 export function showBuild(registry: Registry): void {
   addGauge(
     registry,
@@ -85,7 +85,7 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
   });
 }
 
-/** Why a node cannot ship, in a word for an alert, by what its trouble says. */
+/** Finds in the trouble of shipping why a node cannot ship, as a word for an alert. */
 const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/ENOSPC|EDQUOT/, 'no room'],
   [/EACCES|EPERM|EROFS/, 'no rights'],
@@ -115,7 +115,7 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
   });
 }
 
-/** Shows what the archive holds and how far it is behind, whoever ships to it. */
+/** Shows what the archive holds and how far it is behind, whichever node ships to it. */
 export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
   showFigures(registry, {
     scoring_archive_lag_seconds: [
@@ -150,7 +150,7 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
   });
 }
 
-/** Shows whether platforms still report what becomes of their orders, as all nodes see it. */
+/** Shows whether platforms still report the outcomes of their orders, as all nodes see it. */
 export function watchReporting(registry: Registry, known: () => ReadonlyMap<string, Reporting>): void {
   const figures: Readonly<Record<string, readonly [help: string, of: (one: Reporting) => number | null]>> = {
     scoring_reports_newest_timestamp_seconds: [
@@ -186,7 +186,7 @@ export function watchKeys(registry: Registry, lost: () => readonly LostKey[]): v
   });
 }
 
-/** Shows the store as it was when last checked. */
+/** Shows the state of the store at its last check. */
 export function watchStore(registry: Registry, report: () => StoreReport): void {
   showFigures(registry, {
     scoring_store_clock_offset_seconds: [
@@ -226,7 +226,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
   );
 }
 
-/** Shows when the certificates of the listeners end, by listener; `endsMs` is null while one cannot be read. */
+/** Shows when the listeners' certificates end. `endsMs` returns null while a certificate cannot be read. */
 export function watchCertificates(
   registry: Registry,
   listeners: Readonly<Record<string, () => number | null>>,

@@ -46,32 +46,32 @@ export const ReportingSchema = named(
 export type Reporting = Shape<typeof ReportingSchema>;
 
 const HOUR_MS = 3_600_000;
-/** A week. */
+/** The hours of a week. */
 const HOURS_MAX = 168;
 const GROWTH = 1.25;
-/** With more of them the older ones count half, so that the usual time is that of lately. */
+/** When there are more delays, older ones count half, so that the usual time is that of recent reports. */
 const DELAYS_MAX = 10_000;
 /** Further platforms are not watched, so that memory is bounded. */
 const PLATFORMS_MAX = 200;
 const SHARED_EVERY_MS = 60_000;
 const TRIES_MAX = 5;
 
-/** What was seen of a platform's reports and requests. Times are epoch ms. */
+/** What was seen of a platform's reports and requests. Times are in epoch ms. */
 interface Seen {
   newestAt: number | null;
-  /** Orders that were granted after the newest report, and the first of them. */
+  /** How many orders were granted after the newest report, and when the first of them was. */
   awaited: number;
   awaitedSince: number | null;
-  /** First reports by how long after the grant they came, in steps of GROWTH. */
+  /** Counts of first reports by how long after the grant they came, in steps of GROWTH. */
   readonly delays: Record<string, number>;
-  /** Orders by the hour in which they were first granted, and of how many of them something was reported. */
+  /** Counts of orders by the hour in which they were first granted, and of the reports on them. */
   readonly hours: Record<string, [granted: number, reported: number]>;
   hints: HintCounts;
 }
 
 interface ReportingParts {
   readonly registers: Pick<Registers, 'read' | 'compareAndSet'>;
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly clock: () => number;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -81,7 +81,7 @@ export class ReportingWatch implements ReportsSeen {
   readonly #parts: ReportingParts;
   /** What this node saw and has not shared yet. */
   readonly #own = new Map<PlatformName, Seen>();
-  /** What all nodes saw, as this one read it last. */
+  /** What all nodes saw, as this node last read it. */
   readonly #shared = new Map<PlatformName, Seen>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -89,12 +89,12 @@ export class ReportingWatch implements ReportsSeen {
     this.#parts = parts;
   }
 
-  /** From now on it shares what this node saw, again and again. */
+  /** Starts sharing what this node saw, once a minute. */
   start(): void {
     this.#timer ??= setInterval(() => this.share().catch(this.#parts.onTrouble), SHARED_EVERY_MS).unref();
   }
 
-  /** A verdict let a requisite be shown; `state` is the one after it. */
+  /** Notes that a verdict granted. `state` is the client's state after the verdict. */
   granted(platform: PlatformName, { events }: ClientState): void {
     const asked = events.at(-1);
     const own = this.#seenOf(platform);
@@ -104,13 +104,13 @@ export class ReportingWatch implements ReportsSeen {
     hourOf(own, asked.at)[0]++;
   }
 
-  /** Something was reported of an order; `state` is the one before it. */
+  /** Notes that an outcome was reported. `state` is the client's state before the report. */
   reported(platform: PlatformName, { events }: ClientState, orderRef: string, now: number): void {
     const own = this.#seenOf(platform);
     if (own === null) return;
     Object.assign(own, { newestAt: now, awaited: 0, awaitedSince: null });
     const grant = firstGrant(events, toToken(orderRef));
-    // Of one that was reported before, the first report counts.
+    // Only the first report on an order counts.
     if (grant === undefined || grant.settled) return;
     const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
     own.delays[step] = (own.delays[step] ?? 0) + 1;
@@ -123,7 +123,7 @@ export class ReportingWatch implements ReportsSeen {
     if (own !== null) countHint(own.hints, label, now);
   }
 
-  /** Of the platforms that this node has met, as all nodes saw them a minute ago at most. */
+  /** Returns the reporting of each platform that this node has met, as all nodes saw it at most a minute ago. */
   known(): ReadonlyMap<PlatformName, Reporting> {
     const now = this.#parts.clock();
     return new Map([...this.#shared].map(([platform, seen]) => [platform, reportingOf(seen, now)]));
@@ -133,7 +133,7 @@ export class ReportingWatch implements ReportsSeen {
     return reportingOf(await this.#share(platform), this.#parts.clock());
   }
 
-  /** Shares what this node saw, and learns what others did. */
+  /** Shares what this node saw, and reads what other nodes saw. */
   async share(): Promise<void> {
     for (const platform of new Set([...this.#own.keys(), ...this.#shared.keys()]))
       await this.#share(platform);
@@ -161,7 +161,7 @@ export class ReportingWatch implements ReportsSeen {
       this.#shared.set(platform, seen);
       return seen;
     } catch (error) {
-      // It is shared with the next try, and meanwhile more may have been seen.
+      // The next try shares it. This node may have seen more meanwhile.
       if (own !== undefined) this.#own.set(platform, together(own, this.#own.get(platform) ?? nothingSeen()));
       throw error;
     }
@@ -194,7 +194,7 @@ function hourOf({ hours }: Seen, at: number): [granted: number, reported: number
   return hours[hour];
 }
 
-/** What was seen before, and what another node saw meanwhile. */
+/** Merges what was seen before with what a node saw meanwhile. */
 function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
   const hasReport = newestAt !== null && newestAt > (before.newestAt ?? 0);
   const awaited = hasReport ? meanwhile.awaited : before.awaited + meanwhile.awaited;
@@ -238,7 +238,7 @@ function reportingOf(
     return { granted: sum(0), reported: sum(1) };
   };
   const due = ordersUntil(now - (usualMs ?? 0));
-  // An outage of its own must not make its silence usual.
+  // A platform's own outage must not make its silence usual.
   const usual = ordersUntil(awaitedSince ?? now);
   const isUsual = usualMs !== null && usual.reported >= SILENCE.usualShareMin * usual.granted;
   return {
@@ -256,12 +256,12 @@ function reportingOf(
   };
 }
 
-/** The time within which 95 % of the delays are; null with too few of them. */
+/** Returns the time in ms within which 95 % of the delays are. Returns null with too few delays. */
 function usualMsOf(delays: Seen['delays']): number | null {
   const total = totalOf(delays);
   if (total < SILENCE.ordersMin) return null;
   let within = 0;
-  // Whole numbers as names of members come in their order.
+  // Members whose names are whole numbers are listed in numeric order.
   const [step = 0] =
     Object.entries(delays).find(([, count]) => {
       within += count;

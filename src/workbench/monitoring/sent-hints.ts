@@ -43,13 +43,13 @@ export type SentHints = Shape<typeof SentHintsSchema>;
 
 type Field = AbsentHint['field'];
 
-/** Counts by hour since 1970, and within it by what was counted. */
+/** Counts by hour since 1970, and within an hour by label. */
 export type HintCounts = Record<string, Partial<Record<HintLabel, number>>>;
 
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 24;
 
-/** Adds one to a count of the hour at `now`, in place: this runs with every request. */
+/** Adds one to a count of the hour of `now`. It changes the counts in place, because it runs with every request. */
 export function countHint(counts: HintCounts, label: HintLabel, now: number): void {
   const hour = Math.floor(now / HOUR_MS);
   const labels = counts[hour] ?? {};
@@ -57,7 +57,7 @@ export function countHint(counts: HintCounts, label: HintLabel, now: number): vo
   labels[label] = (labels[label] ?? 0) + 1;
 }
 
-/** The sums of two counts, of the newest hours. */
+/** Adds two counts and keeps the newest hours. */
 export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
   const sums = { ...a };
   for (const [hour, labels] of Object.entries(b)) {
@@ -89,7 +89,7 @@ export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   };
 }
 
-/** How many there were of all reasons together, and which was the most frequent; null without any. */
+/** Returns how often all reasons occurred together, and the most frequent one. That one is null when none occurred. */
 function mostFrequent<Reason>(
   reasons: readonly Reason[],
   countOf: (reason: Reason) => number,

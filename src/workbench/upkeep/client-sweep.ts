@@ -4,31 +4,31 @@ import { compactState } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
 import type { Store } from '#state/store.ts';
 
-/** A step rests this many times as long as it took; a pass over fifty million payers takes some hours. */
+/** A step rests this many times as long as it took. A pass over fifty million payers takes some hours. */
 const REST_SHARE = 20;
 
-/** After how many pages a node reports the progress of its pass. */
+/** A node reports the progress of its pass after this many pages. */
 const PAGES_AT_ONCE = 50;
 
-/** When a node reports nothing for this long, another continues its pass. */
+/** When a node reports nothing for this long, another node continues the pass. */
 const SILENCE_MS = 60_000;
 
-/** From the beginning of one pass to that of the next. */
+/** The time from the beginning of one pass to the beginning of the next. */
 const PASS_MS = 24 * 3600_000;
 
 const LOOK_INTERVAL_MS = 30_000;
 
-/** Clocks differ, and a request under way may be a little older than now. */
+/** Allows for clocks that differ, and for a request under way that began a little earlier. */
 const MARGIN_MS = 60_000;
 
-/** The register in which the fleet keeps how far the pass is: the node that advances it has the next pages. */
+/** The register that holds the progress of the fleet's pass. The node that advances it does the next pages. */
 const REGISTER = 'client-sweep';
 
 interface Progress {
-  /** When this pass began and when it last advanced, epoch ms. */
+  /** When this pass began and when it last advanced, in epoch ms. */
   readonly beganAt: number;
   readonly movedAt: number;
-  /** Where it continues; '' is the beginning, null that it is finished. */
+  /** Where the pass continues. An empty text is the beginning, and null means that the pass is finished. */
   readonly cursor: string | null;
 }
 
@@ -40,14 +40,14 @@ const NEVER: Progress = {
 
 interface ClientSweepParts {
   readonly store: Pick<Store, 'registers' | 'texts'>;
-  /** The store's time, epoch ms. */
+  /** The store's time, in epoch ms. */
   readonly clock: () => number;
   readonly onTrouble: (error: unknown) => void;
 }
 
 /**
- * Makes the states of payers who stay away as small as a visit would, once a day, in the background. One node of the
- * fleet does it at a time.
+ * Compacts the states of payers who stay away, once a day and in the background, to the size that a visit would
+ * leave. One node of the fleet does it at a time.
  */
 export class ClientSweep {
   readonly #parts: ClientSweepParts;
@@ -62,7 +62,7 @@ export class ClientSweep {
     this.#parts = parts;
   }
 
-  /** Goes on until it is stopped. */
+  /** Looks for due work again and again, until it is stopped. */
   start(): void {
     this.#timer = setTimeout(() => {
       this.#underWay = this.run().then(
@@ -75,14 +75,14 @@ export class ClientSweep {
     }, LOOK_INTERVAL_MS).unref();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Stops, and resolves when no work is under way. */
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#underWay;
   }
 
-  /** Does the rest of the due pass, unless another node does it; returns how many states became smaller. */
+  /** Does the rest of the due pass, unless another node does it. Returns how many states became smaller. */
   async run(): Promise<number> {
     let smaller = 0;
     let progress = await this.#claim();
@@ -122,7 +122,10 @@ export class ClientSweep {
     return { smaller: replaced.filter(Boolean).length, next };
   }
 
-  /** Null where nothing can be left out, or the state cannot be read: "state check" finds it. */
+  /**
+   * Returns a smaller text of a state. Returns null when nothing can be left out, or when the state cannot be read;
+   * "state check" finds such states.
+   */
   #compacted(text: string): string | null {
     try {
       const state = decodeClientState(text);
@@ -133,7 +136,7 @@ export class ClientSweep {
     }
   }
 
-  /** The pass that this node may continue; null when none is due, or another node does it. */
+  /** Returns the pass that this node may continue. Returns null when none is due, or when another node does it. */
   async #claim(): Promise<Progress | null> {
     const now = this.#parts.clock();
     const text = await this.#parts.store.registers.read(REGISTER);
@@ -146,7 +149,7 @@ export class ClientSweep {
     return this.#moveOn({ ...progress, ...begun, movedAt: now });
   }
 
-  /** Null when another node was faster. */
+  /** Writes the progress. Returns null when another node was faster. */
   async #moveOn(progress: Progress): Promise<Progress | null> {
     const next = JSON.stringify(progress);
     if (!(await this.#parts.store.registers.compareAndSet(REGISTER, this.#written, next))) return null;
@@ -155,7 +158,7 @@ export class ClientSweep {
   }
 }
 
-/** An unreadable register does not prevent a new beginning. */
+/** Parses the register. When it cannot be read, a new pass begins. */
 function progressOf(text: string | null): Progress {
   const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
   if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;

@@ -1,12 +1,15 @@
-/** At most one line in this time says that the store is still away. */
+/** The shortest time between two lines which say that the store is still away. */
 const TOLD_EVERY_MS = 10_000;
 
-/** A connection that had no error for this long is back: it is tried many times in it, also when attempts time out. */
+/**
+ * A connection without an error for this long counts as restored. In this time many attempts are made, even when
+ * attempts time out.
+ */
 const QUIET_MS = 5000;
 
 interface ConnectionNews {
   readonly text: string;
-  /** From the first error of the outage to the last. */
+  /** From the first error of the outage to the last one. */
   readonly seconds: number;
   readonly errors: number;
 }
@@ -18,11 +21,14 @@ interface Outage {
   toldMs: number;
 }
 
-/** Makes few lines of the many errors of a client that connects again and again. Times are of one clock, ms. */
+/**
+ * Makes few log lines from the many errors of a client that reconnects again and again. All times are in ms of one
+ * clock.
+ */
 export class ConnectionErrors {
   #outage: Outage | null = null;
 
-  /** Takes note of an error; null when a line about the outage is not due. */
+  /** Notes an error. Returns null when no line about the outage is due. */
   failed(nowMs: number): ConnectionNews | null {
     if (this.#outage === null) {
       this.#outage = { sinceMs: nowMs, lastErrorMs: nowMs, errors: 1, toldMs: nowMs };
@@ -35,7 +41,7 @@ export class ConnectionErrors {
     return newsOf(this.#outage, 'the connection to the store is still lost');
   }
 
-  /** To be asked now and then: says once that the outage is over. */
+  /** Returns once, after the outage, the line that says it is over. Must be called from time to time. */
   recovered(nowMs: number): ConnectionNews | null {
     const outage = this.#outage;
     if (outage === null || nowMs - outage.lastErrorMs < QUIET_MS) return null;

@@ -8,34 +8,38 @@ import type { Registers } from '#state/store.ts';
 /** The secret that keys the HMACs of fingerprints and IPs. */
 interface SignalSecrets {
   readonly signalSecret: string;
-  /** The secret before; null when it is not being changed. */
+  /** The former secret. Null when the secret is not being changed. */
   readonly signalSecretPrevious: string | null;
 }
 
-/** Which secret made the HMACs in a store, by fingerprints of secrets that do not reveal them. */
+/** The secret that made the HMACs of a store. Fingerprints identify secrets without revealing them. */
 interface KnownSecret {
   readonly fingerprint: string;
-  /** Of the secret before; null when there was none. */
+  /** The fingerprint of the former secret. Null when there was none. */
   readonly former: string | null;
-  /** When the secret took the place of the former one, epoch ms. */
+  /** When this secret replaced the former one, in epoch ms. */
   readonly since: number;
 }
 
-/** This node would not recognise any device that the others know; the message says what to set. */
+/**
+ * The secret differs, so this node would recognise no device that the other nodes know. The message says what to set.
+ */
 export class SecretRefused extends NamedError {}
 
 export const SECRET_REGISTER = 'signal-secret';
 
-/** How long a node may go on with the secret before: as long as it is remembered who was seen on a device. */
+/**
+ * How long a node may continue with the former secret. It is the time for which sightings on devices are remembered.
+ */
 const CHANGE_MS = RETENTION.sightingMs;
 
-/** How long the secret before may still recognise a device that a payer showed before the change. */
+/** How long the former secret may still recognise a device that a payer showed before the change. */
 const RECOGNITION_MS = KNOWN_DEVICE_DAYS * DAY_MS;
 
 /**
- * Makes all nodes of a store use one secret: it notes the first one ever used and refuses a different one with
- * SecretRefused. A node that brings the noted one as its previous secret changes it for all. Gives the previous
- * secret as long as a payer's devices may still be known under it, otherwise null.
+ * Makes all nodes of a store use one secret. It notes the first secret that is used, and refuses a different one with
+ * `SecretRefused`. A node whose previous secret is the noted one changes the secret for all nodes. Returns the
+ * previous secret while devices of payers may still be known under it, and null otherwise.
  */
 export async function agreeOnSecret(
   registers: Registers,
@@ -51,21 +55,21 @@ export async function agreeOnSecret(
   if (begins) {
     const next: KnownSecret = { fingerprint: own, former, since: now };
     const written = await registers.compareAndSet(SECRET_REGISTER, raw, JSON.stringify(next));
-    // Another node was faster: its note holds.
+    // Another node was faster, and its note is valid.
     if (!written) return agreeOnSecret(registers, { signalSecret, signalSecretPrevious: previous }, now);
     return previous;
   }
   const age = now - known.since;
   const isChanging = age < CHANGE_MS;
   if (own === known.fingerprint) return age < RECOGNITION_MS && former === known.former ? previous : null;
-  // A node that still has the previous secret may restart until the change is finished.
+  // A node that still has the former secret may restart until the change is finished.
   if (own === known.former && isChanging) return null;
   throw new SecretRefused(
     "SIGNAL_SECRET is not the one under which this store's fingerprints and IPs are kept, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret",
   );
 }
 
-/** A secret of 32 characters or more cannot be found from it. */
+/** Computes a fingerprint from which a secret of 32 characters or more cannot be found. */
 function fingerprintOf(secret: string): string {
   return createHmac('sha256', secret)
     .update('fingerprint of the signal secret')
@@ -73,7 +77,7 @@ function fingerprintOf(secret: string): string {
     .slice(0, 22);
 }
 
-/** Throws SecretRefused when the text holds no such thing. */
+/** Parses the register. Throws `SecretRefused` when its text is not of this form. */
 export function parseKnownSecret(raw: string): KnownSecret {
   try {
     const { fingerprint, former, since }: Partial<KnownSecret> = JSON.parse(raw);

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreLate } from '#state/store-errors.ts';
 
-/** How long a start waits for a slow store; a supervisor may lose patience with a longer wait. */
+/** How long a start waits for a slow store. A supervisor may give up on a longer wait. */
 const START_LIMIT_MS = 10_000;
 
 const PAUSE_MS = 100;
 
 /**
- * Repeats a step of the start while the store is late with its answers, and logs it each time. A store that refuses, or
- * that nobody has started, ends the start at once: the supervisor starts it again.
+ * Repeats a step of the start while the store answers late, and reports each late answer. A store that refuses, or
+ * that is not running, ends the start at once, and the supervisor starts the process again.
  */
 export async function retryWhileStoreIsLate<T>(
   step: () => Promise<T>,

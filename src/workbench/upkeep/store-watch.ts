@@ -1,11 +1,11 @@
 import type { StoreHealth } from '#state/store-health.ts';
 
-/** Whether this node can serve requests that another could not serve better. */
+/** Tells whether this node can serve requests that no other node could serve better. */
 export function isServing(health: StoreHealth): boolean {
   return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
 }
 
-/** What does not work or needs attention, each in one sentence. */
+/** Lists what does not work or needs attention, each in one sentence. */
 export function listHealthProblems(health: StoreHealth): readonly string[] {
   return health.flatMap(({ server, failure, onlyHere, warnings }) => [
     ...(failure === null ? [] : [`The clients on ${server} get 503: ${failure}.`]),
@@ -17,7 +17,7 @@ export function listHealthProblems(health: StoreHealth): readonly string[] {
 /** How often the store is checked when nobody asks. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** How soon it is said that the store has become another one, or is the known one again. */
+/** How soon the node says that the store has become another one, or is the known one again. */
 const REFUSAL_LOOK_MS = 500;
 
 interface StoreNews {
@@ -30,7 +30,7 @@ interface WatchedStore {
   refusal(): string | null;
 }
 
-/** Looks after the store: at the start, every minute, and whenever somebody asks how it is. */
+/** Checks the store at the start, every minute, and whenever somebody asks. */
 export class StoreWatch {
   readonly #store: WatchedStore;
   readonly #onNews: (news: StoreNews) => void;
@@ -49,7 +49,7 @@ export class StoreWatch {
     void this.health();
   }
 
-  /** How the store is now. Nobody needs a key to ask, so all who ask at once share one check. */
+  /** Checks the store now. Asking needs no key, so all who ask at the same time share one check. */
   health(): Promise<StoreHealth> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -57,7 +57,7 @@ export class StoreWatch {
     return this.#looking;
   }
 
-  /** The last finding, without asking the store. */
+  /** The result of the last check. Reading it does not ask the store. */
   get known(): StoreHealth {
     return this.#known;
   }

@@ -11,13 +11,16 @@ import type { VerifyWorks } from './verify-thread.ts';
 
 interface VerifyAsk {
   readonly archiveDir: string;
-  /** Where the fetched segments are, and those that could not be fetched. */
+  /** The folder of the fetched segments, and the segments that could not be fetched. */
   readonly segmentsDir?: string;
   readonly missing?: readonly Segment[];
   readonly rulesDir: string;
-  /** Those at hand: without the one under which attributes were kept, rules that compare them say nothing. */
+  /**
+   * The available secrets. Without the secret under which an attribute was kept, decisions by rules that compare the
+   * attribute cannot be verified.
+   */
   readonly signalSecrets: readonly string[];
-  /** Epoch ms; null for all. */
+  /** The span in epoch ms. Null means no bound. */
   readonly from: number | null;
   readonly to: number | null;
   readonly threads: number;
@@ -26,10 +29,10 @@ interface VerifyAsk {
 
 const THREAD = new URL('./verify-thread.ts', import.meta.url);
 
-/** What one thread may keep, besides its engine. */
+/** The memory that one thread may use, in MiB, without its engine. */
 const THREAD_MIB_MAX = 2048;
 
-/** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
+/** Decides all archived decisions again from their facts and rule sets. Segments are verified in parallel. */
 export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
   return whileFrozen(ask.segmentsDir ?? ask.archiveDir, async (frozen, leftOut) => {
     const sum = await verifySegments(frozen, ask);
@@ -73,7 +76,7 @@ async function verifySegments(
   } finally {
     await elsewhere.close();
   }
-  // A client was erased meanwhile: segments that are gone are not damaged.
+  // When a client was erased meanwhile, the archive was rewritten: its missing segments are not damaged.
   if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
 }

@@ -34,7 +34,7 @@ export async function verifySegment(
 
 export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
-/** Rule sets by digest: those that the archive keeps, then those of RULES_DIR. */
+/** Creates the look-up of rule sets by version and digest. It looks in the archive first, and then in RULES_DIR. */
 export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): RulesOf {
   const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
@@ -74,13 +74,16 @@ export interface Verification {
   readonly checked: number;
   readonly reproduced: number;
   readonly notReproduced: number;
-  /** With the members that differ. */
+  /** The first decisions that came out differently, with the members that differ. */
   readonly mismatches: readonly { decisionId: string; orderRef: string; members: readonly string[] }[];
-  /** Decisions whose rule set is nowhere any more, by `version digest`. */
+  /** Counts of decisions whose rule set is no longer available, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
-  /** Decisions whose rules compare a pseudonym with constants, and its SIGNAL_SECRET is not at hand. */
+  /**
+   * How many decisions were made by rules that compare a pseudonym with constants, and their SIGNAL_SECRET is not
+   * available.
+   */
   readonly withoutSecret: number;
-  /** Rows that were changed. */
+  /** How many rows were changed since they were written. */
   readonly damagedRows: number;
   readonly unreadable: readonly string[];
 }

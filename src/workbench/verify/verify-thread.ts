@@ -10,17 +10,17 @@ import { createKeptRules, type RulesOf, verifySegment } from './verify-segment.t
 interface VerifyTask {
   readonly archiveDir: string;
   readonly rulesDir: string;
-  /** Under which attributes were kept, those at hand. */
+  /** The available secrets under which attributes may have been kept. */
   readonly signalSecrets: readonly string[];
-  /** The folder of the copy that is verified; a thread is for one. */
+  /** The folder of the copy that is verified. A thread verifies a single copy. */
   readonly frozen: string;
   readonly where: string;
   readonly segment: Segment;
-  /** Of the archive's clients. */
+  /** The salt of the hashes of the archive's clients. */
   readonly salt: string;
 }
 
-/** Read for the first segment and kept for the others. */
+/** The rule sets. They are looked up for the first segment and kept for the others. */
 let rulesOf: RulesOf | null = null;
 
 const works = {
