@@ -178,7 +178,8 @@ export class Approvals {
   }
 
   /**
-   * Releases a version. Returns the cases that the release lost, or null. Throws `ProposalRefused` or `DraftRefused`.
+   * Releases a version. Returns the cases that it lost compared with the version released before, or null. Throws
+   * `ProposalRefused` or `DraftRefused`.
    */
   async release(
     { platform, who }: Maker,

@@ -8,12 +8,12 @@ import {
 } from '#base/shapes.ts';
 import type { ProblemSchema } from '#checkout/http/request/problems.ts';
 
-/** A shape with a name, as a document points at it. */
+/** A reference to a named part of a document. */
 export interface Pointer {
   readonly $ref: string;
 }
 
-/** Parts of one kind that a document defines once, whoever uses them. */
+/** Parts of one kind that a document defines once, however many operations use them. */
 class SharedParts<Part extends object> {
   readonly #kind: string;
   readonly #parts = new Map<string, Part>();
@@ -23,7 +23,10 @@ class SharedParts<Part extends object> {
     this.#kind = kind;
   }
 
-  /** A pointer at the part; one that has the name of another part is named after the operation that has it first. */
+  /**
+   * Keeps a part and returns a pointer to it. When another part has the name already, the part is named after the
+   * first operation that uses it.
+   */
   keep(name: string, operationId: string, part: Part): Pointer {
     const text = JSON.stringify(part);
     const own = `${name}Of${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`;
@@ -38,21 +41,24 @@ class SharedParts<Part extends object> {
   }
 }
 
-/** The schemas that a document defines once: those with a name, collected as the others are published. */
+/**
+ * Collects the schemas that a document defines once. These are the schemas with a name, found as the others are
+ * published.
+ */
 export class Components {
   readonly #schemas = new Map<string, unknown>();
   readonly responses = new SharedParts<ResponseObject>('responses');
   readonly examples = new SharedParts<ExampleObject>('examples');
 
-  /** Keeps a shape under a name, also where it is used without one. */
+  /** Keeps a shape under a name, even when it is used without a name. */
   add(name: string, schema: TSchema): void {
     if (this.#schemas.has(name)) return;
-    // The shape may contain itself.
+    // The name is set before the members are collected, because the shape may contain itself.
     this.#schemas.set(name, {});
     this.#schemas.set(name, this.#members(schema));
   }
 
-  /** The schema of a shape in words that every tool knows; a pointer when the shape has a name. */
+  /** Returns the schema of a shape in keywords that every tool knows, or a pointer when the shape has a name. */
   published(schema: TSchema): Readonly<Record<string, unknown>> {
     const name = findSchemaName(schema);
     if (name === null) return this.#members(schema);
@@ -65,9 +71,10 @@ export class Components {
   }
 
   /**
-   * The members as the document shows them. Moments are text. Four keywords of ours are left out: JSON Schema cannot say
-   * `wellFormed`, the guide says `storable`, `instant` is a date-time, and `told` holds what another check looks at, so that
-   * the validator reports one fault once.
+   * Returns the members as the document shows them. Moments are text. Four keywords of our own are replaced: JSON
+   * Schema cannot express `wellFormed`, the guide explains `storable`, and `instant` becomes a date-time. `told`
+   * holds keywords that another check tests, so that the validator does not report the same fault twice; the document
+   * shows them.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
     const { instant, wellFormed, storable, told, ...rest } = {
@@ -92,9 +99,9 @@ export class Components {
 }
 
 /**
- * A body's schema as callers may fill it in: an optional member may also be null, because `bodyOf` leaves out members
- * that are null or ''. Only the former is described, so that generated clients know one way to say nothing; no length
- * forbids the latter.
+ * Adapts a body's schema to what callers may send. An optional member may also be null, because `bodyOf` leaves out
+ * members that are null or ''. Only null is described, so that generated clients know one way to leave a member
+ * empty. No minimum length forbids ''.
  */
 export function allowNulls(schema: TSchema): TSchema {
   if (!Type.IsObject(schema)) return schema;
@@ -125,7 +132,7 @@ export type Json = unknown;
 
 export interface HeaderObject {
   readonly description: string;
-  /** The header always comes with the answers that name it. */
+  /** Set when the header comes with every answer that names it. */
   readonly required?: true;
   readonly schema: { readonly type: string };
 }

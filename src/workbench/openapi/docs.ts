@@ -15,7 +15,7 @@ import { renderCodesPage, renderColumnsPage, renderFactsPage } from './reference
 
 const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
-/** Paths are relative, so that the page also works behind a proxy that adds a prefix. */
+/** The page of Swagger UI. Its paths are relative, so that the page also works behind a proxy that adds a prefix. */
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -44,7 +44,10 @@ const INITIALIZER = `window.SwaggerUIBundle({
 });
 `;
 
-/** Nothing comes from elsewhere and nothing goes elsewhere. Swagger UI sets styles by script, which needs no exception. */
+/**
+ * The page may load and send nothing from or to other places. Swagger UI sets styles by script, which needs no
+ * exception.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -60,33 +63,33 @@ const HEADERS = {
   'Content-Security-Policy': CONTENT_SECURITY_POLICY,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
-  // The only large answers given without a key. The system keeps what a slow reader has not taken; the
-  // service does not wait for it.
+  // These are the only large answers without a key. When the connection closes after the answer, the operating system
+  // keeps what a slow reader has not taken, and the service does not wait for it.
   Connection: 'close',
 } as const;
 
 /**
- * A document that the reader has not taken by then is broken off. Slow readers are cut off anyway, but their time starts
- * again whenever the system takes another part.
+ * A reader who has not taken the document by then is disconnected. Slow readers are disconnected anyway, but that
+ * limit starts again whenever the system takes another part.
  */
 const ANSWER_MS_MAX = 8_000;
 
-/** A reader must take one part before it is cut off for taking nothing; fewer parts cost less. */
+/** The size of a part. A reader must take a part within the limit for slow readers. Larger parts cost less. */
 const PART_BYTES = 256 * 1024;
 
-/** The package's files that the page needs; read when one is first asked for. */
+/** The package's files that the page needs. Each is read when it is first requested. */
 const ASSETS = [
   asset('swagger-ui.css', 'text/css; charset=utf-8'),
   asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
 ];
 
-/** A document as it is served: compact, in each encoding, with the tag that changes when it does. */
+/** A document as it is served: compact, in each encoding, with a tag that changes with the content. */
 export interface ServedDocument {
   readonly tag: string;
   readonly texts: Promise<Readonly<Record<'identity' | 'gzip' | 'br', Buffer>>>;
 }
 
-/** Made and compressed once, at the start; compressing is done on other threads. */
+/** Prepares a document. It is compressed once, at the start, and on other threads. */
 export function prepareDocument(document: OpenApiDocument): ServedDocument {
   const identity = Buffer.from(JSON.stringify(document));
   const tag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`;
@@ -100,10 +103,13 @@ export function prepareDocument(document: OpenApiDocument): ServedDocument {
   return { tag, texts: compressed() };
 }
 
-/** The default takes a second for the last percent. */
+/** The default quality takes a second to save the last percent. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
-/** The document of a listener at `/openapi.json`; no key is needed, since it tells nothing about anybody. */
+/**
+ * Creates the routes of a listener's document, `/openapi.json`. They need no key, because the document tells nothing
+ * about anybody.
+ */
 export function createDocumentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
   const router = createStrictRouter(basePath);
   serveDocument(router, '/openapi.json', document);
@@ -111,8 +117,9 @@ export function createDocumentRoutes(document: ServedDocument, basePath: string)
 }
 
 /**
- * The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents; with the facts
- * that rules may ask for, the columns of the archive, and the codes of problems.
+ * Creates the routes of the platform's document and of `/docs`. `/docs` is Swagger UI from the installed package, for
+ * both documents, and works offline. Further pages show the facts for rules, the columns of the archive, and the
+ * codes of problems.
  */
 export function createDocsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
   const router = createDocumentRoutes(platform, '');
@@ -120,7 +127,7 @@ export function createDocsRoutes(platform: ServedDocument, callers: ServedDocume
   serve(router, '/docs', 'text/html; charset=utf-8', () => PAGE);
   router.get('/docs/', (ctx) => {
     ctx.state.operation = 'docs';
-    // As a browser reads it below whatever prefix a proxy adds.
+    // The target is relative, so that it is right below any prefix that a proxy adds.
     ctx.redirect('../docs');
   });
   serve(router, '/docs/facts', 'text/html; charset=utf-8', renderFactsPage);
@@ -133,7 +140,7 @@ export function createDocsRoutes(platform: ServedDocument, callers: ServedDocume
   return router;
 }
 
-/** Read from the texts, so that nobody keeps the documents in memory. */
+/** Renders the page of codes. The documents are read from their texts, so that they do not stay in memory. */
 async function codesOf(...served: readonly ServedDocument[]): Promise<string> {
   const texts = await Promise.all(served.map(async ({ texts }) => (await texts).identity.toString()));
   return renderCodesPage(texts.map((text): OpenApiDocument => JSON.parse(text)));
@@ -173,7 +180,10 @@ function breakOffLate(res: ServerResponse): void {
   res.once('close', () => clearTimeout(late));
 }
 
-/** Part by part it shows whether a reader takes anything, and all readers share the same parts. */
+/**
+ * Creates an asset that is sent in parts. Parts show whether a reader takes anything, and all readers share the same
+ * parts.
+ */
 function asset(name: string, type: string) {
   let parts: readonly Buffer[] | null = null;
   return { name, type, parts: () => (parts ??= partsOf(readFileSync(join(SWAGGER_UI, name)))) };

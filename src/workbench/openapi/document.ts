@@ -49,9 +49,12 @@ interface DocumentSpec {
   readonly serverUrl: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly operations: readonly DescribedOperation[];
-  /** What the listener may answer to any request, besides what all listeners may; documented with every operation. */
+  /**
+   * Refusals that this listener may give to any request, in addition to those of every listener. They are documented
+   * with every operation that needs a key.
+   */
   readonly elsewhere: readonly RefusalNote[];
-  /** As the listener's. */
+  /** Whether the listener is strict about parameters and members. */
   readonly isStrict: boolean;
 }
 
@@ -108,7 +111,7 @@ const HEADERS = {
   Allow: { description: 'Only with 405: the methods that the path takes', schema: { type: 'string' } },
 } as const;
 
-/** The document of one listener, made from what its routes are made from. */
+/** Creates the document of one listener from the same declarations as its routes. */
 export function createDocument(spec: DocumentSpec): OpenApiDocument {
   const components = new Components();
   const paths: Record<string, Record<string, OperationObject>> = {};
@@ -186,7 +189,7 @@ function operationObject(
   };
 }
 
-/** What any request may be answered, whatever it asks for. */
+/** Refusals that any request may get, whatever it asks for. */
 const OF_EVERY_LISTENER: readonly RefusalNote[] = [
   INTERNAL_ERROR,
   NOT_FOUND,
@@ -197,7 +200,7 @@ const OF_EVERY_LISTENER: readonly RefusalNote[] = [
   HEADERS_TOO_LARGE,
 ];
 
-/** Its own refusals, and those that follow from what it takes: parameters, a body, a key. */
+/** Lists an operation's own refusals, and those that follow from its parameters, body and key. */
 function refusalsOf(
   { refusals = [], parameters = [], grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
@@ -274,7 +277,7 @@ function refusalsByStatus(
   );
 }
 
-/** Codes in the form of a name, like `StoreAwayTooManyWaiting`. */
+/** Joins codes to a name, like `StoreAwayTooManyWaiting`. */
 function titleOf(refusals: readonly RefusalNote[]): string {
   return refusals
     .map(({ name }) => name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()))
@@ -350,7 +353,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Json>>;
-    /** Refusals, by the codes that they may have. */
+    /** Refusals, named by the codes that they may have. */
     readonly responses: Readonly<Record<string, ResponseObject>>;
     readonly examples: Readonly<Record<string, ExampleObject>>;
     readonly parameters: Readonly<Record<string, Json>>;

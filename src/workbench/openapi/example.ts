@@ -1,6 +1,6 @@
 import { findExample, findMomentDescription } from '#base/shapes.ts';
 
-/** JSON Schema, as far as the shapes of answers use it. */
+/** The part of JSON Schema that shapes of answers use. */
 interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -13,13 +13,13 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-/** A Saturday in November, as the service counts. */
+/** The moment of every example, in epoch ms: a Saturday in November. */
 export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
 
 /**
- * An example of an answer, made from what its members show at their declarations. Members that may be absent are, and a
- * list has one item, or none where nothing shows what that could be. What may be null is, unless it is an object or its
- * declaration shows a value.
+ * Creates an example of an answer from the examples at the declarations of its members. Optional members are left
+ * out. A list has one item, or none when no example of an item is known. Nullable members are null, except objects
+ * and members whose declaration has an example.
  */
 export function createExample(shape: object): unknown {
   const example = shown(shape, []);
@@ -27,7 +27,10 @@ export function createExample(shape: object): unknown {
   return example;
 }
 
-/** Undefined where nothing shows what it could be. `within` is what the schema is a part of: a shape may hold itself. */
+/**
+ * Creates an example of a schema. Returns undefined when none is known. `within` lists the schemas around it, because
+ * a shape may contain itself.
+ */
 function shown(schema: Schema, within: readonly Schema[]): unknown {
   const own = findExample(schema);
   if (own !== undefined || within.includes(schema)) return own;
@@ -37,7 +40,7 @@ function shown(schema: Schema, within: readonly Schema[]): unknown {
   if (schema.const !== undefined) return schema.const;
   if (first !== undefined) return first;
   if (oneOf !== undefined) {
-    // A value that may be missing is, unless its declaration shows one: a live key was not revoked.
+    // A nullable value is null, unless its declaration has an example. For example, a live key was not revoked.
     const mayBeNull = oneOf.some((one) => one.type === 'null');
     const shownOnly = oneOf.map((one) =>
       mayBeNull && one.type !== 'object' ? findExample(one) : shown(one, inside),

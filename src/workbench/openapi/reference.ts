@@ -9,7 +9,7 @@ interface Entry {
   readonly meaning: string;
 }
 
-/** The fact catalogue as a page: what `/docs/facts` shows. */
+/** Renders the fact catalogue as the page `/docs/facts`. */
 export function renderFactsPage(): string {
   return pageOf(
     'Facts',
@@ -23,7 +23,7 @@ export function renderFactsPage(): string {
   );
 }
 
-/** Tables and columns of the archive as a page: what `/docs/columns` shows. */
+/** Renders the tables and columns of the archive as the page `/docs/columns`. */
 export function renderColumnsPage(): string {
   return pageOf(
     'Tables of the archive',
@@ -40,7 +40,10 @@ export function renderColumnsPage(): string {
   );
 }
 
-/** The codes of problems as a page: what `/docs/codes` shows. One that most operations have stands once, at the top. */
+/**
+ * Renders the codes of problems as the page `/docs/codes`. A code that most operations have is listed once, at the
+ * top.
+ */
 export function renderCodesPage(documents: readonly OpenApiDocument[]): string {
   const all = documents.flatMap(refusalsIn);
   const ids = [...new Set(all.map(({ operationId }) => operationId))];
@@ -82,7 +85,7 @@ function at<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Pointer): Par
   return part;
 }
 
-/** By the kind of the refusal; the detail of each problem says more. */
+/** Says by the kind of the refusal what the caller does. The detail of each problem says more. */
 function whatToDo({ status, retryable }: ExampleObject['value']): string {
   if (retryable) return 'repeats it';
   if (status === 401 || status === 403) return 'asks for access, or signs in';
@@ -126,7 +129,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** How a rule writes the fact, with the type of its value. */
+/** Formats the fact as a rule writes it, with the type of its value. */
 function factEntry({ name, values, notes, description }: ListedFact): Entry {
   const told = [...(values === TRUE_OR_FALSE ? [] : [values]), ...notes];
   return { word: told.length === 0 ? name : `${name} (${told.join('; ')})`, meaning: description };

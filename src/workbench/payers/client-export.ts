@@ -30,7 +30,7 @@ import { type Audit, AuditEntrySchema } from '#workbench/access/audit.ts';
 import { ProposalSchema, Proposals, toProposalView } from '#workbench/approvals/proposals.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
 
-// Only lists of clients name one, and those are of no attribute.
+// Only lists of clients name a client, and such lists are about no attribute.
 const { owner: _owner, keys: _keys, attribute: _attribute, ...listed } = ListEntrySchema.properties;
 
 export const ClientExportSchema = named(
@@ -74,11 +74,11 @@ export interface ClientExportParts {
   readonly listEditor: ListEditor;
   readonly names: DeviceNames;
   readonly audit: Audit;
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly clock: () => number;
 }
 
-/** The JSON of a ClientExport, a piece at a time; that somebody read it is noted before the first. */
+/** Yields the JSON of a `ClientExport` piece by piece. The audit notes who reads it before the first piece. */
 export async function* streamClientExport(
   { store, decisions, listEditor, names, audit, clock }: ClientExportParts,
   client: ClientKey,
@@ -107,7 +107,7 @@ export async function* streamClientExport(
   yield `,"complete":${isAuditWhole && areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
 }
 
-/** The state with its packed lists as people may read them. */
+/** Unpacks the lists of a state, so that people can read them. */
 function legibleState(state: ClientState) {
   const { knownDevices, dayTallies, attributeValues, lastAt } = state;
   return {
@@ -128,7 +128,7 @@ type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
 
 type Replacer = (member: string, value: unknown) => unknown;
 
-/** For JSON in which devices have the platform's own names. */
+/** Creates the replacer for JSON that writes devices under the platform's own names. */
 function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
   return (member, value) => {
     if (typeof value === 'string')
@@ -137,7 +137,7 @@ function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
   };
 }
 
-/** A member that is a list, written as its pages come; returns how the pages ended. */
+/** Yields a member that is a list, one page at a time. Returns the result of the pages. */
 async function* member<End>(
   name: 'audit' | 'decisions' | 'history',
   pages: Pages<unknown, End>,
@@ -158,7 +158,7 @@ async function* member<End>(
   }
 }
 
-/** The pages; notes the time of the oldest item. */
+/** Passes the pages on, and notes the time of the oldest item. */
 async function* noting<Item extends { readonly at: number }, End>(
   pages: Pages<Item, End>,
   seen: { oldestAt: number },

@@ -129,18 +129,24 @@ export type ClientLinks = s.Shape<typeof ClientLinksSchema>;
 export type LinkedClient = s.Shape<typeof LinkedClientSchema>;
 export type RefusedPayers = s.Shape<typeof RefusedSchema>;
 
-/** How far to look: `depth` 1 is whom the client shares something with, 2 also whom those share something with. */
+/**
+ * How far links are searched. `depth` 1 finds the clients that share something with the client, and 2 also those that
+ * share something with them.
+ */
 export interface LinksBounds {
   readonly days: number;
   readonly depth: number;
   readonly clients: number;
 }
 
-/** Rings live for weeks. */
+/** The default is 60 days, because rings live for weeks. */
 export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
 export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
-/** With `asOf` as was known then, epoch ms; null: as it is now. */
+/**
+ * Creates a question about links. With `asOf` (epoch ms) it is answered as was known then, and with null as it is
+ * now.
+ */
 export function createLinksAsk(
   { days, depth, clients }: LinksBounds,
   asOf: number | null,
@@ -149,18 +155,24 @@ export function createLinksAsk(
   return { depth, from: Math.max(0, (asOf ?? now) - days * DAY_MS), asOf, clientsMax: clients };
 }
 
-/** What else is known of clients and devices besides what they did. */
+/**
+ * What is needed to find links: the store and the archive, and what is known of clients and devices besides what they
+ * did.
+ */
 export interface LinksParts {
   readonly store: Store;
   readonly archive: ArchiveReader;
   /** This node's copy of the shared lists. */
   readonly lists: ListCopy;
   readonly names: DeviceNames;
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly now: number;
 }
 
-/** Whom a client shares devices and addresses with; null when nothing is known of it. */
+/**
+ * Finds the clients with whom a client shares devices and addresses. Returns null when nothing is known of the
+ * client.
+ */
 export async function findClientLinks(
   parts: LinksParts,
   platform: PlatformName,
@@ -234,7 +246,7 @@ function clientsIn(
   });
 }
 
-/** From the first to the last time of some, of which there is one at least. */
+/** Returns the first and the last time among sightings. There must be at least one. */
 function spanOf(seen: readonly SeenClient[]) {
   const [firsts, lasts] = [seen.map(({ firstAt }) => firstAt), seen.map(({ lastAt }) => lastAt)];
   return { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
@@ -242,7 +254,10 @@ function spanOf(seen: readonly SeenClient[]) {
 
 type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
 
-/** A failure of an order that was turned away proves nothing, and a grant opens that order again. */
+/**
+ * Finds the status of an order. A failure that was reported of a turned-away order proves nothing, and a later grant
+ * opens that order again.
+ */
 function statusOf({ report, granted, verdicts }: LinkedOrder): Status {
   const result = report === null ? null : toReportedResult(report);
   if (result === 'PAID') return 'paid';
@@ -276,7 +291,7 @@ function isAboutMoney(status: Status): status is 'paid' | 'reversed' | 'unpaid' 
 
 const DIGITS = 12;
 
-/** Without the rounding digits of doubles. */
+/** Adds amounts without the rounding errors of doubles. */
 function sumOf(a: number, b: number): number {
   return Number((a + b).toPrecision(DIGITS));
 }
@@ -293,7 +308,7 @@ function harmOf({ orders }: Pick<LinkedClient, 'orders'>): number {
   return orders.unpaid + orders.reversed;
 }
 
-/** The paying clients whom a list with these clients would refuse. */
+/** Finds the paying clients whom a list with these clients would refuse. */
 export function findRefusedPayers(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const sums: Record<string, number> = {};

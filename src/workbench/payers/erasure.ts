@@ -24,27 +24,28 @@ import type { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
 
 interface ErasedClient {
-  /** When the erasure began, epoch ms. */
+  /** When the erasure began, in epoch ms. */
   readonly at: number;
   readonly platform: PlatformName;
-  /** Salted by the store, so that it leads to nobody without the store. */
+  /** The client's hash. It is salted by the store, so it identifies nobody without the store. */
   readonly clientHash: string;
 }
 
-/** The ledger cannot be used; the message says what to do. */
+/** The ledger cannot be used. The message says what to do. */
 export class LedgerRefused extends NamedError {}
 
 /**
- * A file of erasures, a line each, that lies outside every backup: a restored store has forgotten whom it had erased
- * since, and learns it from here. The first line names the ledger, so that a store knows how much of it it has seen.
+ * A file of erasures, one on each line, that is kept outside every backup. A restored store has forgotten whom it had
+ * erased since the backup, and reads it from this file. The first line names the ledger, so that a store knows how
+ * much of it it has seen.
  */
 export class ErasureLedger {
   readonly id: string;
   readonly #path: string;
-  /** As of a length of the file, which only grows. */
+  /** The times of erasure by client, and the length of the file when it was read. The file only grows. */
   #known: { readonly bytes: number; readonly times: ReadonlyMap<string, number> } | null = null;
 
-  /** Makes the file where there is none. Throws LedgerRefused. */
+  /** Opens the ledger, and creates the file when there is none. Throws `LedgerRefused`. */
   constructor(path: string) {
     this.#path = path;
     try {
@@ -55,7 +56,7 @@ export class ErasureLedger {
         syncFolder(dirname(path));
       }
       const text = readFileSync(path, 'utf8');
-      // A line that a crash cut off stays as it is, and the next entry begins a new line.
+      // A line that a crash cut off is kept, and the next entry begins a new line.
       if (!text.endsWith('\n')) appendFileSync(path, '\n', { flush: true });
       this.id = idIn(text);
     } catch (cause) {
@@ -68,8 +69,8 @@ export class ErasureLedger {
   }
 
   /**
-   * On the disk when this resolves. Throws StoreUnavailable: an erasure that cannot be noted does not happen, and is
-   * tried again.
+   * Appends an erasure. It is on the disk when this resolves. Throws `StoreUnavailable`: an erasure that cannot be
+   * noted does not happen, and must be tried again.
    */
   async append(erased: ErasedClient): Promise<void> {
     try {
@@ -79,12 +80,15 @@ export class ErasureLedger {
     }
   }
 
-  /** When a client was last erased, epoch ms; undefined when the ledger does not know of it. Throws StoreUnavailable. */
+  /**
+   * Returns when a client was last erased, in epoch ms, and undefined when the ledger does not know the client.
+   * Throws `StoreUnavailable`.
+   */
   timeOf(clientHash: string): number | undefined {
     try {
       const bytes = statSync(this.#path).size;
       if (this.#known?.bytes !== bytes) {
-        // Of several lines of a client the last is the newest.
+        // When a client has several lines, the last one is the newest.
         const times = new Map(this.read().erased.map((one) => [one.clientHash, one.at]));
         this.#known = { bytes, times };
       }
@@ -94,7 +98,7 @@ export class ErasureLedger {
     }
   }
 
-  /** In the order in which they were noted, and how many lines cannot be read. */
+  /** Reads the erasures in the order in which they were noted, and counts the lines that cannot be read. */
   read(): { readonly erased: readonly ErasedClient[]; readonly unreadable: number } {
     const [, ...lines] = readFileSync(this.#path, 'utf8').split('\n');
     const told = lines.filter((line) => line !== '').map(erasedClient);
@@ -123,25 +127,28 @@ interface ErasureParts {
   readonly listEditor: ListEditor;
   readonly evidence?: EvidenceDesk;
   readonly audit: Audit;
-  /** Null without a ledger: then a backup brings back clients who were erased since. */
+  /** The ledger. When it is null or absent, restoring a backup brings back clients who were erased since. */
   readonly ledger?: ErasureLedger | null;
   readonly archive?: ArchiveReader | null;
-  /** How long the archive keeps rows, ms; as long as states are kept when absent. */
+  /** How long the archive keeps rows, in ms. When absent, rows count as kept for as long as states. */
   readonly archiveKeepMs?: number;
 }
 
 interface RepeatedErasures {
   readonly clients: number;
-  /** Lines of the ledger that cannot be read. */
+  /** How many lines of the ledger cannot be read. */
   readonly unreadable: number;
-  /** The archive is away, so nobody knows yet whether it was restored to an earlier moment: ask again later. */
+  /**
+   * Whether the archive is away, so that it is not known yet if it was restored to an earlier moment. Repeat later
+   * then.
+   */
   readonly waitsForArchive: boolean;
 }
 
-/** Erasures that were under way at once with a newer one may not be in a store that knows of the newer one. */
+/** A store that knows of an erasure may lack others that were under way within this time before it. */
 const AT_ONCE_MS = 60_000;
 
-/** Forgets clients everywhere in the service. */
+/** Erases clients everywhere in the service. */
 export class Erasure {
   readonly #parts: ErasureParts;
 
@@ -149,11 +156,14 @@ export class Erasure {
     this.#parts = parts;
   }
 
-  /** What still holds bytes of the client, in words; null when nothing does. Throws StoreUnavailable; then it must be repeated. */
+  /**
+   * Erases a client. Returns in words what still holds bytes of the client, or null. Throws `StoreUnavailable`, and
+   * then must be repeated.
+   */
   async erase(who: string, client: ClientKey): Promise<string | null> {
     const { ledger = null, service, store, listEditor } = this.#parts;
     const { platform, clientIdKey, hash: clientHash } = client;
-    // The clock of the journal's erasure entries, which it is compared with, is this machine's, too.
+    // The erasure is compared with the journal's entries, which have the time of this machine's clock too.
     const at = Date.now();
     await ledger?.append({ at, platform, clientHash });
     await service.erase(platform, clientIdKey);
@@ -165,7 +175,7 @@ export class Erasure {
 
   /**
    * Erases again the clients of the ledger whose erasure the store or the archive does not know, because it was
-   * restored to an earlier moment. Must run before anybody is served. Throws StoreUnavailable.
+   * restored to an earlier moment. Must run before any request is served. Throws `StoreUnavailable`.
    */
   async repeat(): Promise<RepeatedErasures> {
     const { ledger = null, store, listEditor, archiveKeepMs = 0 } = this.#parts;
@@ -188,7 +198,7 @@ export class Erasure {
     return { clients: unique.size, unreadable, waitsForArchive: archivedTo === null };
   }
 
-  /** Says of a line of the ledger whether something of the client may have come back since. */
+  /** Creates the test whether something of a client may have come back since its erasure. */
   async #backAgain(archivedTo: number): Promise<(erased: ErasedClient) => Promise<boolean>> {
     const { store } = this.#parts;
     const seenTo = Number((await store.registers.read(this.#register())) ?? 0);
@@ -202,7 +212,10 @@ export class Erasure {
     };
   }
 
-  /** Up to when the archive knows erasures; Infinity without one, null while it cannot be read. */
+  /**
+   * Returns up to when the archive knows erasures. Returns Infinity without an archive, and null while the archive
+   * cannot be read.
+   */
   async #archivedTo(): Promise<number | null> {
     try {
       return (await this.#parts.archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;
@@ -227,7 +240,7 @@ export class Erasure {
     return `erasures-of-${this.#parts.ledger?.id ?? ''}`;
   }
 
-  /** The store has followed the ledger up to here; when it is restored, it forgets that, too. */
+  /** Notes up to when the store has followed the ledger. A restored store has forgotten that too. */
   async #noteSeen(at: number): Promise<void> {
     const { ledger = null, store } = this.#parts;
     if (ledger === null) return;

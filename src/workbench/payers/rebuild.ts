@@ -28,12 +28,12 @@ import type { Store, StoredText, TextPlace } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
 import { parseKnownSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 
-/** A stored text that cannot be read. */
+/** A stored text that cannot be read, and why. */
 export interface Unreadable extends TextPlace {
   readonly why: string;
 }
 
-/** Looks at every text of a store; `onLook` is called for each. */
+/** Checks every text of a store and yields those that cannot be read. `onLook` is called for each text. */
 export async function* findUnreadableTexts(store: Store, onLook: () => void): AsyncGenerator<Unreadable> {
   for await (const text of store.texts.all()) {
     onLook();
@@ -75,14 +75,14 @@ function readDocument(text: string): string | null {
 }
 
 export interface RebuiltClient {
-  /** Why the state before could not be read. */
+  /** Why the replaced state could not be read. */
   readonly why: string;
   readonly state: ClientState;
-  /** Entries that it was made from; without any the client starts again. */
+  /** How many entries the state was rebuilt from. With none, the client starts again. */
   readonly entries: number;
-  /** Time of the oldest of them, epoch ms; null without any. */
+  /** The time of the oldest entry, in epoch ms. Null without entries. */
   readonly since: number | null;
-  /** They begin with the first contact. */
+  /** Whether the entries begin with the first contact. */
   readonly complete: boolean;
 }
 
@@ -92,12 +92,12 @@ interface RebuildParts {
   readonly audit: Audit;
 }
 
-/** Entries of one client that a state is rebuilt from: years of an ordinary payer. */
+/** The most entries of one client from which a state is rebuilt. It covers years of an ordinary payer. */
 const ENTRIES_MAX = 10_000;
 
 /**
- * Replaces a state that cannot be read by one rebuilt from the client's records; one entry of the audit. Null when
- * there is no state, or it can be read, or it changed meanwhile.
+ * Replaces a state that cannot be read by one that is rebuilt from the client's records, and notes it in the audit.
+ * Returns null when there is no state, when it can be read, or when it changed meanwhile.
  */
 export async function rebuildClient(
   { store, decisions, audit }: RebuildParts,
@@ -111,7 +111,7 @@ export async function rebuildClient(
   if (found === null || why === null) return null;
   const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
   const told = rebuildState(entries.toReversed());
-  // A number, once given, names a decision for good.
+  // A number, once given, identifies a decision for good.
   const seq = Math.max(told.seq, await store.texts.newestDecision(client.hash));
   const state = { ...told, seq };
   const next = encodeClientState(state);
@@ -131,14 +131,14 @@ export async function rebuildClient(
   return { why, state, entries: entries.length, since: entries.at(-1)?.at ?? null, complete };
 }
 
-/** What the audit says of a text: which one it was, nothing of its content. */
+/** Identifies a text for the audit without revealing its content. */
 function digestOf(text: string) {
   return { sha256: hash('sha256', text), bytes: Buffer.byteLength(text) };
 }
 
 /**
- * A client's state from its records, oldest entry first. Amounts are as exact as facts keep them; the networks around
- * an address are known again from the next score on.
+ * Rebuilds a client's state from its records, oldest entry first. Amounts are as exact as facts keep them. Networks
+ * around an address are known again from the next score on.
  */
 export function rebuildState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();

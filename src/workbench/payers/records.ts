@@ -37,31 +37,31 @@ import { type ClientLinks, findClientLinks, type LinksParts } from './client-lin
 export interface RecordsParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
-  /** The archive with older decisions; null where the node has none. */
+  /** The archive with older decisions. Null when the node has none. */
   readonly archive?: ArchiveReader | null;
-  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  /** This node's copy of the shared lists. When absent, nobody is on any list. */
   readonly lists?: SharedLists;
-  /** Absent: nobody is held out of a rule. */
+  /** When absent, nobody is held out of a rule. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** Of this node; absent: every pseudonym that is held is taken as it is. */
+  /** The secrets of this node. When absent, every stored pseudonym is taken as it is. */
   readonly secrets?: NodeSecrets;
   /** How decisions keep the pseudonyms that rules compare with constants. */
   readonly attributeHmacs?: AttributeHmacs;
-  /** Epoch ms. */
+  /** The time in epoch ms. */
   readonly clock: () => number;
 }
 
 /** What the platform may see of a client. */
 export interface ClientView {
   readonly state: ClientState;
-  /** The ladder as it stands now: forgotten after a long absence, as for the facts. */
+  /** The present ladder. As for the facts, it is forgotten after a long absence. */
   readonly ladder: Ladder;
   readonly facts: Assessment;
   readonly rules: RuleSet;
   readonly decisions: readonly Decision[];
-  /** Where more of the last decisions may lie. */
+  /** Where further recent decisions may be that could not be read. */
   readonly unread: LookedUpDecisions['unread'];
-  /** The moment of the view, epoch ms. */
+  /** The moment of the view, in epoch ms. */
   readonly now: number;
 }
 
@@ -76,23 +76,23 @@ type ReportedOrder = Shape<typeof ReportedOrderSchema>;
 
 const RECENT_DECISIONS_MAX = 20;
 
-/** Whoever looks at the last hour does not miss ten seconds. */
+/** How long an answer about the present is reused, in ms. Ten seconds do not matter in figures of the last hour. */
 export const NOW_KEPT_MS = 10_000;
 
 const EXPLORED_MAX = 200;
 
-/** Questions about the past concern few of them. */
+/** The most archived rule sets in memory. Questions about the past need few of them. */
 const RULE_SETS_MAX = 8;
 
-/** The platform's questions: nothing here writes, counts, or moves a client. */
+/** Answers the platform's questions. It neither writes nor counts, and changes no client. */
 export class Records {
   readonly #parts: RecordsParts;
   readonly #past: ArchiveReader;
   readonly decisions: DecisionLookup;
-  /** Questions up to now, by what was asked. */
+  /** Answers to questions that reach to the present, by question. */
   readonly #explored = new LRUCache<string, Promise<Exploration>>({ max: EXPLORED_MAX, ttl: NOW_KEPT_MS });
   readonly #shelf: ArchivedRuleSets | null;
-  /** Of the shelf, by digest. */
+  /** Rule sets from the archive, by digest. */
   readonly #ruleSets = new LRUCache<string, RuleSet>({ max: RULE_SETS_MAX });
 
   constructor(parts: RecordsParts) {
@@ -103,7 +103,7 @@ export class Records {
     this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null, parts.attributeHmacs);
   }
 
-  /** Null when nothing is known of the client. */
+  /** Returns what is known of a client, and null when nothing is known. */
   async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state: stored, stamp } = await this.#parts.store.load(client);
@@ -120,8 +120,9 @@ export class Records {
   }
 
   /**
-   * What happened to a client before a place (null: ever), newest first; null when nothing is known of it. Complete
-   * when it begins with the first contact: the journal forgets its oldest entries earlier than the state.
+   * Reads what happened to a client before a place, newest first; null reads from the newest entry on. Returns null
+   * when nothing is known of the client. The history is complete when it begins with the first contact: the journal
+   * deletes its oldest entries earlier than the state.
    */
   async history(
     platform: PlatformName,
@@ -140,7 +141,10 @@ export class Records {
     };
   }
 
-  /** Whom a client shares devices and addresses with; null when nothing is known of it. */
+  /**
+   * Finds the clients with whom a client shares devices and addresses. Returns null when nothing is known of the
+   * client.
+   */
   links(
     platform: PlatformName,
     clientIdKey: string,
@@ -156,7 +160,7 @@ export class Records {
     );
   }
 
-  /** The JSON of all that is held on a client, a piece at a time. */
+  /** Yields the JSON of all that is held on a client, piece by piece. */
   export(
     parts: Pick<ClientExportParts, 'listEditor' | 'names' | 'audit'>,
     client: ClientKey,
@@ -166,7 +170,10 @@ export class Records {
     return streamClientExport({ ...parts, store, clock, decisions: this.decisions }, client, who);
   }
 
-  /** The decisions of a time, and why the mix changed. Of what goes on still, one answer is for all who ask within some seconds. */
+  /**
+   * Counts the decisions of a time, and explains why the mix changed. When the time is not over, everybody who asks
+   * within some seconds gets the same answer.
+   */
   explore(ask: ExplorationAsk): Promise<Exploration> {
     if (ask.to <= this.#parts.clock()) return explore(this.#past, ask);
     const key = JSON.stringify(ask);
@@ -178,13 +185,16 @@ export class Records {
     return exploration;
   }
 
-  /** The decision of this id, where it is one of this platform. */
+  /** Finds a decision by its id, if it is one of this platform. */
   async decision(platform: PlatformName, decisionId: string): Promise<LookedUpDecision> {
     const { decision, unread } = await this.decisions.decision(decisionId, platform);
     return { decision: decision?.platform === platform ? decision : null, unread };
   }
 
-  /** The rule set that decided, from the archive when this node no longer has it; null when neither keeps it. */
+  /**
+   * Finds the rule set that decided. When this node no longer has it, it comes from the archive. Returns null when
+   * neither has it.
+   */
   rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {
     const known = this.#parts.ruleSource.ruleSetOf(digest) ?? this.#ruleSets.get(digest);
     if (known !== undefined) return known;
@@ -193,7 +203,7 @@ export class Records {
     return kept;
   }
 
-  /** The reports about the orders of some decisions; orders without one are left out. */
+  /** Finds the reports on the orders of some decisions. Orders without a report are left out. */
   async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
     const oneOfEach = new Map(
       decisions.map((one) => [JSON.stringify([one.platform, one.clientIdKey, one.orderRef]), one]),

@@ -11,20 +11,20 @@ import {
   type VersionRef,
 } from '#checkout/rollout/rollout.ts';
 
-/** The goals to which a rollout may bring a version; `also` are the other candidates of the draw. */
+/** The goals to which a rollout may bring a version. `also` are the other candidates of the draw. */
 export type Goal<Also extends Share = Share> =
   | { readonly mode: 'shadow' }
   | {
       readonly mode: 'canary';
       readonly percent: number;
       readonly guardPoints: number | null;
-      /** What somebody said of it, see objective.ts. */
+      /** The objective as somebody gave it, see objective.ts. */
       readonly objective?: string;
       readonly also?: readonly Also[];
     }
   | { readonly mode: 'active' };
 
-/** The rollout with a version brought to the goal. */
+/** Returns the rollout with a version brought to the goal. */
 export function advanceRollout(
   rollout: Rollout,
   to: VersionRef,
@@ -53,7 +53,7 @@ export function advanceRollout(
     }
     case 'active': {
       const active = { version: to.version, digest: to.digest };
-      // The others are compared with another version from now on.
+      // The remaining candidates are compared with another version from now on.
       const candidates = removeVersion(rollout.candidates, to.version).map((other) => ({
         ...other,
         stageSince: change.at,
@@ -70,12 +70,12 @@ export function advanceRollout(
   }
 }
 
-/** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
+/** Replaces a rollout that cannot be read. The deciding version stays, candidates end, and the history starts again. */
 export function repairRollout(revision: number, active: VersionRef, change: RolloutChange): Rollout {
   return startRollout('repair', revision + 1, active, change);
 }
 
-/** A rollout that was lost, or that somebody holds to be right, as a newer one than all that are known. */
+/** Rewrites a rollout that was lost, or that somebody declares right, with a revision above all known ones. */
 export function rewriteRollout(rollout: Rollout, above: number, change: RolloutChange): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
   return {
@@ -84,7 +84,10 @@ export function rewriteRollout(rollout: Rollout, above: number, change: RolloutC
   };
 }
 
-/** The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share changes. */
+/**
+ * Returns the candidates of one draw. Clients that are in a candidate stay in it. A new stage begins for all
+ * candidates when the share of one changes.
+ */
 function onTrial(
   { candidates }: Rollout,
   wanted: readonly (Share & VersionRef)[],
@@ -93,7 +96,7 @@ function onTrial(
 ): readonly Candidate[] {
   const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
   const { mode } = how;
-  // What a trial is judged by stays while its percent grows, unless somebody says otherwise.
+  // The objective of a trial stays while its shares grow, unless a new one is given.
   const kept = mode === 'canary' ? before.flatMap((one) => one?.objective ?? []) : [];
   const [objective] = how.objective === undefined ? kept : [how.objective];
   const isSame = (place: number, one: Candidate) =>
@@ -116,12 +119,12 @@ function onTrial(
     : begun;
 }
 
-/** Places closer together than this are the same: percent are written with few digits. */
+/** Places that are closer together than this are the same, because percentages are written with few digits. */
 const SAME_PLACE_PERCENT = 1e-9;
 
 /**
- * The slices of each candidate from the next stage on: a client in at 10 % is in at 20 %, and nobody moves away from
- * another candidate that keeps its size.
+ * Deals the slices of each candidate for the next stage. A client that is in at 10 % is in at 20 %, and nobody leaves
+ * a candidate that keeps its size.
  */
 function dealt(
   wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
@@ -134,7 +137,7 @@ function dealt(
   );
 }
 
-/** The first of the slices that make up these percent. */
+/** Takes from the first slices as many as make up these percent. */
 function upTo(percent: number, slices: readonly Slice[]): readonly Slice[] {
   let left = percent;
   return slices.flatMap(({ from, to }) => {
@@ -151,7 +154,7 @@ function freeBeside(taken: readonly Slice[]): readonly Slice[] {
   return starts.map((from, place) => ({ from, to: ends[place] ?? 100 }));
 }
 
-/** Why candidates cannot be drawn with these shares; null when they can. */
+/** Says why candidates cannot be drawn with these shares. Returns null when they can. */
 export function refuseShares(shares: readonly Share[]): string | null {
   const twice = shares.find(
     ({ version }, place) => shares.findIndex((one) => one.version === version) < place,

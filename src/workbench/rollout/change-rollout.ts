@@ -27,7 +27,7 @@ import { type ComparedOn, compareWithActive, type Difference } from './differenc
 import { waitUntilTakenUp } from './taken-up.ts';
 import { TrialSchema, toTrialView } from './trial-view.ts';
 
-/** The rollout was refused; nothing was changed. The message says why. */
+/** The change was refused, and nothing was changed. The message says why. */
 export class RolloutRefused extends NamedError {}
 
 export const RolloutStatusSchema = named(
@@ -57,13 +57,13 @@ export const FollowingSchema = named(
 
 export type FollowReport = Shape<typeof FollowingSchema>;
 
-/** Nodes follow within 2 s; this leaves room for a slow one. */
+/** Nodes follow within 2 s. This time allows for a slow node. */
 const FOLLOW_TIMEOUT_MS = 6_000;
 const FOLLOW_POLL_MS = 100;
 
-/** The viewer of the rollout: a platform sees its own figures and orders, the owner of the installation all. */
+/** Who views the rollout. A platform sees its own figures and orders, and the owner of the installation sees all. */
 interface Viewer {
-  /** Null for the owner of the installation. */
+  /** The platform. Null for the owner of the installation. */
   readonly platform: PlatformName | null;
   readonly decisionOf: (decisionId: string) => Promise<Decision | null>;
 }
@@ -88,7 +88,7 @@ export async function readRolloutStatus(
   };
 }
 
-/** Without the names and figures of other platforms, which a platform must not see. */
+/** Removes the names and figures of other platforms, which a platform must not see. */
 function withoutOthers(rollout: Rollout): Rollout {
   const history = rollout.history.map(({ acceptedDifference: _, ...entry }) =>
     entry.action === 'guard' ? { ...entry, reason: 'By the clients of all platforms.' } : entry,
@@ -97,18 +97,26 @@ function withoutOthers(rollout: Rollout): Rollout {
 }
 
 interface AskedChange extends RolloutChange {
-  /** The revision that the person saw: a newer one is refused. Null: any. */
+  /**
+   * The revision that the person saw. The change is refused when the rollout has a newer one. Null allows any
+   * revision.
+   */
   readonly revision: number | null;
-  /** It may decide for more than LITTLE_PERCENT although it answers very differently from the active one. */
+  /**
+   * Whether the version may decide for more than LITTLE_PERCENT although it answers very differently from the active
+   * one.
+   */
   readonly acceptDifference?: boolean;
-  /** A return to a version that was active before, which one person may do alone. */
+  /**
+   * Whether the change is an emergency: a return to a version that was active before, which one person may do alone.
+   */
   readonly emergency?: boolean;
 }
 
-/** The share of clients that versions on trial may decide for together before their answers are compared. */
+/** The percentage of clients for which all versions on trial together may decide before their answers are compared. */
 const LITTLE_PERCENT = 20;
 
-/** Whether a version would decide for so many clients that most would feel a mistake in it. */
+/** Tells whether a version would decide for so many clients that most would feel a mistake in it. */
 export function isFarReaching(goal: Goal): boolean {
   if (goal.mode !== 'canary') return goal.mode === 'active';
   return sumPercent([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
@@ -120,8 +128,9 @@ interface ChangeParts extends ComparedOn {
 }
 
 /**
- * What a change of the rollout would do, if nobody changed anything meanwhile: the differences are of each version, and
- * none when it is for few, or a return. Throws RolloutRefused when it may not be made now.
+ * Foresees what a change of the rollout would do if nothing else changed meanwhile. There is a difference for each
+ * version, and none when the change is for few clients or is an emergency. Throws `RolloutRefused` when the change
+ * may not be made now.
  */
 export async function foreseeChange(
   parts: ChangeParts,
@@ -150,7 +159,7 @@ export async function foreseeChange(
   return { stored, rollout, to, also, differences };
 }
 
-/** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
+/** Brings a version to the goal and waits until every node follows. Throws `RolloutRefused`. */
 export async function rollOut(
   parts: ChangeParts,
   version: RuleVersion,
@@ -177,7 +186,7 @@ export async function rollOut(
   return report;
 }
 
-/** In an emergency one person may return only to what was active before. */
+/** Requires that an emergency returns to a version that was active before. Throws `RolloutRefused`. */
 function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: Goal): void {
   const wasActive = history.some(
     ({ action, to, digest: then }) =>
@@ -210,7 +219,7 @@ async function differencesOf(
   return found;
 }
 
-/** Throws RolloutRefused when versions answer very differently, unless that is accepted. */
+/** Requires that versions which answer very differently are accepted. Throws `RolloutRefused`. */
 function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
   const others = differences.filter(({ much }) => much.length > 0);
   if (others.length === 0 || acceptDifference) return;
@@ -222,9 +231,9 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
   );
 }
 
-/** The version on this node's disk, if it may be brought to the goal. */
+/** Returns the version on this node's disk, if it may be brought to the goal. Throws `RolloutRefused`. */
 async function eligible(rules: LoadedRules, version: RuleVersion, { mode }: Goal): Promise<VersionRef> {
-  // Somebody may have made or released it a moment ago, past this node.
+  // Somebody may have created or released the version a moment ago through another node.
   await waitUntilTakenUp(() => rules.isAsOnDisk(version));
   const ruleSet = rules.get(version);
   if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
@@ -238,9 +247,9 @@ const UNREADABLE =
   'what the store holds as the rollout cannot be read; the nodes continue with what they have; "rules rollback" rewrites it from them, and then a version can be rolled out';
 
 /**
- * Takes one candidate back, or with null all of them; without any, returns to the version before. A stored rollout
- * that cannot be read is rewritten from what the nodes follow, without candidates. A version that was taken back is
- * marked on the disk where it is done, so that no first start chooses it. Throws RolloutRefused.
+ * Takes one candidate back, or with null all of them. Without any candidate it returns to the previous version. A
+ * stored rollout that cannot be read is rewritten from what the nodes follow, without candidates. A version that was
+ * taken back is marked in RULES_DIR of this machine, so that no first start chooses it. Throws `RolloutRefused`.
  */
 export async function rollBack(
   fleet: Fleet,
@@ -284,7 +293,7 @@ function requireRevision({ revision, history }: Rollout, seen: number | null): v
   );
 }
 
-/** What the node with the newest revision decides with. */
+/** Returns a rollout with the version by which the node with the newest revision decides. */
 async function rolloutOfNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
   const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   if (newest === undefined) throw new RolloutRefused(NO_NODE);
@@ -295,7 +304,7 @@ const NO_NODE =
   'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
 
 async function running(fleet: Fleet): Promise<StoredRollout> {
-  // The nodes first: none of them follows a revision before it is stored.
+  // The nodes are read first, because no node follows a revision before it is stored.
   const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   const stored = await fleet.read();
   if (stored === null && newest === undefined)
@@ -323,7 +332,7 @@ async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   }
 }
 
-/** Why nodes cannot follow a version, a sentence each. */
+/** Says why nodes cannot follow a version, one sentence for each node. */
 function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
   const problems = nodes.map((node) => {
     const loaded = node.versions.find((candidate) => candidate.version === version);
@@ -336,7 +345,7 @@ function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): 
   return problems.filter((problem) => problem !== null);
 }
 
-/** Writes what follows on `stored`, and waits until every node follows it. Throws RolloutRefused. */
+/** Writes the rollout that follows `stored`, and waits until every node follows it. Throws `RolloutRefused`. */
 export async function writeRollout(
   fleet: Fleet,
   stored: StoredRollout | null,
@@ -352,7 +361,7 @@ export async function writeRollout(
   return { ...(await awaitNodes(fleet, next)), compared };
 }
 
-/** Resolves when every live node follows the revision, or after a while with those that do not. */
+/** Waits until every live node follows the revision, but at most 6 s. Returns which nodes follow and which do not. */
 async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowReport, 'compared'>> {
   const deadline = performance.now() + FOLLOW_TIMEOUT_MS;
   for (;;) {

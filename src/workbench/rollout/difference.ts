@@ -15,44 +15,50 @@ import type { Store, Tallies } from '#state/store.ts';
 
 /** How a version would answer compared with the active one, for the person who decides about it. */
 export interface Difference {
-  /** Why it answers very differently from the active one, a sentence each; empty when it does not. */
+  /** Why the version answers very differently from the active one, one sentence each. Empty when it does not. */
   readonly much: readonly string[];
   readonly compared: string;
 }
 
-/** A platform's newest decisions since a time, epoch ms. */
+/** Reads a platform's newest decisions since a time (epoch ms). */
 export type DecidedLately = (
   platform: PlatformName,
   from: number,
   limit: number,
 ) => Promise<readonly Decision[]>;
 
-/** Where it is looked up what versions are compared on. */
+/** What versions are compared on. */
 export interface ComparedOn {
   readonly store: Pick<Store, 'documents' | 'tallies'>;
   readonly decidedLately: DecidedLately;
 }
 
-/** Of the payers that were compared: a change of thresholds moves a few, a mistake moves most. */
+/**
+ * The share of compared payers above which a difference is large. A change of thresholds moves a few payers, and a
+ * mistake moves most.
+ */
 const SHARE_MAX = 0.1;
-/** With fewer payers a share says nothing. */
+/** The fewest payers for a share. */
 const PAYERS_MIN = 20;
 const DECISIONS_MAX = 5_000;
 const DECISIONS_OF_PLATFORM_MAX = 1_000;
 const DECISIONS_OF_PLATFORM_MIN = 100;
 
-/** Of one platform, by payers: what the active version did with them, and what the other would have done. */
+/** A platform's payers: what the active version did with them, and what the other version would have done. */
 interface PlatformDifference {
   readonly platform: string;
   readonly letPay: number;
   readonly heldBack: number;
   readonly turned: Readonly<Record<'BLOCK' | 'WAIT' | 'let', number>>;
-  /** Payers who cannot be compared, because their records lack facts that the version asks for. */
+  /** How many payers cannot be compared, because their records lack facts that the version asks for. */
   readonly incomparable: number;
   readonly missing: readonly string[];
 }
 
-/** Compares a version with what the active one answered to each payer last, over the last day, or with what its shadow showed. */
+/**
+ * Compares a version with the active one, by the last answer to each payer within the last day, and by what a shadow
+ * of the version showed.
+ */
 export async function compareWithActive(
   on: ComparedOn,
   rules: RuleSet,
@@ -101,7 +107,7 @@ async function comparePlatform(
   const redecide = prepareRedecision(rules);
   const statuses = await searchThrottle.map(payers, async (some) =>
     some.map((decision) => {
-      // Who was held out of a rule then is held out of it here.
+      // A client who was held out of a rule then is held out of it here too.
       const again = redecide(decision, replayHoldouts(decision.holdout));
       if (again.kind !== 'decided') {
         for (const label of listLackingLabels(again)) missing.add(label);
@@ -124,7 +130,7 @@ async function comparePlatform(
   };
 }
 
-/** The newest decision about each payer; they come newest first. */
+/** Returns the newest decision about each payer. The decisions must be sorted from the newest on. */
 function lastOfEach(decisions: readonly Decision[]): readonly Decision[] {
   const last = new Map<string, Decision>();
   for (const decision of decisions)
@@ -158,17 +164,20 @@ function sentenceOf({ platform, letPay, heldBack, turned }: PlatformDifference):
 }
 
 /**
- * The result of a shadow: how often it would have let payers through whom the active version held back, or the other
- * way round.
+ * The result of a shadow: how often it would have let a payer pay whom the active version held back, or the other way
+ * round.
  */
 interface ShadowFigures {
   readonly compared: number;
   readonly otherwise: number;
-  /** The most frequent of these; null when there is none. */
+  /** The most frequent of these changes. Null when there is none. */
   readonly most: string | null;
 }
 
-/** What its shadow showed so far; null when it is not one, or answered too few. */
+/**
+ * Reads what the version's shadow has shown so far. Returns null when the version is not a shadow, or has answered
+ * too few.
+ */
 async function shadowFigures(
   tallies: Tallies,
   { version, digest }: RuleSet,
@@ -186,7 +195,7 @@ async function shadowFigures(
   return { compared, otherwise, most: others[0]?.change ?? null };
 }
 
-/** The verdict in `GET_NEW/rule`, the form of answers in a trial. */
+/** Tells whether an answer lets the payer pay. Answers in a trial have the form `GET_NEW/rule`. */
 function letsPay(answer: string): boolean {
   return VERDICTS.some((verdict) => answer.startsWith(`${verdict}/`) && isGrant(verdict));
 }

@@ -5,24 +5,24 @@ import { encodeObjective, type GivenObjective } from '#decision/objective.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { type Goal, refuseShares } from './advance.ts';
 
-/** What only a canary has, beside what a trial is judged by. */
+/** The members that only a canary has, besides those of the objective. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
 
-/** More would leave no clients to compare with. */
+/** The most other candidates. More would leave no clients to compare with. */
 export const ALSO_MAX = 9;
 
-/** What somebody asks for, as a body or the options of a command say it. */
+/** The goal as a body or the options of a command give it. */
 interface AskedGoal {
   readonly version: RuleVersion;
   readonly mode: Goal['mode'];
   readonly percent: number | undefined;
-  /** In percentage points. */
+  /** The guard's limit, in percentage points. */
   readonly guard: number | undefined;
   readonly also: readonly Share[] | undefined;
   readonly judged: GivenObjective;
 }
 
-/** A goal that cannot be; the message goes on from the name of the member. */
+/** The goal is not possible. The message continues the name of the member. */
 export class BadGoal extends NamedError {
   readonly member: string;
 
@@ -32,7 +32,7 @@ export class BadGoal extends NamedError {
   }
 }
 
-/** Throws BadGoal. */
+/** Parses a goal. Throws `BadGoal`. */
 export function parseGoal({ version, mode, percent, guard, also, judged }: AskedGoal): Goal {
   if (mode !== 'canary') {
     const stray = Object.entries({ percent, guard, also, ...judged }).find(

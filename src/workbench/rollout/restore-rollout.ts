@@ -4,8 +4,9 @@ import { repairRollout, rewriteRollout } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**
- * Writes back the rollout that the nodes follow, where the store has lost it or holds an older one: the one that is remembered
- * beside the data, or where that is older, too, the version that decides on the nodes, without candidates. Throws RolloutRefused.
+ * Writes back the rollout that the nodes follow, when the store has lost it or holds an older one. It takes the
+ * rollout that is remembered in DATA_DIR. When that one is older too, it takes the version that decides on the nodes,
+ * without candidates. Throws `RolloutRefused`.
  */
 export async function restoreRollout(
   fleet: Fleet,
@@ -36,8 +37,9 @@ function isBehind(held: Rollout, known: Rollout | null, followed: number): boole
 }
 
 /**
- * Has the nodes follow what the store holds, although they know a newer rollout: somebody has accepted the store as it is. An empty
- * one is given the remembered rollout. Returns the rollout that holds from now on; null: the next node that starts begins one.
+ * Makes the nodes follow the rollout in the store, although they know a newer one, because somebody accepted the
+ * store as it is. An empty store gets the remembered rollout. Returns the rollout that is valid from now on, or null
+ * when the next node that starts will begin one.
  */
 export async function acceptRollout(
   fleet: Fleet,

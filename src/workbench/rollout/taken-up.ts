@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A node takes up a changed folder a second after the change, and on a busy machine a little later. */
+/** A node loads a changed folder a second after the change, and on a busy machine a little later. */
 const TAKEN_UP_WITHIN_MS = 3000;
 
 const LOOK_MS = 50;
 
-/** Waits until nodes have loaded a change in RULES_DIR; false when they did not yet. */
+/** Waits until nodes have loaded a change in RULES_DIR. Returns false when they have not within three seconds. */
 export async function waitUntilTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
   for (;;) {

@@ -77,8 +77,8 @@ export const TrialSchema = named(
 export type TrialView = Shape<typeof TrialSchema>;
 
 /**
- * What all nodes saw of the candidate's trial: on one platform, or with null on all. `decisionOf` reads the
- * decisions behind sample orders; those that are gone are left out.
+ * Returns what all nodes saw of a candidate's trial, on one platform or, with null, on all platforms. `decisionOf`
+ * reads the decisions behind sample orders; missing decisions are left out.
  */
 export async function toTrialView(
   rollout: Rollout,
@@ -109,7 +109,10 @@ export async function toTrialView(
   };
 }
 
-/** When the experiment of a canary answers at the earliest; null of a shadow, and where its objective is damaged. */
+/**
+ * Returns when the experiment of a canary can answer at the earliest (epoch ms). Returns null for a shadow, and when
+ * the objective is damaged.
+ */
 function earliestOf({ mode, stageSince, objective }: Candidate): number | null {
   const judged = parseObjective(objective ?? null);
   return mode === 'canary' && judged !== null ? findEarliestResult(stageSince, judged) : null;
