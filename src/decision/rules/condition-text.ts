@@ -15,35 +15,38 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
   known: 'known =',
 };
 
-/** `>=` of greaterThanInclusive; of what is no operator the text itself. */
+/** Finds the sign of an operator, like `>=` for greaterThanInclusive. Returns a text that is no operator unchanged. */
 export function findOperatorSign(operator: string): string {
   return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
 }
 
-/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `= attribute(ipCountry)`. */
+/**
+ * Formats the demand of a comparison on its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `=
+ * attribute(ipCountry)`.
+ */
 export function formatTest(operator: OperatorName, expected: ComparedWith, list?: string): string {
   if (isFactRef(expected)) return `${SIGNS[operator]} ${expected.label}`;
   if (operator === 'known') return expected === true ? 'is known' : 'is not known';
   return `${SIGNS[operator]} ${list === undefined ? formatExpected(expected) : `the list ${list}`}`;
 }
 
-/** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
+/** Formats a value or a list of values for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
 export function formatExpected(value: Expected | null): string {
   if (value === null) return NOT_KNOWN;
   return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
 }
 
-/** A value as rule files write it. */
+/** Formats a value as rule files write it. */
 export function formatValue(value: FactValue): string {
   return typeof value === 'string' ? formatName(value) : String(value);
 }
 
-/** A caller's text as it is when it is one plain word, otherwise quoted. */
+/** Formats a text of a caller: unchanged when it is one plain word, otherwise in quotes. */
 export function formatName(text: string): string {
   return /^[\w.-]+$/.test(text) ? text : quoteText(text);
 }
 
-/** In quotes, without anything that could steer a terminal or reverse the line. */
+/** Puts a text in quotes, and escapes every character that could steer a terminal or reverse the line. */
 export function quoteText(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
@@ -51,12 +54,12 @@ export function quoteText(text: string): string {
   );
 }
 
-/** `a, b and c` */
+/** Joins words like `a, b and c`. */
 export function joinWords(items: readonly string[], last: 'and' | 'or'): string {
   return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
 }
 
-/** `the shared lists "a" or "b"` */
+/** Formats names of shared lists like `the shared lists "a" or "b"`. */
 export function formatSharedLists(names: readonly string[]): string {
   return `the shared ${names.length === 1 ? 'list' : 'lists'} ${joinWords(
     names.map((name) => `"${name}"`),
@@ -67,20 +70,23 @@ export function formatSharedLists(names: readonly string[]): string {
 interface SeenFact {
   readonly fact: string;
   readonly operator: OperatorName;
-  /** Null: the other fact is not known. */
+  /** The constants, or the value of the other fact. Null: the other fact is not known. */
   readonly expected: Expected | null;
-  /** The list of the rule set that the expected values stand in. */
+  /** The list of the rule set that contains the expected values. */
   readonly list?: string;
-  /** The fact that it is compared with, by its label; `expected` is its value. */
+  /** The label of the fact that it is compared with. `expected` is the value of that fact. */
   readonly otherFact?: string;
   readonly seen: FactReading;
   readonly passed: boolean;
 }
 
-/** What is shown for a pseudonym that was compared with a clear constant. */
+/** The text that is shown for a pseudonym that was compared with a clear constant. */
 export const SOME_PSEUDONYM = 'hmac:..';
 
-/** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
+/**
+ * Describes what a comparison saw, like "waitRemainingSeconds is 1, above 0". The description is true whether the
+ * comparison holds or not.
+ */
 export function formatSeenFact(comparison: SeenFact): string {
   const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
   const is = `${fact} is ${formatExpected(seen)}`;
@@ -99,7 +105,10 @@ export function formatSeenFact(comparison: SeenFact): string {
   return comparedText(is, operator, limit, passed);
 }
 
-/** "attribute(card) is one of 411111, 400000", without the pseudonym: of several constants nobody is told which. */
+/**
+ * Describes a comparison of a pseudonym, like "attribute(card) is one of 411111, 400000". It does not show the
+ * pseudonym, nor which of several constants the pseudonym equals.
+ */
 function hashedText({ fact, operator, expected, list, passed }: SeenFact): string {
   const isOne = (operator === 'equal' || operator === 'in') === passed;
   if (list !== undefined) return `${fact} is ${isOne ? 'an entry of' : 'none of those on'} the list ${list}`;
@@ -108,7 +117,10 @@ function hashedText({ fact, operator, expected, list, passed }: SeenFact): strin
   return `${fact} is ${isOne ? '' : 'not '}${formatExpected(expected)}`;
 }
 
-/** "attribute(ipCountry) is DE, not attribute(cardCountry), which is FR" */
+/**
+ * Describes a comparison with another fact, like "attribute(ipCountry) is DE, not attribute(cardCountry), which is
+ * FR".
+ */
 function besideText(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
   const other = `${otherFact}, which is ${formatExpected(expected)}`;
   if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN}`;

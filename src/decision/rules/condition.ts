@@ -1,39 +1,45 @@
 import type { Fact, FactValue } from '#decision/facts/fact.ts';
 import type { Location } from './problem.ts';
 
-/** A fact as a rule names it: with its window or its list when it has one. */
+/** A reference to a fact in a rule, with the window or the list that the rule names. */
 export interface FactRef {
-  /** `verdicts(10m)`, `clientsOnAttribute(card 1h)`, `listed(blocked-devices)` or `paidCount`: how records and explanations name it. */
+  /**
+   * The name in records and explanations: `verdicts(10m)`, `clientsOnAttribute(card 1h)`, `listed(blocked-devices)`
+   * or `paidCount`.
+   */
   readonly label: string;
   readonly name: string;
   readonly fact: Fact;
-  /** 0 for a fact without a window. */
+  /** The window in ms, or 0 for a fact without a window. */
   readonly windowMs: number;
-  /** The shared list that it asks about; only of a fact about lists. */
+  /** The shared list of a fact about lists. */
   readonly list?: string;
-  /** The attribute that it is, or about whose values it is; only of such facts. */
+  /** The attribute of a fact that is an attribute or counts its values. */
   readonly attribute?: string;
-  /** Its index among the values of a decision. */
+  /** The fact's index among the values of a decision. */
   readonly index: number;
 }
 
-/** Constants that a fact is compared with: a list for `in` and `notIn`, one value for the other operators. */
+/** The constants that a fact is compared with: a list for `in` and `notIn`, one value for the other operators. */
 export type Expected = FactValue | readonly FactValue[];
 
-/** What a fact is compared with: constants, or another fact. */
+/** The right side of a comparison: constants, or another fact. */
 export type ComparedWith = Expected | FactRef;
 
-/** Whether a fact is compared with another fact. */
+/** Whether the right side of a comparison is another fact. */
 export function isFactRef(value: ComparedWith): value is FactRef {
   return typeof value === 'object' && 'label' in value;
 }
 
-/** Whether it is an attribute of which an HMAC alone is kept. */
+/** Whether the fact is an attribute that is kept as an HMAC alone. */
 export function keepsPseudonym({ fact }: FactRef): boolean {
   return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
 }
 
-/** The parts of a condition in json-rules-engine's terms, each with members of its own. */
+/**
+ * A condition in the terms of json-rules-engine. `Own` are members of every part, and `Compared` those of
+ * comparisons.
+ */
 export type ConditionTree<Own, Compared> =
   | (Own & { readonly kind: 'all' | 'any'; readonly conditions: readonly ConditionTree<Own, Compared>[] })
   | (Own & { readonly kind: 'not'; readonly condition: ConditionTree<Own, Compared> })
@@ -52,16 +58,19 @@ interface Compared {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: ComparedWith;
-  /** The list of the rule set that the values stand in; absent when they stand in the condition itself. */
+  /** The list of the rule set that contains the values. Absent when the values stand in the condition itself. */
   readonly list?: string;
 }
 
-/** What must hold for a rule to match, as it is written; `moveNegations` says how it is evaluated. */
+/** The written condition of a rule. Evaluation uses the form that `moveNegations` gives it. */
 export type Condition = ConditionTree<Written, Compared>;
 
 export type Comparison = Extract<Condition, { kind: 'comparison' }>;
 
-/** How each kind of condition is folded, once its parts are done; `condition` is the one that contains them. */
+/**
+ * The functions that fold each kind of condition after its parts. `condition` is the condition that contains the
+ * parts.
+ */
 interface ConditionFold<Own, Compared, Result> {
   readonly group: (
     kind: 'all' | 'any',
@@ -73,12 +82,12 @@ interface ConditionFold<Own, Compared, Result> {
   readonly comparison: (comparison: Own & Compared & { readonly kind: 'comparison' }) => Result;
 }
 
-/** The results of folding the conditions of rules. */
+/** The functions that fold the conditions of rules to results of one type. */
 export type FoldOf<Result> = ConditionFold<Written, Compared, Result>;
 
 /**
- * Folds a condition from the inside out. This is the one way to walk a condition by its kinds. A part that occurs
- * twice, as named conditions do, is folded once; `made` lets several calls share their results.
+ * Folds a condition from the inside out. Every walk over the kinds of a condition uses this function. A part that
+ * occurs twice, as named conditions do, is folded once. Several calls share results through `made`.
  */
 export function foldCondition<Own, Compared, Result>(
   condition: ConditionTree<Own, Compared>,
@@ -110,7 +119,7 @@ function foldNode<Own, Compared, Result>(
   }
 }
 
-/** The conditions and all their parts, from the outside in, each once. */
+/** Lists conditions and all their parts from the outside in, each once. */
 function conditionsIn(conditions: readonly Condition[]): readonly Condition[] {
   const found = new Set<Condition>();
   const visit = (condition: Condition): void => {
@@ -127,23 +136,23 @@ function partsOf(condition: Condition): readonly Condition[] {
   return 'condition' in condition ? [condition.condition] : [];
 }
 
-/** Every comparison in the conditions, in the order in which they are written. */
+/** Lists every comparison in the conditions, in the order in which they are written. */
 export function listComparisons(conditions: readonly Condition[]): readonly Comparison[] {
   return conditionsIn(conditions).filter((condition) => condition.kind === 'comparison');
 }
 
-/** The facts that conditions compare, in the order of their first mention. */
+/** Lists the facts that conditions compare, in the order of their first mention. */
 export function listFacts(conditions: readonly Condition[]): readonly FactRef[] {
   const named = listComparisons(conditions).flatMap(listComparedFacts);
   return [...new Map(named.map((fact) => [fact.label, fact])).values()];
 }
 
-/** The facts of a comparison: one, or two that are compared with each other. */
+/** Lists the facts of a comparison: one, or two that are compared with each other. */
 export function listComparedFacts({ fact, value }: Comparison): readonly FactRef[] {
   return isFactRef(value) ? [fact, value] : [fact];
 }
 
-/** The conditions that are referred to by name, also from within each other. */
+/** Collects the conditions that are referred to by name, including references within named conditions. */
 export function collectNamedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
   const references = conditionsIn(conditions).filter((condition) => condition.kind === 'reference');
   return new Map(references.map(({ name, condition }) => [name, condition]));
@@ -153,15 +162,15 @@ const EQUALITY = ['equal', 'notEqual'] as const;
 const ORDER = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'] as const;
 const DIVISION = ['multipleOf', 'notMultipleOf'] as const;
 const MEMBERSHIP = ['in', 'notIn'] as const;
-/** Asks whether the fact has a value; no other operator holds of a fact without one. */
+/** The operator that asks whether a fact has a value. No other operator holds for a fact without a value. */
 const KNOWLEDGE = ['known'] as const;
 
-/** The operators that rules may use: those of json-rules-engine, those of multiples, and "known". */
+/** The operators of rules: those of json-rules-engine, those of multiples, and "known". */
 export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...KNOWLEDGE] as const;
 
 export type OperatorName = (typeof OPERATORS)[number];
 
-/** Which operators make sense for a fact. */
+/** Lists the operators that fit a fact. */
 export function listOperators(fact: {
   readonly domain: Fact['domain'];
   readonly absence?: Fact['absence'];
@@ -184,5 +193,5 @@ function comparisonsOf(domain: Fact['domain']): readonly OperatorName[] {
   }
 }
 
-/** What people read where a fact has no value. */
+/** The text that people read where a fact has no value. */
 export const NOT_KNOWN = 'not known';

@@ -6,13 +6,13 @@ import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
 import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts';
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 
-/** A fact as an analyst looks it up. */
+/** A fact as analysts look it up. */
 export interface ListedFact {
-  /** As records name it; an attribute like `attribute(cardCountry)`. */
+  /** The fact's name in records. An attribute is like `attribute(cardCountry)`. */
   readonly name: string;
-  /** What it counts in, or which values it may have. */
+  /** The unit that the fact counts in, or the values that it may have. */
   readonly values: string;
-  /** What a rule has to know besides, like the longest window. */
+  /** Further facts that an author of rules needs, like the longest window. */
   readonly notes: readonly string[];
   readonly description: string;
 }
@@ -22,8 +22,9 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
 }
 
 /**
- * The facts of the catalogue by question, with the declared attributes behind the fact that asks for them. With a word only
- * those that it finds: by their names and descriptions, by the question, and by what other products call them.
+ * Finds the facts of the catalogue by question, with the declared attributes after the fact that asks for them. With
+ * a word it returns only matching facts: by their names and descriptions, by the question, and by the terms of other
+ * products.
  */
 export function findFacts(declared: DeclaredAttributes, word: string | null): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>
@@ -49,7 +50,7 @@ function has(text: string, word: string): boolean {
   return text.toLowerCase().includes(word.toLowerCase());
 }
 
-/** The facts that say what others call so. */
+/** Returns the facts that other products call by this word. */
 function factsCalled(word: string): readonly string[] {
   const words = splitIntoWords(word);
   return FACT_SYNONYMS.flatMap(([entry, facts]) => {
@@ -71,7 +72,7 @@ function valuesOf(fact: Fact): string {
   return isShort ? `text of up to ${declared.length} characters` : (fact.unit ?? domainText(fact.domain));
 }
 
-/** The values of facts that are not counted in a unit and have no others. */
+/** The values of boolean facts, in words. */
 export const TRUE_OR_FALSE = 'true or false';
 
 function domainText(domain: FactDomain): string {

@@ -2,10 +2,13 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import { type Condition, type Expected, foldCondition, isFactRef, type OperatorName } from './condition.ts';
 import { createTest } from './operators.ts';
 
-/** Whether something holds for the values of a decision, which stand in the order of the rule set's facts. */
+/** Tests the values of a decision. They stand in the order of the rule set's facts. */
 export type Matcher = (values: readonly FactReading[]) => boolean;
 
-/** `condition` is without "not", see `moveNegations`; a "not" of proofs holds wherever its part does not. */
+/**
+ * Creates the test of a condition. For rules the condition has no "not", see `moveNegations`. A "not" in a proof
+ * holds wherever its part does not.
+ */
 export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {
     group: (kind, parts) => (kind === 'all' ? matchEvery(parts) : matchSome(parts)),
@@ -32,13 +35,13 @@ export function matchSome(matchers: readonly Matcher[]): Matcher {
   };
 }
 
-/** Compares one of the values of a decision with constants. */
+/** Creates a test that compares one value of a decision with constants. */
 export function createComparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
   const test = createTest(operator, expected);
   return (values) => test(values[index]);
 }
 
-/** Compares two values of a decision. */
+/** Creates a test that compares two values of a decision. */
 export function createPairMatcher(index: number, operator: OperatorName, other: number): Matcher {
   return (values) => createTest(operator, values[other])(values[index]);
 }

@@ -6,7 +6,10 @@ interface Decimal {
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
-/** The shortest decimal that reads as this number, which is how people wrote it: 0.3, and not 0.299999999999999988. */
+/**
+ * Returns the shortest decimal that reads as this number. People wrote the number in this form: 0.3, not
+ * 0.299999999999999988.
+ */
 function decimalOf(number: number): Decimal {
   const [, sign = '', whole = '0', fraction = '', exponent = '0'] = NUMBER.exec(String(number)) ?? [];
   const decimals = fraction.length - Number(exponent);
@@ -14,14 +17,16 @@ function decimalOf(number: number): Decimal {
   return decimals >= 0 ? { units, decimals } : { units: units * 10n ** BigInt(-decimals), decimals: 0 };
 }
 
-/** Both in units of the finer one. */
+/** Converts two decimals to units of the finer one. */
 function inOneUnit(one: Decimal, other: Decimal): readonly [one: bigint, other: bigint, decimals: number] {
   const decimals = Math.max(one.decimals, other.decimals);
   const scaled = (decimal: Decimal) => decimal.units * 10n ** BigInt(decimals - decimal.decimals);
   return [scaled(one), scaled(other), decimals];
 }
 
-/** Whether a number is a whole multiple of another one above 0, decided as decimals: 0.3 is a multiple of 0.1. */
+/**
+ * Whether a number is a whole multiple of a number above 0. Both are compared as decimals: 0.3 is a multiple of 0.1.
+ */
 export function isMultipleOf(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
   if (!Number.isFinite(value)) return false;
@@ -29,7 +34,7 @@ export function isMultipleOf(value: number, divisor: number): boolean {
   return units % by === 0n;
 }
 
-/** The least multiple above a value of 0 or more. */
+/** Finds the least multiple above a value of 0 or more. */
 export function findMultipleAbove(value: number, divisor: number): number {
   const [units, by, decimals] = inOneUnit(decimalOf(value), decimalOf(divisor));
   return Number(`${(units / by + 1n) * by}e-${decimals}`);

@@ -6,19 +6,19 @@ import {
   type OperatorName,
 } from './condition.ts';
 
-/** A condition without "not", and the one that takes the place of a "not" around it. */
+/** A condition without "not", and the condition that replaces a "not" around it. */
 interface Polarities {
   readonly holds: Condition;
   readonly fails: Condition;
 }
 
-/** Conditions whose negations were moved already, by what was written. */
+/** Conditions whose negations were moved before, by the written condition. */
 export type MovedNegations = Map<Condition, Polarities>;
 
 /**
- * The condition as it is evaluated: each "not" is moved to the comparisons within it, so that "not above 5" asks for "at
- * most 5", and "not all" for any that fails. A comparison holds neither way of a fact whose value is not known, so a
- * "not" around it does not hold either. `moved` lets the rules of a file share their named conditions.
+ * Moves each "not" of a condition to the comparisons within it, for evaluation: "not above 5" becomes "at most 5",
+ * and "not all" becomes "any that fails". No comparison holds for a fact whose value is not known, so a "not" around
+ * one does not hold either. Through `moved` the rules of a file share their named conditions.
  */
 export function moveNegations(condition: Condition, moved: MovedNegations = new Map()): Condition {
   return foldCondition(condition, MOVING, moved).holds;
@@ -36,7 +36,7 @@ const MOVING: FoldOf<Polarities> = {
     },
   }),
   not: ({ holds, fails }) => ({ holds: fails, fails: holds }),
-  // A name stands for what is written under it, so what fails has none.
+  // A name stands for the written condition, so the opposite condition has no name.
   reference: (name, part, condition) => ({
     holds: isUnchanged(condition, [part])
       ? condition
@@ -47,8 +47,8 @@ const MOVING: FoldOf<Polarities> = {
 };
 
 /**
- * The condition that holds exactly where this one does not. A comparison with what is not known does not hold, so there
- * its complement does, unlike a "not" around it.
+ * Returns the condition that holds exactly where this one does not. A comparison with a fact that is not known does
+ * not hold, so its complement does, unlike a "not" around it.
  */
 export function complement(condition: Condition): Condition {
   return foldCondition(moveNegations(condition), COMPLEMENT);
@@ -67,14 +67,14 @@ const COMPLEMENT: FoldOf<Condition> = {
   },
 };
 
-/** Most conditions have no "not", and stay the objects that they are. */
+/** Whether no part changed. Most conditions have no "not", and stay the same objects. */
 function isUnchanged(condition: Condition, parts: readonly Polarities[]): boolean {
   const before = 'conditions' in condition ? condition.conditions : [];
   const within = 'condition' in condition ? [condition.condition] : before;
   return parts.every(({ holds }, index) => holds === within[index]);
 }
 
-/** The comparison that holds of a known value exactly where this one does not. */
+/** Returns the comparison that holds for a known value exactly where this one does not. */
 function opposite(comparison: Comparison): Comparison {
   const { operator, value } = comparison;
   if (operator === 'known') return { ...comparison, value: value !== true };

@@ -2,12 +2,12 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import type { Expected, OperatorName } from './condition.ts';
 import { isMultipleOf } from './multiples.ts';
 
-/** Whether what was seen of a fact is as a comparison wants it; null and undefined: the fact has no value. */
+/** Tests the recorded value of a fact. Null and undefined: the fact has no value. */
 type Test = (seen: FactReading | undefined) => boolean;
 
 /**
- * What each operator means, by what a fact is compared with. A fact without a value passes none but "known". Compiled
- * rules, json-rules-engine, proofs and examples all ask this table.
+ * The meaning of each operator, given the right side of a comparison. A fact without a value passes no operator but
+ * "known". Compiled rules, json-rules-engine, proofs and examples all use this table.
  */
 const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
   equal: (expected) => (seen) => seen === expected,
@@ -23,7 +23,7 @@ const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
   notMultipleOf: (expected) => numeric(expected, (seen, divisor) => !isMultipleOf(seen, divisor)),
 };
 
-/** The test of an operator; what is not known (null) is like nothing. */
+/** Creates the test of an operator. When the right side is not known (null or undefined), the test passes nothing. */
 export function createTest(operator: OperatorName, expected: Expected | null | undefined): Test {
   return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
 }

@@ -18,24 +18,24 @@ export const ProblemSchema = shape('What is wrong in a rule file', {
 
 export type Problem = Shape<typeof ProblemSchema>;
 
-/** `verdicts.yaml:12:17` */
+/** Formats a place like `verdicts.yaml:12:17`. */
 export function formatLocation({ file, line, column }: Location): string {
   return `${file}:${line}:${column}`;
 }
 
-/** `verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?` */
+/** Formats a problem like `verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?` */
 export function formatProblem({ at, message }: Problem): string {
   return `${formatLocation(at)}  ${message}`;
 }
 
-/** The problems of a folder as lines, each with the path from the working folder. */
+/** Formats the problems of a folder as lines, each with the path from the working folder. */
 export function formatProblems(folder: string, problems: readonly Problem[]): string {
   return problems
     .map(({ at, message }) => formatProblem({ at: { ...at, file: join(folder, at.file) }, message }))
     .join('\n');
 }
 
-/** In the order a person reads files. */
+/** Sorts problems in the order in which a person reads files. */
 export function sortProblems<One extends Problem>(problems: readonly One[]): readonly One[] {
   return problems.toSorted(
     (a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
@@ -43,8 +43,8 @@ export function sortProblems<One extends Problem>(problems: readonly One[]): rea
 }
 
 /**
- * Ends a message about an unknown name: the nearest allowed one when there is one near,
- * otherwise all of them.
+ * Writes the end of a message about an unknown name: the nearest allowed name when one is near, otherwise all allowed
+ * names.
  */
 export function suggestName(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return '; nothing is allowed here';
@@ -56,14 +56,14 @@ export function suggestName(name: string, allowed: readonly string[]): string {
 
 const NAMES_WITH_MAX = 3;
 
-/** The few names that have the word in them, as ladderLevel has "level". */
+/** Lists the few names that contain the word, as ladderLevel contains "level". */
 function namesWith(word: string, allowed: readonly string[]): readonly string[] {
   if (word.length < 4) return [];
   const having = allowed.filter((name) => name.toLowerCase().includes(word.toLowerCase()));
   return having.length <= NAMES_WITH_MAX ? having : [];
 }
 
-/** The name that was probably meant; null when none is near. */
+/** Finds the name that was probably meant. Returns null when none is near. */
 export function findNearestName(name: string, known: readonly string[]): string | null {
   const [nearest] = known
     .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))

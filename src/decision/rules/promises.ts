@@ -1,4 +1,4 @@
-/** What the interface and the guide promise of every rule set, each named by what breaks it. */
+/** The promises that the interface and the guide make about every rule set. Each has the name of its breach. */
 export const PROMISE_BREACHES = [
   'firstRequestWaits',
   'botPasses',
@@ -11,7 +11,7 @@ export const PROMISE_BREACHES = [
 
 export type PromiseBreach = (typeof PROMISE_BREACHES)[number];
 
-/** What `meant` says of each. */
+/** The description of each member of `meant`. */
 export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
   firstRequestWaits:
     'Why a first request may get WAIT, although the interface (section 3.2) has no wait before it.',
@@ -25,5 +25,5 @@ export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
     'Why level 1 of a ladder is shorter than 10s, although the interface (section 3.2) has tens of seconds.',
 };
 
-/** The breaches that a rule set means, each with why. */
+/** The breaches that a rule set makes on purpose, each with the reason. */
 export type MeantBreaches = Readonly<Partial<Record<PromiseBreach, string | undefined>>>;

@@ -14,16 +14,19 @@ import type { MeantBreaches } from './promises.ts';
 
 declare const ruleVersionBrand: unique symbol;
 
-/** `p<n>.v<n>`, the name of the rule set's folder and the stamp on every verdict; of a draft also `p<n>.v<n>-<word>`. */
+/**
+ * A version of a rule set, like `p<n>.v<n>`. It is the name of the folder and the stamp on every verdict. A draft may
+ * also be named `p<n>.v<n>-<word>`.
+ */
 export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
 export const RULE_VERSION_FORM =
   'p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it, of at most 16 small letters and digits, like p2.v11-night';
 
-/** A number has one spelling: p2.v011 beside p2.v11 would be another version of the same rank. */
+/** A number has one spelling. Otherwise p2.v011 beside p2.v11 would be another version of the same rank. */
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
-/** A version as somebody writes it, which is not checked yet. */
+/** The schema of a version that a person writes and that is not checked yet. */
 export function versionTextSchema(description: string) {
   const told = { pattern: RULE_VERSION_PATTERN };
   return withExample(
@@ -39,7 +42,7 @@ export const ruleVersion = withExample(
   'p2.v10',
 );
 
-/** A digest over the files of a rule set: sha256 in hex. */
+/** A digest over the files of a rule set: SHA-256 in hex. */
 export const DIGEST_PATTERN = '^[0-9a-f]{64}$';
 
 export function isRuleVersion(text: string): text is RuleVersion {
@@ -50,7 +53,7 @@ export function refuseVersionName(text: string): string {
   return `"${text}" is no name of a version, which is ${RULE_VERSION_FORM}`;
 }
 
-/** Whether a version has a draft's name, with a word at its end: it is never released. */
+/** Whether a version has the name of a draft, with a word at its end. Such a version is never released. */
 export function hasDraftName(version: RuleVersion): boolean {
   return version.includes('-');
 }
@@ -81,11 +84,14 @@ interface ConcludedFactRef {
   readonly index: number;
 }
 
-/** A rule is skipped for a share of the clients, to see what it costs and saves. */
+/** A rule is skipped for a share of the clients, to see what the rule costs and saves. */
 export interface Holdout {
-  /** Of the clients, above 0. */
+  /** The share of the clients, above 0. */
   readonly share: number;
-  /** By currency, the largest amount for which it is skipped; in other currencies it is not. Null: whatever the amount. */
+  /**
+   * The largest amount in each currency for which the rule may be skipped. In other currencies the rule is never
+   * skipped. Null: the amount does not matter.
+   */
   readonly maxAmounts: Readonly<Record<string, number>> | null;
   readonly at: Location;
 }
@@ -93,26 +99,26 @@ export interface Holdout {
 export interface Rule<Params> {
   readonly name: string;
   readonly description: string;
-  /** Higher is asked first. */
+  /** Rules with a higher priority are asked first. */
   readonly priority: number;
-  /** As it is evaluated: each "not" is moved to the comparisons within it. */
+  /** The evaluated condition: each "not" is moved to the comparisons within it. */
   readonly condition: Condition;
-  /** As the analyst wrote it. */
+  /** The condition as the analyst wrote it. */
   readonly written: Condition;
   readonly params: Params;
   readonly holdout?: Holdout;
   readonly at: Location;
 }
 
-/** The rules that certainly apply whenever they match: nobody is held out of them. */
+/** Lists the rules without a holdout. They apply whenever they match. */
 export function listRulesWithoutHoldout<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
   return rules.filter(({ holdout }) => holdout === undefined);
 }
 
-/** The name under which the conditions that exempt from all signals are told, beside those of the signals. */
+/** The name of the conditions that exempt from all signals, in explanations beside the names of the signals. */
 export const EXEMPT = 'exempt';
 
-/** Under its conditions no bot signal applies, whatever else shows. */
+/** A rule under whose conditions no bot signal applies. */
 export type Exemption = Rule<object>;
 
 export interface GroupParams {
@@ -121,45 +127,48 @@ export interface GroupParams {
 
 export interface SignalParams {
   readonly weight: number;
-  /** What it observes, like `device`; absent: something that no other signal observes. */
+  /** The thing that the signal observes, like `device`. Absent when no other signal observes it. */
   readonly about?: string;
 }
 
 export interface FlagParams {
-  /** Recorded beside the verdict, like `large-first-order`; callers never see it. */
+  /** Is recorded beside the verdict, like `large-first-order`. Callers never see it. */
   readonly flag: string;
 }
 
-/** A piece of a reason text: words, a fact's value, or a value of the answer. */
+/** A part of a reason text: words, the value of a fact, or a value of the answer. */
 export type ReasonPart =
   | { readonly kind: 'words'; readonly words: string }
   | { readonly kind: 'fact'; readonly fact: FactRef }
   | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
 
-/** What a reason may quote besides facts: the wait that this verdict imposes and its level. */
+/** The values that a reason may quote besides facts: the wait that this verdict imposes and its level. */
 export const ANSWER_PLACEHOLDERS = ['waitSeconds', 'ladderLevelAfter'] as const;
 
 export type AnswerPlaceholder = (typeof ANSWER_PLACEHOLDERS)[number];
 
 export interface VerdictParams {
   readonly verdict: Verdict;
-  /** The named ladder of a WAIT; null for the one without a name, and without WAIT. */
+  /** The named ladder of a WAIT. Null for the ladder without a name, and without WAIT. */
   readonly ladder: string | null;
   readonly reason: readonly ReasonPart[];
-  /** What support or the shop may say to the payer, with {waitSeconds} for the wait in words; null for the default. */
+  /**
+   * The text that support or the shop may tell the payer. {waitSeconds} stands for the wait in words. Null means the
+   * default text.
+   */
   readonly payerText: string | null;
 }
 
-/** A ladder as a rule set has it. */
+/** A ladder of a rule set, with the places of its levels. */
 export interface WrittenLadder extends LadderSettings {
-  /** Where each level is written, by the name of its ladder; '' is the one without a name. */
+  /** The places of the levels by the name of their ladder. '' is the ladder without a name. */
   readonly levelsAt: Readonly<Record<string, readonly Location[]>>;
 }
 
 export interface PlatformSettings {
-  /** Used when a request names none. */
+  /** The currency of requests that name none. */
   readonly currency: string;
-  /** IANA name; what hourOfDay and dayOfWeek go by. */
+  /** The IANA name of the time zone of hourOfDay and dayOfWeek. */
   readonly timeZone: string;
   readonly smoothing: Smoothing;
   /** Whether score answers carry payLimitValue. */
@@ -167,13 +176,13 @@ export interface PlatformSettings {
   readonly ladder: WrittenLadder;
 }
 
-/** A rule set that has been read and found sound. Only `parse` makes one. */
+/** A rule set that was parsed without problems. Only `parseRuleSet` makes one. */
 export interface ParsedRules {
   readonly version: RuleVersion;
   readonly description: string;
   readonly settings: PlatformSettings;
   readonly platforms: ReadonlyMap<string, PlatformSettings>;
-  /** What callers may say of a payer, by name. */
+  /** The attributes that callers may state about a payer, by name. */
   readonly attributes: DeclaredAttributes;
   /** Every fact that decisions record, in the order of their values. */
   readonly facts: readonly FactRef[];
@@ -181,31 +190,31 @@ export interface ParsedRules {
   readonly signals: {
     readonly rules: readonly Rule<SignalParams>[];
     readonly threshold: number;
-    /** Null where nothing exempts from all signals. */
+    /** Null when no conditions exempt from all signals. */
     readonly exempt: Exemption | null;
   };
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
   /** Empty when the rule set has no flags. */
   readonly flags: { readonly rules: readonly Rule<FlagParams>[] };
-  /** payLimitValue items by group; empty when the rule set has no limits. */
+  /** The items of payLimitValue by group. Empty when the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
-  /** The lists that its rules name with `value: { list: NAME }`, by name. */
+  /** The lists that rules name with `value: { list: NAME }`, by name. */
   readonly lists: ReadonlyMap<string, RuleList>;
-  /** What it does on purpose although it is promised otherwise. */
+  /** The promises that the rule set breaks on purpose. */
   readonly meant: MeantBreaches;
 }
 
-/** All conditions of a rule set, in the order in which they are asked. */
+/** Lists all conditions of a rule set in the order in which they are asked. */
 export function listConditions(rules: ParsedRules): readonly Condition[] {
   return groupRulesByFile(rules).flatMap((file) => file.map(({ condition }) => condition));
 }
 
-/** The same without those of flags, which change no answer. */
+/** Lists all conditions except those of flags, which change no answer. */
 export function listDecidingConditions(rules: ParsedRules): readonly Condition[] {
   return listConditions({ ...rules, flags: { rules: [] } });
 }
 
-/** All that has conditions, file by file: its rules, and before the signals what exempts from them. */
+/** Groups everything that has conditions by file: the rules, and before the signals the exemption from them. */
 export function groupRulesByFile({
   groups,
   signals,
@@ -219,7 +228,7 @@ export function listSignalRules({ exempt, rules }: ParsedRules['signals']): read
   return exempt === null ? rules : [exempt, ...rules];
 }
 
-/** How many rules a rule set has, flags included, with both `otherwise` and what exempts from the signals. */
+/** Counts the rules of a rule set, including flags, both `otherwise` and the exemption from the signals. */
 export function countRules(rules: ParsedRules): number {
   return groupRulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISES);
 }
@@ -227,7 +236,7 @@ export function countRules(rules: ParsedRules): number {
 /** Groups and verdicts have one each. */
 const OTHERWISES = 2;
 
-/** What `countRules` counts besides rules, for whoever counts in the files. */
+/** Says what `countRules` counts besides rules, for readers who count in the files. */
 export function explainRuleCount({ signals }: ParsedRules): string {
   return `with "otherwise" twice${signals.exempt === null ? '' : ` and "${EXEMPT}"`}`;
 }
@@ -236,38 +245,38 @@ export function listSharedLists({ facts }: Pick<ParsedRules, 'facts'>): readonly
   return facts.flatMap(({ list }) => list ?? []);
 }
 
-/** A rule that can be asked about the values of a decision. */
+/** A rule with a test of the values of a decision. */
 export interface Matchable<Params> extends Rule<Params> {
   readonly matches: Matcher;
 }
 
-/** The rules of a file in json-rules-engine, which were loaded once. */
+/** The rules of a file, loaded into json-rules-engine. */
 export interface LoadedEngine {
-  /** Runs the engine over the values of a decision: whether each rule matches, by its name. */
+  /** Runs the engine over the values of a decision. Returns for each rule by name whether it matches. */
   matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>>;
 }
 
-/** Marks what `compile` made; nothing else sets it. */
+/** Marks the results of `compileRuleSet`. Nothing else sets this member. */
 export const compiled: unique symbol = Symbol('compiled');
 
-/** A rule set ready to decide. Made by `compile` from what `parse` accepted. */
+/** A rule set that can decide. `compileRuleSet` makes it of parsed rules. */
 export interface RuleSet extends ParsedRules {
   readonly [compiled]: true;
-  /** sha256 over all files that decide, hex. */
+  /** The SHA-256 over all files that decide, in hex. */
   readonly digest: string;
-  /** A record of all facts by their labels, to be copied and filled: such copies are cheap to make and to write. */
+  /** A record with the labels of all facts, to be copied and filled. Such copies are cheap to make and to write. */
   readonly blankRecord: Readonly<Record<string, FactReading>>;
-  /** The facts that its own rules conclude on the way: three of `facts`. */
+  /** The facts that the rules themselves conclude. They are three of `facts`. */
   readonly concludedFacts: readonly ConcludedFactRef[];
-  /** What the sharing facts that its rules use ask for. */
+  /** The questions of the sharing facts that the rules use. */
   readonly sharing: SharingQuestions;
-  /** The attributes whose values a payer's state remembers, because its rules ask how many there were. */
+  /** The attributes whose values a payer's state remembers, because rules count them. */
   readonly rememberedAttributes: readonly DeclaredAttribute[];
-  /** The pseudonyms that its rules compare with constants. */
+  /** The pseudonyms that rules compare with constants. */
   readonly hashedFacts: readonly FactRef[];
-  /** Under which secrets it compares them. */
+  /** The HMACs under whose secrets rules compare pseudonyms. */
   readonly attributeHmacs: AttributeHmacs;
-  /** It has a release.json that agrees with its files; only such a version may become active. */
+  /** Whether there is a release.json that agrees with the files. Only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };
   readonly signals: {
@@ -280,11 +289,14 @@ export interface RuleSet extends ParsedRules {
     readonly otherwise: VerdictParams;
   };
   readonly flags: { readonly rules: readonly Matchable<FlagParams>[] };
-  /** What the functions of its rules were made from, and explanations run; `exempt` is before the signals. */
+  /**
+   * The engines that the functions of the rules were made from and that explanations run. `exempt` stands before the
+   * signals.
+   */
   readonly engines: Readonly<Record<'groups' | 'exempt' | 'signals' | 'verdicts' | 'flags', LoadedEngine>>;
 }
 
-/** A list of the rule set that rules compare facts with: `lists/NAME.yaml`. */
+/** A list of the rule set that rules compare facts with. Its file is `lists/NAME.yaml`. */
 export interface RuleList {
   readonly name: string;
   readonly description: string;
@@ -295,7 +307,7 @@ export function getPlatformSettings(rules: ParsedRules, platform: string): Platf
   return rules.platforms.get(platform) ?? rules.settings;
 }
 
-/** Rules, ladders and lists are named alike: in lower-case words joined by "-". */
+/** The form of the names of rules, ladders and lists: lower-case words joined by "-". */
 export const NAME_PATTERN = '^[a-z][a-z0-9]*(-[a-z0-9]+)*$';
 
 export const NAME_CHARACTERS_MAX = 64;
@@ -309,19 +321,19 @@ export function isName(text: string): boolean {
 const LIST_NAME_FORM =
   'lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods';
 
-/** The message for a list that cannot have this name. */
+/** The message about a list that cannot have its name. */
 export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
 
 export function refuseListName(name: string): string {
   return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
 }
 
-/** What matching signals weigh together: of several about one thing the heaviest counts. */
+/** Sums the weights of matching signals. Of several signals about one thing only the heaviest counts. */
 export function sumSignalWeights(matching: readonly SignalParams[]): number {
   return sumWeights(keepHeaviestSignals(matching).map(({ weight }) => weight));
 }
 
-/** Leaves out the signals in whose place a heavier one about the same thing counts; of equally heavy ones the first counts. */
+/** Removes the signals that a heavier signal about the same thing replaces. Of equally heavy ones the first stays. */
 export function keepHeaviestSignals<Signal extends SignalParams>(
   matching: readonly Signal[],
 ): readonly Signal[] {
@@ -334,12 +346,12 @@ export function keepHeaviestSignals<Signal extends SignalParams>(
   return matching.filter((signal) => signal.about === undefined || heaviest.get(signal.about) === signal);
 }
 
-/** Sum of signal weights, rounded, so that weights of 0.7 and 0.1 reach a threshold of 0.8. */
+/** Sums signal weights and rounds the sum, so that weights of 0.7 and 0.1 reach a threshold of 0.8. */
 export function sumWeights(weights: readonly number[]): number {
   return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }
 
-/** p2.v9 before p2.v10 before p3.v1. */
+/** Compares versions by their numbers: p2.v9, p2.v10, p3.v1. */
 export function compareRuleVersions(a: RuleVersion, b: RuleVersion): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }

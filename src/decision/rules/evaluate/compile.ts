@@ -19,10 +19,10 @@ import { RuleEngine } from './engine.ts';
 import { hashConstants, listHashedFacts } from './hashed-constants.ts';
 
 /**
- * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the conditions that it holds. These
- * agree with the engine (a property test holds them equal) and cost nanoseconds, where the engine's own `run` costs
- * microseconds a rule. Constants of pseudonyms become HMACs here, once; without a secret nobody can say whether a
- * pseudonym is one of them. Throws when the engine does not accept a rule.
+ * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the conditions that the engine
+ * holds. The functions agree with the engine (a property test compares them) and cost nanoseconds, where the engine's
+ * own `run` costs microseconds a rule. Constants of pseudonyms become HMACs here, once. Without a secret nobody can
+ * say whether a pseudonym is one of them. Throws when the engine does not accept a rule.
  */
 export function compileRuleSet(
   rules: ParsedRules,
@@ -72,12 +72,15 @@ export function compileRuleSet(
   };
 }
 
-/** The rules as decisions have their values. */
+/** Replaces constants in the conditions of rules by the HMACs that the values of decisions have. */
 function hashed(file: readonly Rule<object>[], hmacs: AttributeHmacs): readonly Rule<object>[] {
   return file.map((rule) => ({ ...rule, condition: hashConstants(rule.condition, hmacs) }));
 }
 
-/** The rule set under other secrets; the same one where its rules compare no pseudonym with a constant. */
+/**
+ * Compiles a rule set under other secrets. Returns the same object when its rules compare no pseudonym with a
+ * constant.
+ */
 export function rehashConstants(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
   return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);
 }
@@ -103,7 +106,7 @@ function attributeQuestions(rules: ParsedRules): Pick<SharingQuestions, 'attribu
   return { attributes: [...asked].map(([declared, windowsMs]) => ({ declared, windowsMs })) };
 }
 
-/** The attributes of which values or clients are counted, each with its windows. */
+/** Collects the attributes whose values or clients are counted, each with its windows in ms. */
 function velocityFacts(
   { facts }: ParsedRules,
   counts: 'values' | 'clients',

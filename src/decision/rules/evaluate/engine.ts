@@ -22,12 +22,15 @@ import {
 import { createTest } from '#decision/rules/operators.ts';
 import type { LoadedEngine, Rule } from '#decision/rules/rule-set.ts';
 
-/** The event of every rule in the engine: that it matched. Its name says which, its params what follows. */
+/**
+ * The event type of every rule in the engine. The rule's name says which rule matched, and the params say what
+ * follows.
+ */
 const MATCHED = 'matched';
 
 type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
 
-/** A condition as json-rules-engine writes it. */
+/** Writes a condition in the form of json-rules-engine. */
 const ENGINE_CONDITION: FoldOf<EngineCondition> = {
   group: (kind, parts) => (kind === 'all' ? { all: [...parts] } : { any: [...parts] }),
   not: (part) => ({ not: part }),
@@ -49,19 +52,19 @@ function engineParams({ windowMs, list, attribute }: FactRef): {
 }
 
 /**
- * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
- * shows a named condition by its name; `RuleEngine` tells the engine what the names mean.
+ * Writes the conditions of a rule in the form of json-rules-engine. References stay references, so that a trace shows
+ * a named condition by its name. `RuleEngine` tells the engine what the names mean.
  */
 export function toEngineConditions(condition: Condition): TopLevelCondition {
   const made = foldCondition(condition, ENGINE_CONDITION);
-  // The engine wants a boolean condition on top; `parse` refuses rules that are a bare comparison.
+  // The engine needs a boolean condition at the top. `parseRuleSet` refuses a rule that is a bare comparison.
   return 'operator' in made ? { all: [made] } : made;
 }
 
 /**
- * The rules of one rule file, loaded into json-rules-engine with the operators of this service. `matcherOf` gives functions
- * made from its rules and conditions, for answers that cannot wait for its scheduler; `matched` runs the engine itself.
- * Throws when the engine does not accept a rule.
+ * The rules of one rule file in json-rules-engine, with the operators of this service. `matcherOf` makes functions of
+ * its rules and conditions, for answers that cannot wait for the engine's scheduler. `matched` runs the engine
+ * itself. Throws when the engine does not accept a rule.
  */
 export class RuleEngine implements LoadedEngine {
   readonly #rules: ReadonlyMap<string, EngineRule>;
@@ -70,7 +73,7 @@ export class RuleEngine implements LoadedEngine {
   readonly #facts: readonly FactRef[];
   #running: Promise<unknown> = Promise.resolve();
 
-  /** `facts` are those of the rule set, in the order of the values of a decision. */
+  /** `facts` are the facts of the rule set in the order of the values of a decision. */
   constructor(rules: readonly Rule<object>[], facts: readonly FactRef[]) {
     this.#facts = facts;
     for (const operator of OPERATORS)
@@ -89,7 +92,7 @@ export class RuleEngine implements LoadedEngine {
     this.#compiler = new ConditionCompiler(named, facts);
   }
 
-  /** Whether the rule of this name matches, as a function. */
+  /** Creates the function that tells whether the rule of this name matches. */
   matcherOf(name: string): Matcher {
     const rule = this.#rules.get(name);
     if (rule === undefined) throw new Error(`there is no rule ${name}`);
@@ -97,8 +100,8 @@ export class RuleEngine implements LoadedEngine {
   }
 
   /**
-   * Whether each rule matches, by its name. Runs wait for each other: of two that overlap the first to finish makes the
-   * other skip its remaining priorities.
+   * Runs the engine, and returns for each rule by name whether it matches. Runs wait for each other: of two runs that
+   * overlap, the first to finish makes the other skip its remaining priorities.
    */
   async matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>> {
     const run = this.#running.then(() => this.#engine.run(this.#factsWith(values)));
@@ -119,7 +122,7 @@ export class RuleEngine implements LoadedEngine {
   }
 }
 
-/** Makes functions of conditions as json-rules-engine holds them. */
+/** Makes functions of the conditions that json-rules-engine holds. */
 class ConditionCompiler {
   readonly #named: ReadonlyMap<string, TopLevelCondition>;
   readonly #indexes: ReadonlyMap<string, number>;
@@ -145,7 +148,7 @@ class ConditionCompiler {
     return createComparisonMatcher(index, operatorOf(operator), value);
   }
 
-  /** A named condition that several rules refer to is made once. */
+  /** Makes the function of a named condition once, even when several rules refer to it. */
   #namedMatcher(name: string): Matcher {
     const condition = this.#named.get(name);
     if (condition === undefined) throw new Error(`there is no condition ${name}`);
@@ -161,7 +164,7 @@ class ConditionCompiler {
 
 type EngineParams = Readonly<Record<string, string>>;
 
-/** The label of a fact, by the params with which a rule asks for it. */
+/** Writes the label of a fact by the params with which a rule asks for it. */
 function labelOf(fact: string, { list, name, window }: EngineParams = {}): string {
   const params = [list, name, window].filter((param) => param !== undefined);
   return params.length === 0 ? fact : `${fact}(${params.join(' ')})`;

@@ -10,13 +10,16 @@ import {
   listComparisons,
 } from '#decision/rules/condition.ts';
 
-/** The facts that are kept as pseudonyms and compared with constants, each once. */
+/** Lists the facts that are kept as pseudonyms and compared with constants, each once. */
 export function listHashedFacts(conditions: readonly Condition[]): readonly FactRef[] {
   const compared = listComparisons(conditions).filter((one) => findHashedConstants(one) !== null);
   return [...new Map(compared.map(({ fact }) => [fact.label, fact])).values()];
 }
 
-/** The condition over values as decisions have them: it compares a pseudonym with the HMACs of its constants. */
+/**
+ * Replaces the constants that a condition compares with pseudonyms by their HMACs, as the values of decisions have
+ * them.
+ */
 export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Condition {
   if (listHashedFacts([condition]).length === 0) return condition;
   return foldCondition(condition, {
@@ -31,12 +34,12 @@ function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparis
   const constants = findHashedConstants(comparison);
   if (constants === null) return comparison;
   const { operator } = comparison;
-  // A text has several HMACs while the secret changes, and is the constant when it equals one of them.
+  // While the secret changes, a text has several HMACs. A pseudonym is the text when it equals one of them.
   const value = [constants].flat().flatMap((text) => hmacs.keptAs(String(text)));
   return { ...comparison, operator: operator === 'notEqual' || operator === 'notIn' ? 'notIn' : 'in', value };
 }
 
-/** The clear constants that a pseudonym is compared with; null of every other comparison. */
+/** Finds the clear constants that a pseudonym is compared with. Returns null for every other comparison. */
 export function findHashedConstants({
   fact,
   operator,

@@ -49,7 +49,7 @@ const SEEN = {
 
 type Judged = s.Shape<TObject<typeof JUDGED>>;
 
-/** A condition with what it saw: the tree that the analyst wrote, with values and places. */
+/** A condition with the values that it saw: the tree that the analyst wrote, with values and places. */
 export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>>;
 
 const CONDITION = 'Condition';
@@ -65,7 +65,7 @@ const GROUP = s.named(
   }),
 );
 
-/** Holds itself, so its type is that of the tree. */
+/** The schema refers to itself, so its type is that of the tree. */
 export const ConditionSchema = s.named(
   CONDITION,
   Type.Unsafe<ConditionTrace>(
@@ -135,14 +135,14 @@ export interface RuleSetTrace {
   readonly signals: readonly RuleTrace[];
   readonly verdicts: readonly RuleTrace[];
   readonly flags: readonly RuleTrace[];
-  /** The conditions under which no signal applies; null where the rule set has none. */
+  /** The conditions under which no signal applies. Null when the rule set has none. */
   readonly exempt: ConditionTrace | null;
 }
 
 /**
- * Every rule of a rule set over the values of one decision, its conclusions included, in the order in
- * which the rules are asked; `heldOut` names the rules that did not count, like `groups/blocked`. Throws when
- * json-rules-engine, whose language the rules are, and the compiled rules disagree: that is a bug.
+ * Traces every rule of a rule set over the values of one decision, including its conclusions, in the order in which
+ * the rules are asked. `heldOut` names the rules that did not count, like `groups/blocked`. Throws when
+ * json-rules-engine, which defines the language of rules, and the compiled rules disagree: that is a bug.
  */
 export async function traceRuleSet(
   rules: RuleSet,
@@ -182,18 +182,18 @@ export function isCounted({ asked, matched, heldOut }: RuleTrace): boolean {
   return asked && matched && heldOut !== true;
 }
 
-/** What the signals that count weigh together. */
+/** Sums the weights of the signals that count. */
 export function sumTracedWeights(signals: readonly RuleTrace[]): number {
   const weighing = signals.filter((signal) => isCounted(signal) && signal.outweighedBy === undefined);
   return sumWeights(weighing.map(({ gives }) => Number(gives)));
 }
 
-/** "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
+/** Formats a signal like "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
 export function formatSignal({ name, gives, outweighedBy }: RuleTrace): string {
   return `${name} (${outweighedBy === undefined ? gives : `${outweighedBy} counts in its place`})`;
 }
 
-/** Names, for each signal that another one about the same thing outweighs, that other one. */
+/** Adds to each signal that is outweighed the name of the signal about the same thing that outweighs it. */
 function withOutweighed(
   rules: readonly Rule<SignalParams>[],
   traces: readonly RuleTrace[],
@@ -216,7 +216,7 @@ function withOutweighed(
   });
 }
 
-/** The rules of one file; each counts as asked. */
+/** Traces the rules of one file. Each counts as asked. */
 async function traceRules<Params>(
   rules: readonly Matchable<Params>[],
   engine: LoadedEngine,
@@ -247,8 +247,8 @@ async function traceRules<Params>(
 }
 
 /**
- * A condition as it is written, and all below it; nothing is skipped, so that every value can be shown. Beside a clear
- * constant no pseudonym is: whoever reads both could tell the text in every other record.
+ * Traces a written condition and all its parts. Nothing is skipped, so that every value can be shown. A pseudonym is
+ * not shown beside a clear constant: a reader of both could tell the text in every other record.
  */
 export function traceCondition(
   condition: Condition,
@@ -281,7 +281,7 @@ export function traceCondition(
   });
 }
 
-/** Rules after the first that counts were not asked. */
+/** Marks the rules after the first one that counts as not asked. */
 function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
   const first = traces.findIndex(isCounted);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));

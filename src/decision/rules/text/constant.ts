@@ -16,10 +16,13 @@ import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import { location, suggestName } from '#decision/rules/problem.ts';
 import { EXEMPT } from '#decision/rules/rule-set.ts';
 
-/** No constant, or not exactly one, has this path; the message says which there are. */
+/** No constant has this path, or several have it. The message suggests paths. */
 export class UnknownConstant extends NamedError {}
 
-/** A number, duration or word in a rule file: where it is written, so that it can be replaced as text, and what may be. */
+/**
+ * A number, duration or word in a rule file, with its place, so that it can be replaced as text, and with the values
+ * that it may have.
+ */
 export const ConstantSchema = named(
   'RuleConstant',
   shape('A constant that a backtest or a form may vary', {
@@ -49,7 +52,9 @@ export const ConstantSchema = named(
 
 export type Constant = Shape<typeof ConstantSchema>;
 
-/** Every constant of a rule set that can be varied, in the order of the files; a file that is not YAML has none. */
+/**
+ * Lists every constant of a rule set that can be varied, in the order of the files. A file that is not YAML has none.
+ */
 export function listConstants(files: RuleFiles): readonly Constant[] {
   const open = (name: string) => new YamlFile(`${name}.yaml`, files.get(`${name}.yaml`) ?? '', []);
   const [ladder, ruleset] = [open('ladder'), open('ruleset')];
@@ -79,8 +84,8 @@ export function listConstants(files: RuleFiles): readonly Constant[] {
 }
 
 /**
- * The one constant that a path names. Throws UnknownConstant: with the nearest name, or with all that fit when
- * there are several, such as one fact that a rule compares twice.
+ * Finds the only constant of a path. Throws UnknownConstant, which names the nearest path. When several constants
+ * fit, such as one fact that a rule compares twice, it names them all.
  */
 export function findConstant(files: RuleFiles, path: string): Constant {
   const all = listConstants(files);
@@ -94,15 +99,15 @@ export function findConstant(files: RuleFiles, path: string): Constant {
 }
 
 /**
- * The files with another value for some constants; all else, comments and layout, stays as it is. Values are without
- * quotes, as `text` is; where a text needs them it gets them.
+ * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. Values come
+ * without quotes, like `text`. A text that needs quotes gets them.
  */
 export function replaceConstants(
   files: RuleFiles,
   values: readonly (readonly [Constant, string])[],
 ): RuleFiles {
   const edited = new Map(files);
-  // From the end of a file to its beginning, so that no replacement moves the place of the next.
+  // From the end of a file to its beginning, so that no replacement moves the place of the next one.
   for (const [{ at, from, to, allowed }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
     const text = edited.get(at.file) ?? '';
     const written = allowed.type === 'text' || allowed.type === 'enum' ? writeText(value) : value;
@@ -111,7 +116,7 @@ export function replaceConstants(
   return edited;
 }
 
-/** What constants may name in other files, and the rules that let a payer wait. */
+/** The names in other files that constants may use, and the rules that let a payer wait. */
 interface Names {
   readonly lists: readonly string[];
   readonly ladders: readonly string[];
@@ -134,7 +139,7 @@ function constantAt(file: YamlFile, { node, ...rest }: Found): Constant {
   return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
 
-/** A text as a rule file has it: in quotes where it would be something else without them, like `"411111"`. */
+/** Writes a text for a rule file. It gets quotes when YAML would read it as something else, like `"411111"`. */
 function writeText(text: string): string {
   const { contents } = parseDocument(text);
   return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);
@@ -168,7 +173,7 @@ function inLadder(path: string, ladder: unknown, { waits }: Names): readonly Fou
   });
 }
 
-/** The name that comes after the beginning of a path; null where the path begins otherwise. */
+/** Returns the name that follows the beginning of a path, and null when the path begins differently. */
 function nameAfter(beginning: string, path: string): string | null {
   return path.startsWith(beginning) ? (/^[^.[]+/.exec(path.slice(beginning.length))?.[0] ?? null) : null;
 }
@@ -185,7 +190,7 @@ function inRules(name: string, { root }: YamlFile, names: Names): readonly Found
     });
     return [...params, ...inCondition(rule.get('conditions', true), own, names)];
   });
-  // What exempts from the signals is asked before each of them.
+  // The exemption is asked before every signal.
   const exempt = isMap(root) ? root.get(EXEMPT, true) : null;
   const exempting = namedIn(exempt, shared);
   const namesOf = (some: readonly YAMLMap[]) => some.map((rule) => String(rule.get('name')));
@@ -210,13 +215,19 @@ function inRules(name: string, { root }: YamlFile, names: Names): readonly Found
   ];
 }
 
-/** What a rule concludes is no constant: its group, its verdict and its texts. */
+/**
+ * Returns what a parameter of a rule means, or null when it is no constant: a group, a verdict and texts are
+ * conclusions.
+ */
 function meaningOfParam(key: string, { ladders }: Names): Meaning | null {
   if (key === 'weight') return meaning(WEIGHT, MEANINGS.weight);
   return key === 'ladder' ? meaning(oneOfNames(ladders), MEANINGS.ladder) : null;
 }
 
-/** A fact that is compared several times gets a number: `verdicts[0]`, `verdicts[1]`. */
+/**
+ * Lists the constants of a condition. A fact that is compared several times gets a number: `verdicts[0]`,
+ * `verdicts[1]`.
+ */
 function inCondition(
   condition: unknown,
   own: Pick<Found, 'owner' | 'usedBy'>,
@@ -258,7 +269,7 @@ function inCondition(
   });
 }
 
-/** What a comparison asks for, over its window; an attribute as the rule set declares it. */
+/** Finds the fact of a comparison with its window, or the attribute with its declaration. */
 function factOf(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
   const params = mapAt(comparison, 'params');
   const declared = attributes.get(String(params?.get('name')));
@@ -277,7 +288,7 @@ function durationUpTo(longestMs: number): Constant['allowed'] {
   return { type: 'duration', longest: formatDuration(longestMs) };
 }
 
-/** Without names any may be meant. */
+/** Allows one of the names. Without names it allows any text. */
 function oneOfNames(values: readonly string[]): Constant['allowed'] {
   return values.length === 0 ? TEXT : { type: 'enum', values };
 }
@@ -286,7 +297,7 @@ function meaning(allowed: Constant['allowed'], description: string): Meaning {
   return { sign: null, unit: null, allowed, description };
 }
 
-/** The scalars below a node, each with its path. */
+/** Lists the scalars below a node, each with its path. */
 function scalarsBelow(path: string, node: unknown, key = ''): readonly Written[] {
   if (isScalar(node)) return [{ path, key, node }];
   if (isSeq(node)) return node.items.flatMap((item, index) => scalarsBelow(`${path}[${index}]`, item, key));
@@ -294,14 +305,14 @@ function scalarsBelow(path: string, node: unknown, key = ''): readonly Written[]
   return node.items.flatMap((pair) => scalarsBelow(`${path}.${pair.key}`, pair.value, String(pair.key)));
 }
 
-/** The parts of a condition that have a member of this name: comparisons a fact, references a condition. */
+/** Lists the parts of a condition that have this member: comparisons have a fact, references a condition. */
 function partsWith(member: 'fact' | 'condition', node: unknown): readonly YAMLMap[] {
   if (isSeq(node)) return node.items.flatMap((item) => partsWith(member, item));
   if (!isMap(node)) return [];
   return node.has(member) ? [node] : node.items.flatMap((pair) => partsWith(member, pair.value));
 }
 
-/** The named conditions that a condition refers to, also through others of them. */
+/** Collects the names of the conditions that a condition refers to, directly or through other named conditions. */
 function namedIn(condition: unknown, shared: YAMLMap | null, known: ReadonlySet<string> = new Set()) {
   let all = known;
   for (const reference of partsWith('condition', condition)) {

@@ -4,31 +4,34 @@ import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 
-/** A rule set without a folder: somebody works on it. */
+/** A rule set in work, which has no folder. */
 export interface DraftText {
   readonly version: RuleVersion;
   readonly files: readonly (readonly [path: string, text: string])[];
 }
 
-/** A rule set, or all that is wrong with its files. */
+/** A rule set, or everything that is wrong with its files. */
 export type LoadResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** A rule set from texts without a folder. */
+/** Loads a rule set from texts without a folder. */
 export function loadDraft(version: string, files: RuleFiles): LoadResult {
   const read = parseRuleSet(version, files);
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, computeDigest(files), false) } : read;
 }
 
-/** The rule set of files that were found sound before. */
+/** Loads the rule set of files that were found sound before. Throws when they are not. */
 export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
   const draft = loadDraft(version, files);
   if (draft.ok) return draft.ruleSet;
   throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }
 
-/** sha256 over the names and contents of all files of a rule set, hex; the order of reading is irrelevant. */
+/**
+ * Computes the SHA-256 in hex over the names and contents of all files of a rule set. The order of the files does not
+ * matter.
+ */
 export function computeDigest(files: RuleFiles): string {
   return sha256(
     Object.entries(computeFileDigests(files))
@@ -37,7 +40,7 @@ export function computeDigest(files: RuleFiles): string {
   );
 }
 
-/** sha256 of each file, hex, by its path inside the folder. */
+/** Computes the SHA-256 of each file in hex, by its path inside the folder. */
 export function computeFileDigests(files: RuleFiles): Record<string, string> {
   const paths = [...files.keys()].toSorted();
   return Object.fromEntries(paths.map((path) => [path, sha256(files.get(path) ?? '')]));

@@ -6,8 +6,8 @@ import type { RuleVersion } from '#decision/rules/rule-set.ts';
 const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
 
 /**
- * The text of ruleset.yaml with another version in it, replaced as text: comments and layout stay as they are. Null
- * when the version is not written on a line of its own.
+ * Replaces the version in the text of ruleset.yaml. Comments and layout stay unchanged. Returns null when the version
+ * does not stand on a line of its own.
  */
 export function renameVersion(files: RuleFiles, version: RuleVersion): string | null {
   const text = files.get('ruleset.yaml') ?? '';
@@ -21,8 +21,8 @@ interface YamlEdit {
 }
 
 /**
- * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
- * as they are; one that is missing is added, for which the file is rewritten, comments included.
+ * Replaces some values in a text. A value that exists is replaced in its place, and all other characters stay
+ * unchanged. A missing value is added: then the file is written anew, with its comments.
  */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string {
   return edits.reduce(edited, text);
@@ -39,7 +39,7 @@ function edited(text: string, { path, value }: YamlEdit): string {
   return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
 }
 
-/** The index of the item of this name in a list of the text; -1 where there is none. */
+/** Finds the index of the item with this name in a list of the text. Returns -1 when there is none. */
 export function findNamedItem(text: string, list: string, name: string): number {
   const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;

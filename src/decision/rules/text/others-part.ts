@@ -5,12 +5,15 @@ import { UNCHECKED_KEYS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { findPlatformPart, type PlatformPart, removeNote } from './own-part.ts';
 
-/** A draft of a platform with the parts that the platform may not read, or why these cannot be put back. */
+/**
+ * A draft of a platform together with the parts that the platform may not read, or the reasons why these cannot be
+ * put back.
+ */
 export type CompletedFiles =
   | { readonly ok: true; readonly files: RuleFiles }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** A draft of a platform, and the files of the version that it was begun with. */
+/** A draft of a platform, and the files of the version that it began with. */
 interface BegunFiles {
   readonly platform: string;
   readonly draft: RuleFiles;
@@ -18,8 +21,8 @@ interface BegunFiles {
 }
 
 /**
- * Puts the sections and cases of other platforms back into a draft, as the version has them that it was begun with. A
- * draft that holds such a part itself is refused: a platform changes what is its own or everybody's.
+ * Puts the sections and cases of other platforms back into a draft, as they stand in the version that the draft began
+ * with. Refuses a draft that holds such a part itself: a platform may change its own parts and the common ones.
  */
 export function restoreOthersPart({ platform, draft, from }: BegunFiles): CompletedFiles {
   const problems: Problem[] = [];
@@ -34,12 +37,12 @@ export function restoreOthersPart({ platform, draft, from }: BegunFiles): Comple
 interface TwoTexts {
   readonly platform: string;
   readonly path: string;
-  /** The text of the draft; undefined: it has no such file. */
+  /** The text of the draft. Undefined when the draft has no such file. */
   readonly own: string | undefined;
   readonly former: string | undefined;
 }
 
-/** Null when the file is in neither. */
+/** Returns null when neither the draft nor the version has the file. */
 function restoredText({ platform, path, own, former }: TwoTexts, problems: Problem[]): string | null {
   const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
@@ -52,7 +55,7 @@ function restoredText({ platform, path, own, former }: TwoTexts, problems: Probl
     : addItems(written, part.member, others);
 }
 
-/** Problems with the items in a draft that are another platform's. What is no sound YAML is told elsewhere. */
+/** Finds the items in a draft that belong to other platforms. Faults of the YAML are reported elsewhere. */
 function foreignItems(path: string, text: string, part: PlatformPart, platform: string): readonly Problem[] {
   const file = new YamlFile(path, text, []);
   const what = part.what === 'sections' ? 'section' : 'case';
@@ -68,7 +71,7 @@ function foreignItems(path: string, text: string, part: PlatformPart, platform: 
 
 type Collection = YAMLMap | YAMLSeq;
 
-/** Null when there are none. */
+/** Collects the items of other platforms. Returns null when there are none, or when the file cannot be read. */
 function othersItems(
   path: string,
   text: string,
@@ -82,13 +85,13 @@ function othersItems(
     problems.push({ at: { file: path, line: 1, column: 1 }, message });
     return null;
   }
-  // New collections, because what was parsed of a text is everybody's.
+  // These are new collections, because all readers of a text share the parsed nodes.
   const others = isMap(found) ? new YAMLMap() : new YAMLSeq();
   append(
     others,
     (found?.items ?? []).filter((item) => !isOwn(item)),
   );
-  // A comment above the first item is kept with the whole collection.
+  // A comment above the first item stays with the whole collection.
   if (others.items[0] === found?.items[0]) others.commentBefore = found?.commentBefore ?? null;
   return others.items.length === 0 ? null : others;
 }
@@ -103,11 +106,11 @@ function collectionAt(root: unknown, member: string): Collection | null {
   return isMap(found) || isSeq(found) ? found : null;
 }
 
-/** The text with more items in a member, after those that are there. All else stays as it is where that is possible. */
+/** Adds items to a member after the existing ones. Everything else stays unchanged where that is possible. */
 function addItems(text: string, member: string, others: Collection): string {
   const document = parseDocument(text, UNCHECKED_KEYS);
   const { contents } = document;
-  // What cannot be read is told as a problem of the draft.
+  // A file that cannot be read is reported as a problem of the draft.
   if (document.errors.length > 0 || !isMap(contents)) return text;
   const found = collectionAt(contents, member);
   if (found === null && contents.has(member)) return text;
@@ -119,7 +122,7 @@ function addItems(text: string, member: string, others: Collection): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Null where items have no lines of their own, as in braces. */
+/** Inserts items as lines of their own. Returns null when items have no such lines, as in braces. */
 function insertItems(text: string, found: Collection, others: Collection): string | null {
   const first = found.items[0];
   const start = isPair(first) ? (isNode(first.key) ? first.key.range?.[0] : undefined) : found.range?.[0];
@@ -133,7 +136,7 @@ function insertItems(text: string, found: Collection, others: Collection): strin
   return text.slice(0, newline + 1) + lines + text.slice(newline + 1);
 }
 
-/** Where the last value of a collection ends, without the comments after it. */
+/** Returns the offset at which the last value of a collection ends, without the comments after it. */
 function endOf(node: Node): number | undefined {
   if ((!isMap(node) && !isSeq(node)) || node.flow === true) return node.range?.[1];
   const last: unknown = node.items.at(-1);

@@ -4,8 +4,8 @@ import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 
 /**
- * What a platform may read of a rule set: all but the sections and the cases of other platforms. Where something is left
- * out, the first line of the file says so. The same map when there is nothing to leave out.
+ * Leaves out what a platform may not read of a rule set: the sections and cases of other platforms. The first line of
+ * a shortened file says so. Returns the same map when there is nothing to leave out.
  */
 export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
   const own = new Map(
@@ -17,22 +17,24 @@ export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
   return [...files].every(([path, text]) => own.get(path) === text) ? files : own;
 }
 
-/** Null when nothing is left of the file. */
+/** Returns null when nothing is left of the file. */
 function ownText(path: string, text: string, platform: string): string | null {
   const part = findPlatformPart(path, platform);
   return part === null ? text : leaveOut(path, text, part);
 }
 
-/** The member of a file whose items belong to platforms. */
+/** The member of a file whose items belong to single platforms. */
 export interface PlatformPart {
   readonly member: string;
-  /** What its items are called in messages. */
+  /** The word for its items in messages. */
   readonly what: 'sections' | 'cases';
   /** Whether the platform may read the item. */
   readonly isOwn: (item: unknown) => boolean;
 }
 
-/** Null for a file that is everybody's. */
+/**
+ * Finds the part of a file that belongs to single platforms. Returns null when all of the file belongs to everybody.
+ */
 export function findPlatformPart(path: string, platform: string): PlatformPart | null {
   if (path === 'ruleset.yaml') return { member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) };
   if (path.startsWith('cases/')) return { member: 'cases', what: 'cases', isOwn: isCaseOf(platform) };
@@ -43,7 +45,7 @@ function isSectionOf(platform: string) {
   return (item: unknown) => isPair(item) && isScalar(item.key) && item.key.value === platform;
 }
 
-/** A case that names no platform is about all of them. */
+/** A case without a platform belongs to all platforms. */
 function isCaseOf(platform: string) {
   return (item: unknown) =>
     isMap(item) && (!item.has('platform') || String(item.get('platform')) === platform);
@@ -51,14 +53,14 @@ function isCaseOf(platform: string) {
 
 const NOTE_START = '# Not shown: ';
 
-/** The text without the line that says what was left out of it. */
+/** Removes the line that says what was left out. */
 export function removeNote(text: string): string {
   return text.startsWith(NOTE_START) ? text.slice(text.indexOf('\n') + 1 || text.length) : text;
 }
 
 function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformPart): string | null {
   const problems: Problem[] = [];
-  // A copy: what was parsed of a text is everybody's.
+  // This is a copy, because all readers of a text share the parsed nodes.
   const root = new YamlFile(path, text, problems).root?.clone();
   if (problems.length > 0)
     return `${NOTE_START}this file is no sound YAML, and may have ${what} of other platforms.\n`;
@@ -72,7 +74,7 @@ function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformP
   if (own.length === 0 && isSeq(found)) return null;
   const note = `${NOTE_START}${what} of other platforms, ${hidden} in all. The release of a proposed draft puts them back.\n`;
   found.items.splice(0, Infinity, ...own);
-  // A comment may be about what came before or after it.
+  // A comment may belong to an item that was removed before or after it.
   visit(found, (_, node) => {
     if (isNode(node)) Object.assign(node, { comment: null, commentBefore: null });
   });
@@ -81,7 +83,7 @@ function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformP
   return note + text.slice(0, startOf(root.items[at])) + kept + text.slice(startOf(root.items[at + 1]));
 }
 
-/** Where a member of a file begins; the end of the file without one. */
+/** Returns the offset at which a member of a file begins. Without a member it is the end of the file. */
 function startOf(pair: Pair | undefined): number {
   return (isNode(pair?.key) ? pair.key.range?.[0] : undefined) ?? Number.POSITIVE_INFINITY;
 }
