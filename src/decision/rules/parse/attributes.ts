@@ -84,7 +84,7 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
   checkMembers,
 );
 
-/** Which type a member belongs to. */
+/** The type that a member belongs to. */
 const MEMBER_TYPES = { length: 'text', oneOf: 'text', pseudonym: 'text', unit: 'number' } as const;
 
 function checkMembers({ type }: Partial<Written>, { file, members }: Place): boolean {
@@ -110,7 +110,7 @@ function checkMembers({ type }: Partial<Written>, { file, members }: Place): boo
   return fits;
 }
 
-/** How `attributes:` of `ruleset.yaml` is written. */
+/** The form of `attributes:` in `ruleset.yaml`. */
 export const ATTRIBUTES: Form<DeclaredAttributes> = withCheck(
   mapByName(
     'What callers may say of a payer beyond the interface, by its name; rules ask { fact: attribute, params: { name: NAME } }.',

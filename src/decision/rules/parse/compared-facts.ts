@@ -1,7 +1,7 @@
 import type { FactDomain } from '#decision/facts/fact.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
 
-/** Why two facts are not compared with each other; null where they are. */
+/** Returns why two facts cannot be compared with each other, or null when they can. */
 export function refuseComparison(ref: FactRef, operator: OperatorName | null, other: FactRef): string | null {
   if (operator === 'multipleOf' || operator === 'notMultipleOf')
     return `operator "${operator}" takes a number, and no other fact`;
@@ -23,14 +23,14 @@ export function refuseComparison(ref: FactRef, operator: OperatorName | null, ot
   return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
 }
 
-/** How a rule compares with this attribute, or with the amount. */
+/** Writes how a rule compares with this attribute, or with the amount. */
 function comparedText({ name, attribute }: FactRef): string {
   return `value: { fact: ${name}${attribute === undefined ? '' : `, params: { name: ${attribute} }`} }`;
 }
 
 /**
- * What is said of a text that stands for a value and names an attribute, or the fact `other`; where the two are compared,
- * how that is written.
+ * Explains that a text in the place of a value names an attribute or the fact `other`. When the two can be compared,
+ * the message says how to write that.
  */
 export function explainNamedFact(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
   const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;
@@ -41,13 +41,13 @@ export function explainNamedFact(ref: FactRef, operator: OperatorName | null, ot
   return `${named}; to compare "${getSpokenName(ref)}" with it, write ${how}${comparedText(other)}`;
 }
 
-/** Operators for one value that ask what those for several ask. */
+/** The operator for one value that asks the same as an operator for several values. */
 const SINGLE_OPERATORS: ReadonlyMap<OperatorName | null, OperatorName> = new Map([
   ['in', 'equal'],
   ['notIn', 'notEqual'],
 ]);
 
-/** A fact as messages call it: an attribute by its own name. */
+/** Returns the name of a fact in messages. An attribute has its own name. */
 export function getSpokenName({ name, label, attribute }: FactRef): string {
   return attribute === undefined ? name : label;
 }

@@ -26,32 +26,32 @@ import {
 import { explainUnknownFact } from './unknown-fact.ts';
 import { explainWrongIndent, type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 
-/** The kind of rules that asks: each kind may use what the kinds before it concluded. */
+/** The kind of rules that asks. Each kind may use the conclusions of the kinds before it. */
 export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
-/** Whether rules of this kind may ask for a fact: an earlier kind has concluded it, or nothing needs to. */
+/** Whether rules of this kind may ask for a fact: no rule concludes it, or an earlier kind does. */
 export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
 
-/** What conditions may refer to besides each other: facts, and the lists of the rule set. */
+/** The names that conditions may use besides those of each other: facts, lists and ladders of the rule set. */
 export interface RuleNames {
   readonly refs: FactRefs;
   readonly lists: RuleLists;
   readonly ladders: RuleLadders;
 }
 
-/** What a fact is compared with, and the list that it stands in. */
+/** The right side of a comparison, and the list that it stands in. */
 type Limit = Pick<Comparison, 'value' | 'list'>;
 
 const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
 
-/** Its value is not one of the fact's, also where the fact does not take it. */
+/** The operator that takes true or false whatever the fact is, also when the fact does not accept the operator. */
 const KNOWN = 'known';
 
-/** Reads the comparisons of one rule file: a fact, an operator, and what the fact is compared with. */
+/** Reads the comparisons of one rule file: a fact, an operator, and the right side. */
 class ComparisonReader {
   readonly #file: YamlFile;
   readonly #stage: RuleStage;
@@ -65,7 +65,7 @@ class ComparisonReader {
     this.#lists = lists;
   }
 
-  /** Null when it is not sound; it has reported why. */
+  /** Reads a comparison. Returns null when it is not sound, and has then reported why. */
   read(node: Node, members: Members): Comparison | null {
     const beside = members.has('params') ? undefined : PARAMS.find((name) => members.has(name));
     if (beside !== undefined) return this.#paramBeside(beside, members.get(beside));
@@ -73,7 +73,7 @@ class ComparisonReader {
     const fact = members.get('fact');
     const operator = members.get('operator');
     const value = members.get('value');
-    // A fault of one member hides none of another.
+    // A fault of one member hides no fault of another.
     const ref = fact === undefined ? null : this.#fact(fact, members.get('params'));
     const operatorName = operator === undefined ? null : this.#operator(operator.value, ref);
     const asked = operator !== undefined && this.#file.plain(operator.value) === KNOWN ? KNOWN : operatorName;
@@ -135,7 +135,7 @@ class ComparisonReader {
     return why === null ? windowMs : this.#file.report(window.value, why);
   }
 
-  /** A fact about the values of an attribute: it needs the attribute's name and a window. */
+  /** Reads a fact about the values of an attribute. It needs the attribute's name and a window. */
   #velocity(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" counts by an attribute over a window; add params: { name: card, window: 1h }`;
@@ -153,7 +153,10 @@ class ComparisonReader {
     return this.#refs.internVelocity(name, fact, windowMs, declared);
   }
 
-  /** Nobody knows here whether there is such a list: shared lists come and go without a release. */
+  /**
+   * Reads a fact about a shared list. Such lists change without a release, so nobody knows here whether the list
+   * exists.
+   */
   #sharedList(name: string, fact: ListedFact, member: Member, params: Member | undefined): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
@@ -180,7 +183,10 @@ class ComparisonReader {
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
   }
 
-  /** The fact that another is compared with: two attributes, or an attribute and the amount, of one type and unit. */
+  /**
+   * Reads the fact that another is compared with: two attributes, or an attribute and the amount, of one type and
+   * unit.
+   */
   #otherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
@@ -190,7 +196,7 @@ class ComparisonReader {
     return refusal === null ? other : this.#file.report(node, refusal);
   }
 
-  /** Where the fact is not known, only whether there is such an operator. */
+  /** Reads an operator. When the fact is not known, it only checks that the operator exists. */
   #operator(node: Node, ref: FactRef | null): OperatorName | null {
     const meant = OPERATORS.find((name) => name === guessOperator(this.#file.plain(node)));
     if (meant !== undefined)
@@ -212,7 +218,7 @@ class ComparisonReader {
     );
   }
 
-  /** Where the operator is not known, a list may be meant as well as one value. */
+  /** Reads the right side. When the operator is not known, a list may be meant as well as one value. */
   #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
     const what = `value for "${getSpokenName(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
@@ -245,7 +251,7 @@ class ComparisonReader {
     return other === null ? null : explainNamedFact(ref, operator, other);
   }
 
-  /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
+  /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is a problem of the list's file. */
   #listed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
     const name = member === undefined ? null : this.#file.text(member.value, 'list');
@@ -273,7 +279,7 @@ const NESTING_LEVELS_MAX = 16;
 /** Named conditions that name each other can multiply a few lines into billions of comparisons. */
 const COMPARISONS_MAX = 1000;
 
-/** How large a condition is with the named conditions that it refers to. */
+/** The size of a condition, including the named conditions that it refers to. */
 interface Extent {
   readonly depth: number;
   readonly comparisons: number;
@@ -283,7 +289,7 @@ const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
 
 const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
 
-/** Reads the conditions of one rule file, which may name each other. */
+/** Reads the conditions of one rule file. They may refer to each other by name. */
 export class ConditionReader {
   readonly #file: YamlFile;
   readonly #comparisons: ComparisonReader;
@@ -304,7 +310,7 @@ export class ConditionReader {
     return true;
   }
 
-  /** What a rule's `conditions` may be: all, any, not or condition, but no bare comparison; messages call it `what`. */
+  /** Reads a rule's `conditions`: all, any, not or condition, but no bare comparison. Messages call it `what`. */
   topLevel(node: Node, what = 'conditions'): Condition | null {
     const members = this.#file.anyMembers(node, what);
     if (members === null) return null;
@@ -380,7 +386,7 @@ export class ConditionReader {
     }
   }
 
-  /** The condition itself, when it is not too large together with its parts. */
+  /** Returns the condition, or null when it is too large together with its parts. */
   #measured(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
     let depth = 0;
     let comparisons = 0;

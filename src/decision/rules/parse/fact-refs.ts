@@ -28,9 +28,9 @@ export class FactRefs {
   readonly #attributes: DeclaredAttributes | null;
 
   /**
-   * Starts with every plain and concluded fact and every declared attribute: decisions record them whether rules ask or
-   * not. `attributes` is null where it could not be read what is declared. Only a fact that
-   * belongs to all rule sets from their first version on may be one of these, because records name facts by index.
+   * Starts with every plain and concluded fact and every declared attribute: decisions record them whether rules ask
+   * for them or not. `attributes` is null when the declarations could not be read. A fact may be one of these only
+   * when it belongs to all rule sets from their first version on, because records name facts by index.
    */
   constructor(attributes: DeclaredAttributes | null = null) {
     this.#attributes = attributes;
@@ -47,14 +47,17 @@ export class FactRefs {
     return this.#named(label, { name, fact: setFactWindow(fact, windowMs), windowMs });
   }
 
-  /** A fact about the values of a declared attribute. */
+  /** Adds a fact about the values of a declared attribute. */
   internVelocity(name: string, fact: WindowedFact, windowMs: number, declared: DeclaredAttribute): FactRef {
     const label = `${name}(${declared.name} ${formatDuration(windowMs)})`;
     const attribute = declared.name;
     return this.#named(label, { name, fact: createAttributeVelocity(fact, declared), windowMs, attribute });
   }
 
-  /** The attribute of this name whose values can be counted, why they cannot, or null where nobody knows. */
+  /**
+   * Finds an attribute whose values can be counted. Returns a text that says why they cannot, and null when the
+   * declarations are not known.
+   */
   countedAttribute(name: string): DeclaredAttribute | string | null {
     const ref = this.attribute(name);
     if (ref === null || typeof ref === 'string') return ref;
@@ -63,26 +66,29 @@ export class FactRefs {
     return `values are counted only of an attribute that ruleset.yaml declares with pseudonym: true, and "${name}" is declared without it`;
   }
 
-  /** A fact about the shared list of this name. */
+  /** Adds a fact about the shared list of this name. */
   internListed(name: string, fact: ListedFact, list: string): FactRef {
     return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
   }
 
-  /** Whether an attribute of this name is declared, as far as anybody knows. */
+  /** Whether an attribute of this name is declared. False when the declarations are not known. */
   declares(name: string): boolean {
     return this.#refs.has(formatAttributeLabel(name));
   }
 
-  /** The attribute or the fact that a text names; null for any other text. */
+  /** Finds the attribute or the fact that a text names. Returns null for any other text. */
   named(text: string): FactRef | null {
     const attribute = this.#refs.get(formatAttributeLabel(text));
     if (attribute !== undefined) return attribute;
     const fact = FACTS.get(text);
-    // It is told of and not asked for, so it gets no place among the values of a decision.
+    // A message mentions this fact and no rule asks for it, so it gets no place among the values of a decision.
     return fact === undefined ? null : { label: text, name: text, fact, windowMs: 0, index: -1 };
   }
 
-  /** The attribute of this name, why there is none, or null where nobody knows. */
+  /**
+   * Finds the attribute of this name. Returns a text that says why there is none, and null when the declarations are
+   * not known.
+   */
   attribute(name: string): FactRef | string | null {
     const known = this.#refs.get(formatAttributeLabel(name));
     if (known !== undefined || this.#attributes === null) return known ?? null;
@@ -104,7 +110,7 @@ export class FactRefs {
   }
 }
 
-/** What is said of an attribute that `ruleset.yaml` does not declare, with what follows from that in words, like ", so ..". */
+/** Explains that `ruleset.yaml` does not declare an attribute. `consequence` is a further clause like ", so ..". */
 export function explainUndeclared(name: string, attributes: DeclaredAttributes, consequence = ''): string {
   const hint =
     attributes.size === 0
@@ -114,8 +120,8 @@ export function explainUndeclared(name: string, attributes: DeclaredAttributes, 
 }
 
 /**
- * The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. Null where nobody
- * knows: an attribute, when the declarations could not be read.
+ * Finds the fact that a placeholder of a reason names, like `paidCount` or `verdicts(10m)`. Returns a text when the
+ * placeholder is wrong, and null for an attribute when the declarations could not be read.
  */
 export function findPlaceholderFact(
   placeholder: string,
@@ -154,7 +160,7 @@ function windowedPlaceholder(
   return refuseWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
 }
 
-/** `clientsOnAttribute(card 1h)`. */
+/** Finds the fact of a placeholder like `clientsOnAttribute(card 1h)`. */
 function velocityPlaceholder(
   name: string,
   fact: WindowedFact,
@@ -171,7 +177,7 @@ function velocityPlaceholder(
   return refuseWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
 }
 
-/** Why a fact has no such window; null when it has. */
+/** Returns why a fact cannot have this window, or null when it can. */
 export function refuseWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
   const { longestWindowMs, wholeDaysAboveMs = longestWindowMs, windowRefusal } = fact;
   const written = formatDuration(windowMs);

@@ -8,19 +8,19 @@ import { findDecimals, findTextForm } from '#decision/rules/proof/domain.ts';
 import { hintAtText } from './slip-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/** What one place of a rule file compares a fact with. */
+/** A place in a rule file with a value that is compared with a fact. */
 export interface ValuePlace {
   readonly file: YamlFile;
   readonly node: Node;
-  /** How messages call the value. */
+  /** The name of the value in messages. */
   readonly what: string;
-  /** What is said of a text that the fact never is, where it names another fact; null where it names none. */
+  /** Explains a text that the fact never is and that names another fact. Returns null when it names none. */
   readonly namedFact: (text: string) => string | null;
 }
 
 /**
- * The value that stands in this place, where the fact can have it; otherwise the problem is reported. Every value that rules
- * compare a fact with is read here: alone, among several, and in the file of a list.
+ * Reads the value in this place. Returns null, and reports a problem, when the fact cannot have the value. Every
+ * value that rules compare with a fact is read here: alone, among several, and in the file of a list.
  */
 export function readFactValue(
   place: ValuePlace,
@@ -73,7 +73,9 @@ function readOfDomain(
 
 const CURLY_QUOTE = /[\u2018-\u201F]/u;
 
-/** Why the fact never is this text, or nobody can mean it; null where it may be this one. */
+/**
+ * Returns why the fact can never be this text, or why nobody can mean it. Returns null when the fact may be the text.
+ */
 function textRefusal(value: string, ref: FactRef): string | null {
   const invisible = findInvisible(value);
   if (invisible !== null)
@@ -95,7 +97,7 @@ function textRefusal(value: string, ref: FactRef): string | null {
   return `a value of ${length} characters can never match "${ref.label}", which has ${longest} at most`;
 }
 
-/** In characters. */
+/** The longest text in characters. */
 function longestText({ fact }: FactRef): number {
   return fact.kind === 'attribute' ? (fact.declared?.length ?? KEY_CHARACTERS_MAX) : KEY_CHARACTERS_MAX;
 }
@@ -104,7 +106,7 @@ function endOf(value: string): 'beginning' | 'end' {
   return value.trimEnd() === value ? 'beginning' : 'end';
 }
 
-/** Operators that ask for one value or several, and not for more or less. */
+/** The operators whose values the fact must be able to have. For the others a value is only a limit. */
 const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
   'equal',
   'notEqual',
@@ -114,7 +116,10 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
   'notMultipleOf',
 ] as const);
 
-/** Why the fact never is this number; null where it may be. A limit may lie between two values of the fact. */
+/**
+ * Returns why the fact can never be this number, or null when it may be. A limit may lie between two values of the
+ * fact.
+ */
 function numberRefusal(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
   if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
     return `a multiple is one of a number above 0, like 1000, not of ${value}`;

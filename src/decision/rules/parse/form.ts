@@ -7,7 +7,9 @@ import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What constants mean that are compared with no fact; the forms of the files say it, too. */
+/**
+ * The descriptions of constants that are not compared with a fact. The forms of the files have the same descriptions.
+ */
 export const MEANINGS = {
   threshold: 'A payer is a bot when the weights of matching signals reach it.',
   weight: 'What this signal adds when it matches.',
@@ -27,17 +29,17 @@ export const MEANINGS = {
   unit: 'Of a number: like days or currency units; numbers are compared with each other only in one unit.',
 } as const;
 
-/** How something is written in a rule file: declared once, for editors and for the reader. */
+/** The form of a value in a rule file. Its schema is for editors, and `read` is for the parser. */
 export interface Form<T> {
   readonly schema: JsonSchema;
-  /** Null when it is not sound, which is then reported; messages call it `what`. */
+  /** Reads a value. Returns null and reports a problem when the value is not sound. Messages call the value `what`. */
   readonly read: (file: YamlFile, node: Node, what: string) => T | null;
 }
 
-/** The forms of the members of a mapping, by the values that are read. */
+/** The forms of the members of a mapping, by the values that they read. */
 type Forms<V> = { readonly [Name in keyof V]: Form<V[Name]> };
 
-/** Where a mapping stands, for what its reader has to say about it. */
+/** The place of a mapping, for messages about it. */
 export interface Place {
   readonly file: YamlFile;
   readonly node: Node;
@@ -51,7 +53,7 @@ export function text(description: string): Form<string> {
   };
 }
 
-/** A text that `parse` understands; `refusal` is what is said of any other after its name. */
+/** A text that `parse` understands. `refusal` is the message about any other text, without the name of the value. */
 export function parsedText<T>(
   schema: JsonSchema,
   parse: (text: string) => T | null,
@@ -71,7 +73,7 @@ export function parsedText<T>(
   };
 }
 
-/** Digits that stand in quotes, because YAML reads bare ones as a number and drops zeros at their end. */
+/** Digits in quotes. Without quotes YAML reads a number, and drops zeros at its end. */
 export function quotedDigits(pattern: string, wanted: string): Form<string> {
   const digits = new RegExp(pattern);
   return {
@@ -113,7 +115,7 @@ export const DURATION_TEXT = {
   description: 'A whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d.',
 } as const;
 
-/** In milliseconds. */
+/** A duration in milliseconds. */
 export function duration(description: string = DURATION_TEXT.description): Form<number> {
   return {
     schema: { ...DURATION_TEXT, description },
@@ -123,12 +125,12 @@ export function duration(description: string = DURATION_TEXT.description): Form<
 
 export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
-/** How many of something there may be, and what is said of more. */
+/** How many items there may be, and the message about more. */
 type Most = readonly [max: number, refusal: (size: number) => string];
 
 const UNBOUNDED: Most = [Number.POSITIVE_INFINITY, () => ''];
 
-/** A mapping, or what stands for it in short. */
+/** A mapping, or its short form. */
 export function mappingOrShorthand<T>(long: Form<T>, short: Form<T>): Form<T> {
   return {
     schema: { anyOf: [short.schema, long.schema] },
@@ -136,7 +138,7 @@ export function mappingOrShorthand<T>(long: Form<T>, short: Form<T>): Form<T> {
   };
 }
 
-/** A list with at least one item; messages call an item `each`. */
+/** A list with at least one item. Messages call an item `each`. */
 export function listOf<T>(
   item: Form<T>,
   each: string,
@@ -175,7 +177,7 @@ export function listOrEmpty<T>(item: Form<T>, each: string, description?: string
   };
 }
 
-/** A form that says by `null` what is meant by it. */
+/** A form in which `null` stands for the value `meant`. */
 export function nullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
   const { type } = form.schema;
   return {
@@ -184,12 +186,12 @@ export function nullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T 
   };
 }
 
-/** `null` in the file means that there is none. */
+/** A form in which `null` stands for nothing. */
 export function nullable<T>(form: Form<T>): Form<T | undefined> {
   return nullAs(undefined, form);
 }
 
-/** A form whose values are looked at once more; `look` reports what is wrong and gives null. */
+/** A form with another check of its values. `look` reports a problem and returns null. */
 export function withCheck<T, U>(
   form: Form<T>,
   look: (value: T, file: YamlFile, node: Node, what: string) => U | null,
@@ -208,17 +210,20 @@ export function withMessageName<T>(what: string, form: Form<T>): Form<T> {
   return { ...form, read: (file, node) => form.read(file, node, what) };
 }
 
-/** What is read, with where it stands. */
+/** A form that returns the value with its node. */
 export function withNode<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
   return withCheck(form, (value, _file, node) => ({ value, node }));
 }
 
-/** A mapping that is read elsewhere. */
+/** A mapping whose members are read elsewhere. */
 export function uncheckedMapping(description: string): Form<true> {
   return { schema: { type: 'object', description }, read: () => true };
 }
 
-/** A mapping by names of the author's own; `each` calls one in messages, `refusal` says why a name cannot be. */
+/**
+ * A mapping whose names the author chooses. Messages call an item `each(name)`. `refusal` says why a name is not
+ * allowed.
+ */
 export function mapByName<T>(
   description: string,
   names: JsonSchema,
@@ -244,12 +249,12 @@ export function mapByName<T>(
 
 interface ByName {
   readonly each: (name: string) => string;
-  /** Null for a name that may be. */
+  /** Returns null for a name that is allowed. */
   readonly refusal: (name: string) => string | null;
   readonly most?: Most;
 }
 
-/** A member that may be left out, and what it is then. */
+/** A member that may be left out, and its value in that case. */
 export function withDefault<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
   const optional = { ...form, absent };
   return optional;
@@ -259,12 +264,12 @@ export function optional<T>(form: Form<T>): Form<T | undefined> {
   return withDefault(form, undefined);
 }
 
-/** The form with what editors are told besides. */
+/** A form with additions to the schema for editors. */
 export function withSchema<T>(form: Form<T>, schema: JsonSchema): Form<T> {
   return { ...form, schema: { ...form.schema, ...schema } };
 }
 
-/** What editors are told of a mapping with these members and no others. */
+/** Creates the schema of a mapping with these members and no others. */
 export function createMappingSchema(
   properties: Readonly<Record<string, JsonSchema>>,
   required: readonly string[],
@@ -280,8 +285,8 @@ export function createMappingSchema(
 }
 
 /**
- * A mapping with these members and no others. `conclude` has them when all are sound; `check` sees those that are,
- * and says whether they fit together.
+ * A mapping with these members and no others. `conclude` gets the values when all members are sound. `check` gets the
+ * values of the sound members, and tells whether they fit together.
  */
 export function mapping<V extends object, T>(
   description: string,
@@ -324,7 +329,7 @@ function readMember<V extends object, Name extends string & keyof V>(
 
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 
-/** What is wrong with a text that should be a currency; null when it is one. */
+/** Returns the fault of a text that should be a currency, or null when it is one. */
 function currencyRefusal(text: string): string | null {
   return CURRENCY.test(text)
     ? null
@@ -341,7 +346,7 @@ export const CURRENCY_FORM: Form<string> = withCheck(
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
-/** Decimal texts by currency; messages call one `each`. */
+/** Decimal texts by currency. Messages call an item `each`. */
 export function amounts(description: string, each: string): Form<ReadonlyMap<string, string>> {
   const amount = parsedText(
     { pattern: DECIMAL_PATTERN },

@@ -7,13 +7,13 @@ interface LayoutLine {
   readonly indent: number;
   /** The columns of its dashes, from 0. */
   readonly dashes: readonly number[];
-  /** Where what follows the dashes begins. */
+  /** The column at which the text after the dashes begins. */
   readonly column: number;
-  /** What follows the dashes, with q for what is quoted, and without comments. */
+  /** The text after the dashes, without comments. Each quoted character is replaced by q. */
   readonly body: string;
-  /** The member that begins here; null when there is none. */
+  /** The key of the member that begins here. Null when there is none. */
   readonly key: string | null;
-  /** What stands behind the colon of the key. */
+  /** The text after the colon of the key. */
   readonly rest: string;
 }
 
@@ -25,15 +25,15 @@ interface Level {
   /** The key of the last entry. */
   lastKey: string | null;
   entries: number;
-  /** Whether what belongs to the last entry may stand below it. */
+  /** Whether a part of the last entry may stand below it. */
   isOpen: boolean;
-  /** The last entry, if the one before it has neither a value nor anything below it. */
+  /** The last entry when the entry before it has neither a value nor anything below it. */
   afterEmpty: LayoutLine | null;
 }
 
 const LINE = /^( *)((?:- +)*(?:-$)?)(.*)$/;
 const KEY = /^(?:"(q*)"|'(q*)'|([^\s"'{}[\],#&*!|>%@`-][^:"'{}[\]]*|-[A-Za-z][\w-]*))\s*:(?:\s+(.*))?$/;
-/** Members of rules, of which no file has one itself. */
+/** Members of rules. No file has one of them at its top level. */
 const OF_RULES: ReadonlySet<string> = new Set(['name', 'priority', 'event']);
 
 /** Members whose value is a list. */
@@ -41,8 +41,8 @@ const OF_ITEMS: ReadonlySet<string> = new Set(['rules', 'all', 'any', 'cases', '
 const BLOCK_TEXT = /^[|>][+-]?\d?[+-]?$/;
 
 /**
- * The first line that does not fit the lines around it. Asked of files that YAML refuses: there is a fault then, and the
- * parser mostly notices it further down.
+ * Finds the first line that does not fit the lines around it. It is called for files that YAML refuses: they have a
+ * fault, and the parser mostly notices it further down.
  */
 export function findLayoutFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const lines = layoutLines(text, tokens);
@@ -77,7 +77,7 @@ function layoutLines(text: string, tokens: readonly Token[]): readonly LayoutLin
   return lines;
 }
 
-/** The text with q for all that is quoted, and blanks for comments. */
+/** Replaces all quoted characters by q, and comments by blanks. */
 function maskedText(text: string, tokens: readonly Token[]): string {
   const characters = text.split('');
   for (const { kind, text: piece, offset } of tokens) {
@@ -89,7 +89,7 @@ function maskedText(text: string, tokens: readonly Token[]): string {
   return characters.join('');
 }
 
-/** Where the lines begin that belong to a quote, a longer text or brackets that began before them. */
+/** Collects the offsets of the lines within a quote, a longer text or brackets that began on an earlier line. */
 function innerLines(text: string, tokens: readonly Token[]): ReadonlySet<number> {
   const inner = new Set<number>();
   const cover = (from: number, to: number) => {
@@ -123,7 +123,7 @@ function layoutLine(line: string, number: number, offset: number): LayoutLine {
   };
 }
 
-/** A member at the left margin that stands further to the right everywhere else. */
+/** Reports a member at the left margin that stands further to the right everywhere else. */
 function atMargin(line: LayoutLine, all: readonly LayoutLine[] = []): SyntaxFault | null {
   const columns = new Set(all.filter((one) => one !== line).map(({ column }) => column));
   const [column] = columns;
@@ -165,7 +165,7 @@ function setOpen(levels: readonly Level[], isOpen: boolean): void {
   if (top !== undefined) top.isOpen = isOpen;
 }
 
-/** Notes that an entry begins in a column, or says why it cannot. */
+/** Notes that an entry begins in a column, or returns why it cannot. */
 function place(kind: Level['kind'], column: number, line: LayoutLine, levels: Level[]): SyntaxFault | null {
   const [left] = leaveLevels(kind, column, levels);
   const top = levels.at(-1);
@@ -183,12 +183,12 @@ function place(kind: Level['kind'], column: number, line: LayoutLine, levels: Le
   return isItem ? missingDash(line) : null;
 }
 
-/** Takes the levels away that end before an entry in this column. */
+/** Removes the levels that end before an entry in this column, and returns them. */
 function leaveLevels(kind: Level['kind'], column: number, levels: Level[]): readonly Level[] {
   const left: Level[] = [];
   while ((levels.at(-1)?.column ?? -1) > column) left.unshift(...levels.splice(-1));
   const [below, top] = levels.slice(-2);
-  // A list may stand in the column of the member that it is the value of.
+  // A list may stand in the column of its member.
   if (top?.column === column && top.kind !== kind && below?.column === column && below.kind === kind)
     levels.pop();
   return left;
@@ -220,7 +220,7 @@ function misplaced(
   if (near === undefined) return null;
   if (near.afterEmpty !== null && column > near.column)
     return misindented(near.afterEmpty, near.column, column);
-  // Of two lines that differ, the one with an odd number of blanks is the one that slipped.
+  // Of two lines that differ, the line with an odd number of blanks is the wrong one.
   const firstSlipped = near.entries === 1 && near.column % 2 === 1 && column % 2 === 0;
   return firstSlipped ? misindented(near.first, near.column, column) : misindented(line, column, near.column);
 }
@@ -232,7 +232,7 @@ function misindented({ number, offset }: LayoutLine, has: number, others: number
   };
 }
 
-/** Items of a list as word processors number or mark them. */
+/** Reports an item of a list that is numbered or marked as word processors do. */
 function otherDash({ offset, column, body }: LayoutLine): SyntaxFault {
   const [sign = '', ...rest] = body.split(' ');
   const message = `"${sign}" is no dash of a list; write "- ${beginningOf(rest.join(' '))}"`;
@@ -255,7 +255,7 @@ function beginningOf(body: string): string {
   return body.length > SHOWN_MAX ? `${body.slice(0, SHOWN_MAX)}..` : body;
 }
 
-/** A line that neither begins an entry nor goes on with the text of the one before it. */
+/** Reports a line that neither begins an entry nor continues the text of the line before it. */
 function strayFault(
   line: LayoutLine,
   entry: LayoutLine | null,

@@ -38,14 +38,14 @@ import { RuleLists } from './rule-lists.ts';
 import { flagsFile, groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
 import { YamlFile } from './yaml-file.ts';
 
-/** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
+/** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml` or `cases/ladder.yaml`. */
 export type RuleFiles = ReadonlyMap<string, string>;
 
 export type ParseResult =
   | { readonly ok: true; readonly rules: ParsedRules }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** With its cases and lists. */
+/** The most files of a rule set, including its cases and lists. */
 export const RULE_SET_FILES_MAX = 500;
 
 export const RULE_FILES: readonly string[] = [
@@ -65,8 +65,8 @@ const NAMING_LISTS = ['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml', 'flags
 const NO_LIMITS: ParsedRules['limits'] = new Map();
 
 /**
- * Reads a rule set: either all of it is sound, or every problem is reported with its place.
- * `folder` is the name of the rule set's folder, which its ruleVersion must equal.
+ * Parses a rule set. Either all of it is sound, or every problem is reported with its place. `folder` is the name of
+ * the rule set's folder, which its ruleVersion must equal.
  */
 export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
@@ -77,7 +77,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const ladders = new RuleLadders();
   const ladder = open('ladder.yaml', ladders.file);
   const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
-  // Each file adds the facts it asks for, so this order is the order of values in a decision.
+  // Each file adds the facts that it asks for, so the order of these calls is the order of the values in a decision.
   const refs = new FactRefs(ruleSet?.attributes ?? null);
   const named = new Map([...files].filter(([path]) => FILE_NAME.test(path)));
   const ruleLists = new RuleLists(named, problems);
@@ -87,7 +87,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFile(names)) : NO_FLAGS;
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFile(names, others));
-  // A file that cannot be read may name any of them, and so may a rule about an attribute whose declaration is not sound.
+  // A file that cannot be read may name any list. So may a rule about an attribute whose declaration is not sound.
   if (ruleSet !== null && !NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
@@ -116,12 +116,16 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
     lists,
     meant,
   };
-  // Checked last: whether two rules can both be first, or which clients a rule matches, only shows in an otherwise sound rule set.
+  // These checks come last, because only an otherwise sound rule set shows whether two rules can both be first, and
+  // which clients a rule matches.
   const unclear = [...refuseEqualPriorities(rules), ...refuseHoldouts(rules)];
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 
-/** Null when the file is not sound; one that is missing or no YAML is noted in `unread`, too. */
+/**
+ * Reads one file. Returns null when the file is not sound. A file that is missing or no YAML is also added to
+ * `unread`.
+ */
 function readFile<T>(
   files: RuleFiles,
   name: string,
@@ -147,11 +151,14 @@ function tooManyFiles(files: RuleFiles): Problem {
   return { at: { file, line: 1, column: 1 }, message };
 }
 
-/** Names that every system accepts, and that nobody takes for another one. */
+/** Names that every system accepts, and that cannot be mistaken for each other. */
 const BELOW_FOLDER = /^(?:cases|lists)\/[^/]+\.yaml$/;
 const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 
-/** Returns the files that are there under another name, each of which is told once. */
+/**
+ * Reports files with unknown names. Returns the expected files that exist under another name, so that each of them is
+ * reported once.
+ */
 function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> {
   const misnamed = new Set<string>();
   for (const path of files.keys()) {
@@ -186,7 +193,7 @@ const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
 
 type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFile>['read']>>;
 
-/** How `ruleset.yaml` is written; `folder` is the name that its ruleVersion must equal. */
+/** The form of `ruleset.yaml`. `folder` is the name that its ruleVersion must equal. */
 export function ruleSetFile(folder: string, ladders: RuleLadders) {
   const { currency, timeZone, smoothing, scoringLimits } = SETTINGS;
   const settings = mapping(
@@ -244,7 +251,7 @@ type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSe
 
 const NO_PLATFORMS: ReadonlyMap<string, PlatformOverrides> = new Map();
 
-/** The settings of a platform: its own where it has one, otherwise the rule set's. */
+/** Returns the settings of a platform: its own where it has one, otherwise those of the rule set. */
 function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
   return {
     currency: own.currency ?? base.currency,
@@ -269,7 +276,7 @@ const VERSION = parsedText(
   (text) => `"${text}" must be ${RULE_VERSION_FORM}`,
 );
 
-/** An offset such as +02:00 is not a time zone: it has no summer time. */
+/** An offset such as +02:00 is not a time zone, because it has no summer time. */
 const TIME_ZONE = withSchema(
   parsedText(
     {
@@ -299,7 +306,8 @@ const SMOOTHING = mapping(
   MEANINGS.smoothing,
   { prior: numberInRange(PRIOR_RANGE), weight: numberInRange(WEIGHT_RANGE) },
   ({ prior, weight }, { file, node }): Smoothing | null => {
-    // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
+    // Every new client has 0.5000, whatever the prior. The first outcome must not move the score in the wrong
+    // direction.
     if (weight * (0.5 - prior) > 0.5) {
       return file.report(
         node,
@@ -332,7 +340,7 @@ const GROUP_LIMITS = mapping(
   (limits) => new Map(CLIENT_GROUPS.map((group) => [group, itemsOf(limits[group] ?? new Map())])),
 );
 
-/** How `limits.yaml` is written: payLimitValue items like `EUR:250.00` by group. */
+/** The form of `limits.yaml`: the items of payLimitValue, like `EUR:250.00`, by group. */
 export const LIMITS = mapping(
   'The most that a payer should be let pay at once.',
   { limits: withMessageName('"limits"', GROUP_LIMITS) },

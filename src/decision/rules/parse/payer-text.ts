@@ -6,17 +6,19 @@ import type { YamlFile } from './yaml-file.ts';
 
 export const PAYER_TEXT_CHARACTERS_MAX = 300;
 
-/** What a text for the payer may quote, in words: "5 minutes". */
+/** The only placeholder of a text for the payer. It stands for words like "5 minutes". */
 export const PAYER_TEXT_WAIT = '{waitSeconds}';
 
-/** Internal names. A fact of one plain word, like amount, is a word that payers know, too. */
+/**
+ * Internal names. The name of a fact that is one plain word, like amount, is left out, because payers know the word.
+ */
 const INSIDE = new Set([
   ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
   ...VERDICTS,
   ...CLIENT_GROUPS,
 ]);
 
-/** The texts of one file that support or the shop may say to the payer, without internal names. */
+/** The texts of one file that support or the shop may tell the payer. They contain no internal names. */
 export class PayerTexts {
   readonly #read: (readonly [file: YamlFile, node: Node, text: string])[] = [];
 
@@ -32,7 +34,10 @@ export class PayerTexts {
     },
   );
 
-  /** Once all rules are known. A name of one word may be one that payers know, too. */
+  /**
+   * Refuses the names of rules in the texts. It is called after all rules are known. Names of one word are allowed,
+   * because payers may know the word.
+   */
   refuseRuleNames(names: readonly string[]): void {
     const inside = new Set(names.filter((name) => name.includes('-')));
     for (const [file, node, payerText] of this.#read) {

@@ -4,8 +4,8 @@ import type { RuleFiles } from './parse.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /**
- * Where a member stands that the file has at its top level, or below the members that are named before it; where it is
- * missing, the last of these that is there.
+ * Locates a member of a file, at the top level or below the members before it in `path`. When the member is missing,
+ * it locates the last member of `path` that exists.
  */
 export function locateMember(files: RuleFiles, name: string, ...path: readonly string[]): Location {
   const file = new YamlFile(name, files.get(name) ?? '', []);
@@ -20,7 +20,10 @@ export function locateMember(files: RuleFiles, name: string, ...path: readonly s
   return file.at(key);
 }
 
-/** Where the value of a member stands in the mapping that begins at `place`; that place itself where there is none. */
+/**
+ * Locates the value of a member in the mapping that begins at `place`. Returns `place` itself when there is no such
+ * member.
+ */
 export function locateValue(files: RuleFiles, place: Location, member: string): Location {
   const file = new YamlFile(place.file, files.get(place.file) ?? '', []);
   const found: Node[] = [];

@@ -35,7 +35,7 @@ export const LADDER_LEVELS_MAX = 20;
 
 const LADDERS_MAX = 20;
 
-/** A payer who is told to come back in a year is blocked, which is another verdict. */
+/** The longest wait. A payer who should return after a year is blocked, which is another verdict. */
 export const LADDER_MS_MAX = 365 * 24 * 3600_000;
 
 interface Level {
@@ -43,7 +43,7 @@ interface Level {
   readonly at: Location;
 }
 
-/** A ladder that rules name; null: the `resetAfter` of the one without a name holds for it, too. */
+/** A ladder that rules name. Null: the `resetAfter` of the ladder without a name holds for this one, too. */
 interface NamedLadder {
   readonly levels: readonly Level[];
   readonly resetAfterMs: number | null;
@@ -82,7 +82,7 @@ const LEVELS: Form<readonly Level[]> = withCheck(
 
 const RESET_AFTER = withSchema(LADDER_DURATION, { description: MEANINGS.resetAfter });
 
-/** The levels alone, or with a `resetAfter` of its own. */
+/** The form of a named ladder: its levels alone, or with its own `resetAfter`. */
 const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
   mapping(
     'A ladder after which a payer starts afresh at another time than after the others.',
@@ -96,14 +96,14 @@ const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
   withCheck(LEVELS, (levels) => ({ levels, resetAfterMs: null })),
 );
 
-/** The ladders of a rule set: the one without a name, and those that rules name. */
+/** The ladders of a rule set: the ladder without a name, and the ladders that rules name. */
 export class RuleLadders {
-  /** By name, how to report that nobody uses it; null as long as `ladder.yaml` is not read or not sound. */
+  /** For each name a function that reports that no rule uses the ladder. Null until `ladder.yaml` is read and sound. */
   #named: ReadonlyMap<string, () => void> | null = null;
   #ladders: NamedLadders = new Map();
   readonly #used = new Set<string>();
 
-  /** How `ladder.yaml` is written. */
+  /** The form of `ladder.yaml`. */
   readonly file: Form<WrittenLadder> = ladderForm(
     'The cooldown ladder: how long a payer waits who asks again without having paid.',
     {
@@ -124,7 +124,7 @@ export class RuleLadders {
     },
   );
 
-  /** A platform's own ladder, and the named ones that it overrides. */
+  /** The form of a platform's own ladder, with the named ladders that it overrides. */
   readonly own: Form<WrittenLadder> = ladderForm("The platform's own ladder.", {
     refusal: (name) => {
       const known = this.#named === null ? null : [...this.#named.keys()];
@@ -135,7 +135,7 @@ export class RuleLadders {
     check: () => {},
   });
 
-  /** The name of a ladder as a rule has it. */
+  /** The form of a ladder's name in a rule. */
   readonly name: Form<string> = withCheck(
     withSchema(text(MEANINGS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
@@ -148,7 +148,7 @@ export class RuleLadders {
     },
   );
 
-  /** Asked once all rules are read. */
+  /** Reports the ladders that no rule uses. It is called after all rules are read. */
   refuseUnused(): void {
     for (const [name, report] of this.#named ?? []) if (!this.#used.has(name)) report();
   }
@@ -161,7 +161,7 @@ function nameRefusal(name: string): string | null {
 
 interface LadderKind {
   readonly refusal: (name: string) => string | null;
-  /** The ladders that hold beside those that are written here. */
+  /** The ladders that hold beside those of this mapping. */
   readonly inherited: () => NamedLadders;
   readonly check: (named: NamedLadders, place: Place) => void;
 }
@@ -211,7 +211,7 @@ function ladderForm(description: string, { refusal, inherited, check }: LadderKi
   return withMessageName('the ladder', ladder);
 }
 
-/** Finds the ladder with the longest wait among those without a `resetAfter` of their own. */
+/** Finds the ladder with the longest wait among the ladders without their own `resetAfter`. */
 function longestOf(ladders: NamedLadders): { readonly name: string; readonly waitMs: number } {
   const [longest = { name: '', waitMs: 0 }] = [...ladders]
     .filter(([name, { resetAfterMs }]) => name === '' || resetAfterMs === null)
@@ -230,15 +230,15 @@ function ofEach<T>(ladders: NamedLadders, part: (level: Level) => T): Readonly<R
   return Object.fromEntries([...ladders].map(([name, { levels }]) => [name, levels.map(part)]));
 }
 
-/** `2%`, `0.5%`: at most two digits on either side of the point. */
+/** The form of a share like `2%` or `0.5%`: at most two digits on either side of the point. */
 export const HOLDOUT_PATTERN = '^(0|[1-9][0-9]?)(\\.[0-9]{1,2})?%$';
 
 const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
 
-/** The largest share of the clients that may go without a rule: the others pay for what they teach. */
+/** The largest share of the clients that a holdout may skip. The other clients pay for what the holdout teaches. */
 const HOLDOUT_SHARE_MAX = 0.5;
 
-/** How many steps of proof the check of holdouts may take at loading. */
+/** How many proof steps the check of holdouts may take when a rule set is loaded. */
 const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
 
 const SHARE: Form<number> = parsedText(
@@ -275,10 +275,10 @@ const MAX_AMOUNTS = withCheck(
         ),
 );
 
-/** What a rule says of its holdout. */
+/** The members of a rule about its holdout. */
 export const HOLDOUT_FORMS = { holdout: optional(SHARE), holdoutMaxAmount: optional(MAX_AMOUNTS) };
 
-/** Whether the amount that bounds a holdout has one to bound; it has reported when not. */
+/** Whether `holdoutMaxAmount` has a holdout to bound. Reports a problem when it has none. */
 export function boundsHoldout({ file, members }: Place): boolean {
   const maxAmount = members.get('holdoutMaxAmount');
   if (maxAmount === undefined || members.has('holdout')) return true;
@@ -287,8 +287,8 @@ export function boundsHoldout({ file, members }: Place): boolean {
 }
 
 /**
- * A rule that only matches clients whom a person decided about, or who are on a list, repeats what people decided. Nobody is
- * held out of that.
+ * Reports holdouts of rules that only match clients whom a person decided about or who are on a list. Such a rule
+ * repeats a person's decision, and nobody is held out of that.
  */
 export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
   const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {

@@ -5,12 +5,12 @@ import { isName, type RuleList, refuseListName } from '#decision/rules/rule-set.
 import { mapping, text, withDefault, withMessageName } from './form.ts';
 import { YamlFile } from './yaml-file.ts';
 
-/** As much as people write by hand. Longer lists are shared lists, which change without a release. */
+/** As many entries as people write by hand. Longer lists are shared lists, which change without a release. */
 export const LIST_ENTRIES_MAX = 1000;
 
 const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
 
-/** A list as its file has it, before it is known what its entries are compared with. */
+/** A list as its file has it, before the facts that are compared with its entries are known. */
 interface WrittenList {
   readonly name: string;
   readonly description: string;
@@ -18,16 +18,16 @@ interface WrittenList {
   readonly entries: readonly Node[];
 }
 
-/** The lists of one rule set, `lists/NAME.yaml`; remembers which of them rules name. */
+/** The lists of one rule set, `lists/NAME.yaml`. It remembers which of them rules name. */
 export class RuleLists {
   readonly #lists = new Map<string, WrittenList>();
-  /** Includes the lists that are not sound: naming one is not a second mistake. */
+  /** All names, including those of lists that are not sound. To name such a list is not a second mistake. */
   readonly #names = new Set<string>();
   readonly #named = new Set<string>();
   readonly #values = new Map<string, RuleList['values'] | null>();
   readonly #used = new Map<string, RuleList>();
 
-  /** The files note their own problems in `problems`. */
+  /** The files report their own problems in `problems`. */
   constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
     for (const [path, text] of files) {
       const [, name] = LIST_FILE.exec(path) ?? [];
@@ -38,7 +38,10 @@ export class RuleLists {
     }
   }
 
-  /** The list that a condition names; null when there is none, which is then among the problems of `file`. */
+  /**
+   * Finds the list that a condition names. Returns null, and reports the name in `file`, when the list does not
+   * exist.
+   */
   named(name: string, file: YamlFile, node: Node): WrittenList | null {
     this.#named.add(name);
     const list = this.#lists.get(name);
@@ -51,8 +54,8 @@ export class RuleLists {
   }
 
   /**
-   * The values of a list as a fact may have them; null when `read` finds an entry that it never has. Each list
-   * is read once for each fact, so that what is wrong is reported once.
+   * Reads the values of a list for one fact. Returns null when `read` refuses an entry that the fact can never have.
+   * Each list is read once for each fact, so that a problem is reported once.
    */
   valuesFor(
     list: WrittenList,
@@ -69,12 +72,12 @@ export class RuleLists {
     return values;
   }
 
-  /** The lists that rules use, by name. */
+  /** Returns the lists that rules use, by name. */
   used(): ReadonlyMap<string, RuleList> {
     return new Map([...this.#used].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Refuses lists that no rule names; asked when all rules are read. */
+  /** Reports the lists that no rule names. It is called after all rules are read. */
   refuseUnused(): void {
     for (const { name, file } of this.#lists.values()) {
       if (this.#named.has(name)) continue;
@@ -94,7 +97,7 @@ function readList(name: string, file: YamlFile): WrittenList | null {
   return list === null ? null : { name, file, ...list };
 }
 
-/** How a list is written; what its entries may be depends on the facts that are compared with them. */
+/** The form of a list. The facts that are compared with its entries decide which entries are allowed. */
 export const LIST_FORM = mapping(
   'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
   {

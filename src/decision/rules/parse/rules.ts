@@ -43,7 +43,7 @@ export const RULES_MAX = 500;
 export const PRIORITY_MAX = 1_000_000;
 export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 
-/** How `groups.yaml` is written. */
+/** The form of `groups.yaml`. */
 export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
   const params = mapping(CONCLUDES, { group }, (said): GroupParams => said);
@@ -61,7 +61,10 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   );
 }
 
-/** A name of the author's own, like those of rules; `what` it is called and `like` are for messages. */
+/**
+ * A name that the author chooses, like the name of a rule. Messages call the name `what`, and `like` is their
+ * example.
+ */
 function hyphenated(what: string, description: string, like: string): Form<string> {
   return withCheck(withSchema(text(description), LIST_NAME), (name, file, node) => {
     if (isName(name)) return name;
@@ -76,7 +79,7 @@ const THING = hyphenated('about', MEANINGS.about, 'device');
 
 const CONCLUDES = 'What the rule concludes.';
 
-/** How `bot-signals.yaml` is written. */
+/** The form of `bot-signals.yaml`. */
 export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
   const weight = numberInRange(WEIGHT_RANGE, MEANINGS.weight);
   const params = mapping(
@@ -107,7 +110,7 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
 
 const FLAG = hyphenated('flag', MEANINGS.flag, 'large-first-order');
 
-/** How `flags.yaml` is written. */
+/** The form of `flags.yaml`. */
 export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
   const params = mapping(CONCLUDES, { flag: FLAG }, (said): FlagParams => said);
   return ruleFile(names, 'flags', (reader) =>
@@ -122,7 +125,7 @@ export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
   );
 }
 
-/** The conditions under which no signal applies, as a rule that has them. */
+/** The form of the conditions that exempt from all signals. They are read as a rule. */
 function exemptionOf(reader: ConditionReader | null): Form<Exemption> {
   return {
     schema: { allOf: [CONDITIONS], description: MEANINGS.exempt },
@@ -146,7 +149,7 @@ function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }:
 
 const FOUR_VERDICTS = choice(VERDICTS, 'The command to the caller (interface, section 4.2).');
 
-/** What other products answer between "allow" and "refuse". */
+/** Answers of other products between "allow" and "refuse". */
 const MIDDLE_ANSWER = /^(review|manual.?review|flag|hint|challenge|monitor|alert)$/i;
 
 const VERDICT: Form<Verdict> = {
@@ -162,7 +165,7 @@ const VERDICT: Form<Verdict> = {
   },
 };
 
-/** How `verdicts.yaml` is written; no text for the payer may name one of its rules, nor one of `otherRules`. */
+/** The form of `verdicts.yaml`. No text for the payer may contain the name of one of its rules, or of `otherRules`. */
 export function verdictsFile(names: RuleNames, otherRules: readonly string[]): Form<ParsedRules['verdicts']> {
   const payerTexts = new PayerTexts();
   const rulesHere: string[] = [];
@@ -199,7 +202,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
     { file, node, members },
   ) => {
     if (name !== undefined) rulesHere.push(name);
-    // What is wrong with the conditions is reported already; they may have demanded the binding.
+    // A problem with the conditions is reported already. They may have demanded the binding.
     const isBound = conditions === undefined || demandsBinding(conditions);
     if (event?.verdict === 'GET_SAME_STICKY' && !isBound)
       refuseSticky(file, members.get('event')?.value ?? node);
@@ -233,7 +236,7 @@ function refuseSticky(file: YamlFile, node: Node): void {
   );
 }
 
-/** A file whose conditions may name each other; an editor has no reader for them. */
+/** The form of a file whose conditions may name each other. For the schema of editors there is no reader. */
 function ruleFile<T>(
   names: RuleNames,
   stage: RuleStage,
@@ -258,17 +261,17 @@ function namedConditions(reader: ConditionReader | null): Form<true> {
   };
 }
 
-/** `definitions` of the schema say what they are. */
+/** The schema's `definitions` define conditions. */
 export const CONDITIONS = { $ref: '#/definitions/conditions' };
 
 interface RuleKind<Params> {
-  /** The first match counts, so each rule says when it is asked. */
+  /** Whether rules have priorities, because only the first match counts. */
   readonly prioritised: boolean;
-  /** Absent: it may. A flag may not, because it changes no answer. */
+  /** Whether rules may have a holdout. The default is true. Flags may not, because they change no answer. */
   readonly mayHoldOut?: boolean;
   readonly eventType: string;
   readonly params: Form<Params>;
-  /** Told of each rule. */
+  /** Is called with each rule. */
   readonly onRule?: (rule: SoundParts<Params>, place: Place) => void;
 }
 
@@ -325,7 +328,7 @@ function ruleOf<Params>(
   );
 }
 
-/** What is sound of a rule. */
+/** The sound members of a rule. */
 interface SoundParts<Params> {
   readonly name?: string;
   readonly conditions?: Condition;
@@ -368,7 +371,7 @@ const RULE_NAME: Form<string> = {
       : OWN_NAME.read(file, node, what),
 };
 
-/** Whether a condition can only hold for a client with a live binding. */
+/** Whether a condition can only hold for a client with a valid binding. */
 function demandsBinding(condition: Condition): boolean {
   return foldCondition(condition, {
     group: (kind, parts) => (kind === 'all' ? parts.includes(true) : !parts.includes(false)),
@@ -379,7 +382,7 @@ function demandsBinding(condition: Condition): boolean {
   });
 }
 
-/** Reads a reason text like `Wait {waitSeconds} s; asked {verdicts(10m)} times.` */
+/** Reads the text of a reason like `Wait {waitSeconds} s; asked {verdicts(10m)} times.` */
 function readReason(
   file: YamlFile,
   node: Node,

@@ -1,10 +1,10 @@
 import { isScalar, type Node } from 'yaml';
 import { formatDuration, parseDuration } from '#base/duration.ts';
 
-/** Members of a rule, which a slip of the indentation puts among its conditions. */
+/** Members of a rule that a wrong indentation puts among its conditions. */
 export const RULE_MEMBERS_BESIDE_CONDITIONS = ['event', 'priority', 'name', 'description'] as const;
 
-/** Members of params, which people write beside the fact. */
+/** Members of params that people write beside the fact. */
 export const PARAMS = ['window', 'list'] as const;
 
 /** Operators as spreadsheets, programs and people write them. */
@@ -49,7 +49,7 @@ const OTHER_OPERATORS: Readonly<Record<string, string>> = {
   exists: 'known',
 };
 
-/** The operator that another sign or word stands for; null when it is none that people know. */
+/** Guesses the operator that another sign or word stands for. Returns null when it stands for none. */
 export function guessOperator(written: unknown): string | null {
   const text = String(written);
   return Object.hasOwn(OTHER_OPERATORS, text) ? (OTHER_OPERATORS[text] ?? null) : null;
@@ -62,7 +62,7 @@ interface NumberKind {
   readonly unit?: string | null;
 }
 
-/** The end of a message about what should be a number: how the number is written that was probably meant. */
+/** Writes the end of a message about a wrong number: how to write the number that was probably meant. */
 export function hintAtNumber(written: unknown, { max, unit }: NumberKind): string {
   if (typeof written !== 'string') return '';
   const text = written.normalize('NFKC').trim();
@@ -78,13 +78,19 @@ export function hintAtNumber(written: unknown, { max, unit }: NumberKind): strin
   return number === null ? '' : `; write ${number}`;
 }
 
-/** `250 EUR` and `1,000.50` as rules write them, 250 and 1000.50; null for what is no amount. */
+/**
+ * Guesses an amount like `250 EUR` or `1,000.50`, and returns it as rules write it: 250 or 1000.50. Returns null for
+ * other texts.
+ */
 export function guessAmount(text: string): string | null {
   const [, digits = ''] = /^[^\d-]{0,4}(\d[\d., '_]*)[^\d-]{0,4}$/.exec(text) ?? [];
   return pointed(digits.trim());
 }
 
-/** `1,000,000.00`, `86 400` and `500,00` with a point before the decimals and no other sign. */
+/**
+ * Converts digits like `1,000,000.00`, `86 400` and `500,00` to a form with a point before the decimals and no other
+ * sign.
+ */
 function pointed(digits: string): string | null {
   const decimal = /^(\d+),(\d{1,2})$/.exec(digits);
   if (decimal !== null) return `${decimal[1]}.${decimal[2]}`;
@@ -99,7 +105,7 @@ function pointed(digits: string): string | null {
 const YES = new Set(['yes', 'y', 'on', 'true', '1', 'ja', 'oui']);
 const NO = new Set(['no', 'n', 'off', 'false', '0', 'nein', 'non']);
 
-/** The end of a message about what should be true or false. */
+/** Writes the end of a message about a value that should be true or false. */
 export function hintAtBoolean(written: unknown): string {
   const word = String(written).toLowerCase();
   if (!YES.has(word) && !NO.has(word)) return '';
@@ -107,7 +113,10 @@ export function hintAtBoolean(written: unknown): string {
   return `; write ${meant}${written === String(meant) ? ', without quotes' : ''}`;
 }
 
-/** Without quotes the first digits of a card are a number. */
+/**
+ * Writes the end of a message about a value that should be a text. Without quotes the first digits of a card are a
+ * number.
+ */
 export function hintAtText(node: Node): string {
   if (!isScalar(node) || (typeof node.value !== 'number' && typeof node.value !== 'boolean')) return '';
   return `; write "${node.source ?? node.value}"`;
@@ -121,7 +130,7 @@ const UNITS: readonly (readonly [RegExp, 's' | 'm' | 'h' | 'd', number])[] = [
   [/^w(eeks?)?$/i, 'd', 7],
 ];
 
-/** Milliseconds of `10 minutes`, `1.5h`, `2 weeks`; null for what is no duration. */
+/** Returns the milliseconds of a text like `10 minutes`, `1.5h` or `2 weeks`, or null for other texts. */
 function looseDuration(text: string): number | null {
   const [, amount, word = ''] = /^(\d+(?:[.,]\d+)?)\s*([a-z]+)\.?$/i.exec(text) ?? [];
   const unit = UNITS.find(([pattern]) => pattern.test(word));
@@ -131,7 +140,7 @@ function looseDuration(text: string): number | null {
   return ms > 0 && ms % 1000 === 0 ? ms : null;
 }
 
-/** The end of a message about what should be a duration. */
+/** Writes the end of a message about a value that should be a duration. */
 export function hintAtDuration(written: unknown): string {
   if (typeof written === 'string' && /;|\d[smhd] +\d/.test(written))
     return '; write a comma between the items of a list';
@@ -142,7 +151,7 @@ export function hintAtDuration(written: unknown): string {
   return ms === null ? '' : `; write ${formatDuration(ms)}`;
 }
 
-/** The end of a message about what should be a list. */
+/** Writes the end of a message about a value that should be a list. */
 export function hintAtList(node: Node | null): string {
   if (!isScalar(node)) return node === null ? '' : '; begin each item with "- "';
   const { value } = node;
@@ -154,16 +163,16 @@ export function hintAtList(node: Node | null): string {
   return items.includes('') ? '' : `; write [${items.join(', ')}]`;
 }
 
-/** Parts of conditions as other languages call them. */
+/** The parts of conditions by their names in other languages. */
 const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', none: 'not' };
 
-/** The part of conditions that another word stands for; null when it is none that people know. */
+/** Guesses the part of conditions that another word stands for. Returns null when it stands for none. */
 export function guessConditionPart(name: string): string | null {
   const word = name.toLowerCase();
   return Object.hasOwn(OTHER_PARTS, word) ? (OTHER_PARTS[word] ?? null) : null;
 }
 
-/** The end of a message about what should be a condition, for one that is written as a formula. */
+/** Writes the end of a message about a condition that is written as a formula. */
 export function hintAtCondition(written: unknown): string {
   const [, fact, sign, value] = /^(\w+(?:\([^()]*\))?) *([=<>!≤≥]+) *(\S+)$/u.exec(String(written)) ?? [];
   const operator = guessOperator(sign);
@@ -171,7 +180,7 @@ export function hintAtCondition(written: unknown): string {
   return `; write { ${formatFactWithParams(fact)}, operator: ${operator}, value: ${value} }`;
 }
 
-/** `fact: verdicts, params: { window: 10m }` for `verdicts(10m)`, which is how reasons quote it. */
+/** Writes `fact: verdicts, params: { window: 10m }` for `verdicts(10m)`, which is the form in reasons. */
 export function formatFactWithParams(text: string): string {
   const [, name = text, param] = /^(\w+)\(([^()]*)\)$/.exec(text) ?? [];
   if (param === undefined) return `fact: ${name}`;

@@ -3,24 +3,24 @@ import { findLayoutFault } from './line-layout.ts';
 import { guessAmount } from './slip-hints.ts';
 import { isClosed, type SyntaxFault, type Token, tokenize, walkWithDepth } from './syntax-tokens.ts';
 
-/** A file as YAML reads it, as far as it can. */
+/** A file as far as YAML can read it. */
 interface ReadYaml {
   readonly document: Pick<Document, 'errors' | 'contents'>;
-  /** In the order of the file. */
+  /** Repeated keys in the order of the file. */
   readonly repeatedKeys: readonly RepeatedKey[];
 }
 
-/** A key that its mapping has had before. */
+/** A key that its mapping already has. */
 export interface RepeatedKey {
   readonly key: Node;
   readonly earlier: Node;
-  /** Whether the item of a list that the mapping is begins with this key. */
+  /** Whether the mapping is an item of a list, and the item begins with this key. */
   readonly beginsItem: boolean;
 }
 
 /**
- * The first fault in how a file is written: it is told alone, because what follows it is mostly its consequence. `lineOf`
- * says which line a place is in.
+ * Finds the first fault in the syntax of a file. Only the first is reported, because later ones are mostly its
+ * consequences. `lineOf` returns the line of an offset.
  */
 export function findSyntaxFault(
   text: string,
@@ -44,7 +44,7 @@ export function findSyntaxFault(
   return isBehind ? { offset: error.pos[0], message: inWords(error, text) } : suspected;
 }
 
-/** The parser may name the entry before the line that it could not read. */
+/** The parser may report the entry before the line that it could not read. */
 const LINES_BEHIND_MAX = 3;
 
 function first(faults: readonly (SyntaxFault | null)[]): SyntaxFault | null {
@@ -55,7 +55,7 @@ function first(faults: readonly (SyntaxFault | null)[]): SyntaxFault | null {
 const NO_BLANK = '[\\u00A0\\u1680\\u2000-\\u200A\\u202F\\u205F\\u3000]';
 const INDENTING_BLANK = new RegExp(`^[ \\t]*${NO_BLANK}`, 'm');
 
-/** A blank that is none for YAML, before what stands in a line. */
+/** Finds a blank that YAML does not accept before the text of a line. */
 function strangeBlank(text: string): SyntaxFault | null {
   const [found] = INDENTING_BLANK.exec(text) ?? [];
   if (found === undefined) return null;
@@ -98,7 +98,7 @@ const STRANGE_BEGINNINGS: readonly (readonly [RegExp, (found: string, text: stri
 const BLANK_AT_END = new RegExp(`^${NO_BLANK}|${NO_BLANK}$`);
 const BLANK_BEHIND_COLON = new RegExp(`^[\\w-]+:${NO_BLANK}`);
 
-/** A character that looks like one of YAML's and is another, where YAML's would stand. */
+/** Finds a character that only looks like the YAML character that belongs in its place. */
 function strangeCharacter(tokens: readonly Token[]): SyntaxFault | null {
   for (const [index, [token, depth]] of [...walkWithDepth(tokens)].entries()) {
     if (token.kind !== 'plain') continue;
@@ -126,7 +126,10 @@ function strangeComma({ text, offset }: Token): SyntaxFault | null {
   return { offset: offset + at, message: `${text.charAt(at)} is no comma here; write ", "` };
 }
 
-/** Takes the last line of a text before a colon: it is the name of a member, and the lines above it belong to another one. */
+/**
+ * Takes the last line of a text before a colon. The line is the name of a member, and the lines above belong to
+ * another member.
+ */
 function lastLine(token: Token): Token {
   const line = token.text.slice(token.text.lastIndexOf('\n') + 1);
   const text = line.trimStart();
@@ -140,7 +143,7 @@ const OPERATOR_SIGNS: Readonly<Record<string, string>> = {
   '!==': 'notEqual',
 };
 
-/** Signs that mean something else to YAML. */
+/** Finds a sign in the place of an operator that has another meaning in YAML. */
 function signForOperator(text: string): SyntaxFault | null {
   const found = /^[^#\n]*\boperator: *(?=(>=?|!==?)(?:[\s,}]|$))/m.exec(text);
   const sign = found?.[1] ?? '';
@@ -164,7 +167,7 @@ interface OpenBracket {
 
 const PARTNER: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** The first quote, brace or bracket without its partner, or text where a comma, a quote or an end is due. */
+/** Finds the first quote, brace or bracket without its partner, or text where a comma, a quote or an end is due. */
 function pairingFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const open: OpenBracket[] = [];
   const line: Token[] = [];
@@ -194,7 +197,7 @@ function isOnNewLine({ offset }: Token, before: readonly Token[], text: string):
   return last !== undefined && text.slice(last.offset + last.text.length, offset).includes('\n');
 }
 
-/** Adds a token to those of its item, which ends with a comma. */
+/** Adds a token to the tokens of its item. A comma ends the item. */
 function note(token: Token, item: Token[]): void {
   const isNewLine = token.kind === 'plain' && token.text.includes('\n');
   if (token.kind === 'comma') item.length = 0;
@@ -206,7 +209,7 @@ function unclosed({ text, offset }: Token, partner: string): SyntaxFault {
   return { offset, message: `${what} is never closed; write ${partner} where it ends` };
 }
 
-/** A quote that is not closed before the next entry begins. */
+/** Finds a quote that is not closed before the next entry begins. */
 function openQuote(token: Token): SyntaxFault | null {
   const isWhole =
     token.kind !== 'quoted' ||
@@ -214,13 +217,13 @@ function openQuote(token: Token): SyntaxFault | null {
   return isWhole ? null : unclosed(token, token.text.charAt(0));
 }
 
-/** In a line outside of brackets: `before` is what stands in it before the token. */
+/** Finds a fault in a line outside of brackets. `before` are the tokens of the line before this one. */
 function faultInLine(token: Token, before: readonly Token[], text: string): SyntaxFault | null {
   const last = before.at(-1);
   if (token.kind === 'colon') {
     const at = before.findIndex(({ kind }) => kind === 'colon');
     const value = before[at + 1];
-    // The colon of a line that a longer text runs into is the line's own.
+    // When a longer text runs into a line, the colon of that line is its own.
     if (at === -1 || value === undefined || text.slice(before[at]?.offset, token.offset).includes('\n'))
       return null;
     return colonInText(value, lineAt(text, token.offset));
@@ -268,7 +271,7 @@ function signAtBeginning({ offset, text }: Token): SyntaxFault {
   return { offset, message: `put quotes around a text that begins with ${text.charAt(0)}` };
 }
 
-/** Within brackets: `item` is what stands before the token since the last comma. */
+/** Finds a fault within brackets. `item` are the tokens since the last comma. */
 function faultInItem(token: Token, { token: opener, item }: OpenBracket, text: string): SyntaxFault | null {
   const last = item.at(-1);
   const beginsValue = token.kind === 'plain' || token.kind === 'quoted' || token.kind === 'open';
@@ -317,7 +320,7 @@ function columnOf(text: string, offset: number): number {
   return offset - text.lastIndexOf('\n', offset - 1);
 }
 
-/** Mostly an item of a list has lost its dash. */
+/** Reports a repeated key. Mostly an item of a list has lost its dash. */
 function repetition(
   { key, earlier, beginsItem }: RepeatedKey,
   lineOf: (offset: number) => number,
@@ -337,7 +340,7 @@ function offsetOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** What stands behind a comma within braces and is no member: mostly the comma belongs to the value before it. */
+/** Finds text after a comma within braces that is no member. Mostly the comma belongs to the value before it. */
 function unseparated(root: Node | null): SyntaxFault | null {
   let fault: SyntaxFault | null = null;
   visit(root, {
@@ -357,7 +360,7 @@ function unseparated(root: Node | null): SyntaxFault | null {
   return fault;
 }
 
-/** `{ EUR, USD }`, which other languages have for a list. */
+/** Reports values in braces like `{ EUR, USD }`, which is how other languages write a list. */
 function bracedValues(map: YAMLMap): SyntaxFault | null {
   if (map.items.length === 0 || map.items.some(({ value }) => value !== null)) return null;
   const keys = map.items.map(({ key }) => key).filter(isScalar);
@@ -392,14 +395,14 @@ function sourceOf(node: Node): string {
 
 const COMMA_IN_TEXT = 'put quotes around a text with a comma';
 
-/** What is said of a value that a comma ends before what still belongs to it. */
+/** Explains a value with a comma in it that ends the value too early. */
 function commaInValue(name: string, before: string, behind: string): string {
   const number = /^-?\d[\d,.]*$/.test(before) ? commaInNumber(before, behind) : null;
   if (number !== null) return number;
   return name === 'value' || name === 'list' ? severalValues([before, behind]) : COMMA_IN_TEXT;
 }
 
-/** What is said of a number that has a comma within; null when there is another one behind it. */
+/** Explains a number with a comma in it. Returns null when the digits around the comma make no number. */
 function commaInNumber(before: string, behind: string): string | null {
   const meant = guessAmount(`${before},${behind}`);
   if (meant === null) return null;
@@ -407,7 +410,7 @@ function commaInNumber(before: string, behind: string): string | null {
   return `a number has no comma; write ${meant}, or ${before}.${behind} if decimals are meant`;
 }
 
-/** What the parser says, in words for whoever knows the rules and not YAML. */
+/** Explains an error of the parser in words for an author who knows the rules and not YAML. */
 function inWords({ code, message, pos: [at] }: YAMLError, text: string): string {
   if (message.includes('call stack')) return 'lists and mappings are nested too deep to be read';
   switch (code) {

@@ -1,6 +1,6 @@
 import { CST, Lexer } from 'yaml';
 
-/** What a piece of a YAML file is, as far as the search for a fault tells pieces apart. */
+/** The kinds of tokens that the search for a fault distinguishes. */
 type TokenKind =
   | 'plain'
   | 'quoted'
@@ -21,11 +21,11 @@ export interface Token {
   readonly offset: number;
 }
 
-/** The pieces of a text that may be no YAML at all, without blanks and line ends. */
+/** Splits a text that may be no YAML into tokens, without blanks and line ends. */
 export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
   let offset = 0;
-  // The lexer announces a value that stands without quotes, and before it the header of a longer text.
+  // The lexer announces a value without quotes, and before that the header of a longer text.
   let announced: 'plain' | 'block text' | null = null;
   for (const piece of new Lexer().lex(text)) {
     if (piece === CST.DOCUMENT) continue;
@@ -41,7 +41,7 @@ export function tokenize(text: string): readonly Token[] {
   return tokens;
 }
 
-/** The tokens with how many brackets are open before each. */
+/** Walks over tokens, each with the number of brackets that are open before it. */
 export function* walkWithDepth(tokens: readonly Token[]): Generator<readonly [token: Token, depth: number]> {
   let depth = 0;
   for (const token of tokens) {
@@ -83,7 +83,7 @@ function kindOf(piece: string): TokenKind | null {
   }
 }
 
-/** Whether a quoted text ends with the quote that it began with. */
+/** Whether a quoted text ends with its opening quote. */
 export function isClosed({ text }: Token): boolean {
   if (text.length < 2 || !text.endsWith(text.charAt(0))) return false;
   let escapes = 0;
@@ -91,7 +91,7 @@ export function isClosed({ text }: Token): boolean {
   return escapes % 2 === 0;
 }
 
-/** A fault in how a file is written, whatever it says. */
+/** A fault in the syntax of a file, whatever its content. */
 export interface SyntaxFault {
   readonly offset: number;
   readonly message: string;

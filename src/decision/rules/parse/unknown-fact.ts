@@ -3,7 +3,10 @@ import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
 import { formatFactWithParams } from './slip-hints.ts';
 
-/** What is said of a fact that there is not: the name that was probably meant, or where all are listed. */
+/**
+ * Explains that a fact does not exist: with the name that was probably meant, or with the place where all facts are
+ * listed.
+ */
 export function explainUnknownFact(name: string): string {
   const [called = ''] = /^\w+(?=\()/.exec(name) ?? [];
   if (FACTS.has(called)) return `unknown fact "${name}"; write ${formatFactWithParams(name)}`;
@@ -18,12 +21,12 @@ export function explainUnknownFact(name: string): string {
   return `unknown fact "${name}"; what others call ${words} is asked here with ${named}`;
 }
 
-/** `card country` makes `cardCountry`. */
+/** Makes a name like `cardCountry` of words like `card country`. */
 function attributeNameOf(words: string): string {
   return words.replaceAll(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The longest entry of the table whose words all stand in the name, as other products write names. */
+/** Finds the longest term of other products whose words all occur in the name. */
 function factsByOtherWords(name: string): (typeof FACT_SYNONYMS)[number] | null {
   const words = splitIntoWords(name);
   const fitting = FACT_SYNONYMS.filter(([entry]) =>

@@ -35,12 +35,12 @@ export type Members = ReadonlyMap<string, Member>;
 
 export const NO_MEMBERS: Members = new Map();
 
-/** Rule files are written by hand; one larger than this is a mistake or an attack. */
+/** Rule files are written by hand. A larger one is a mistake or an attack. */
 const FILE_CHARACTERS_MAX = 512 * 1024;
 
 /**
- * A search that tries hundreds of edits changes one file at a time, and the others are not parsed again. Nobody
- * changes a node. One character takes some 25 bytes here.
+ * A cache of parsed texts. A search that tries hundreds of edits changes one file at a time, so the others are not
+ * parsed again. Nobody changes a node. One character takes some 25 bytes here.
  */
 const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
   maxSize: 128 * 1024,
@@ -55,10 +55,10 @@ function parsed(text: string) {
   return { document, lines, fault: findSyntaxFault(text, { document, repeatedKeys }, lineOf) };
 }
 
-/** The library compares each key with all keys before it, which takes minutes for a large file. */
+/** Without this option the library compares each key with all keys before it, which takes minutes for a large file. */
 export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
 
-/** The keys that their mapping has had before. */
+/** Finds the keys that occurred before in their mapping. */
 function repeatedKeysIn(root: Node | null): readonly RepeatedKey[] {
   const repeated: RepeatedKey[] = [];
   visit(root, {
@@ -79,15 +79,15 @@ function repeatedKeysIn(root: Node | null): readonly RepeatedKey[] {
   return repeated.toSorted((a, b) => (a.key.range?.[0] ?? 0) - (b.key.range?.[0] ?? 0));
 }
 
-/** More items of one list that are refused are told as one problem. */
+/** When more items of one list are refused, one problem reports them all. */
 const ITEMS_TOLD_MAX = 3;
 
-/** Invisible characters, which storage and terminals treat in their own ways. */
+/** Invisible characters. Storage and terminals treat them in different ways. */
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 
 /**
- * One YAML file of a rule set, read value by value. Each read either gives a value of the wanted kind or notes a
- * located problem and gives null, so that one pass reports everything that is wrong.
+ * One YAML file of a rule set. Each read returns a value of the wanted kind, or reports a problem with its place and
+ * returns null. So one pass reports everything that is wrong.
  */
 export class YamlFile {
   readonly name: string;
@@ -102,7 +102,7 @@ export class YamlFile {
     this.#root = this.#parse(text);
   }
 
-  /** Null when the file is empty or not YAML; that is then among the problems. */
+  /** The root node. Null when the file is empty or not YAML, which is then among the problems. */
   get root(): Node | null {
     return this.#root;
   }
@@ -116,16 +116,16 @@ export class YamlFile {
   }
 
   report(node: Node | null, message: string): null {
-    // A name that looks like another one shows what is in it.
+    // A name that looks like another one is shown with its invisible characters.
     const problem = { at: this.at(node), message: spellOutInvisible(message) };
     const told = formatProblem(problem);
-    // What two readers find is told once.
+    // A problem that two readers find is reported once.
     if (!this.#told.has(told)) this.#problems.push(problem);
     this.#told.add(told);
     return null;
   }
 
-  /** A mapping with members among `allowed`, and all of `required`. */
+  /** Reads a mapping with members among `allowed`, and all of `required`. */
   members(
     node: Node | null,
     what: string,
@@ -137,7 +137,7 @@ export class YamlFile {
     return members;
   }
 
-  /** Reports members that are not among `allowed`, and what is missing of `required`. */
+  /** Reports members that are not among `allowed`, and members of `required` that are missing. */
   checkNames(
     node: Node | null,
     members: Members,
@@ -148,7 +148,7 @@ export class YamlFile {
     const missing = required.filter((name) => !members.has(name));
     for (const [name, { key }] of members) {
       if (allowed.includes(name)) continue;
-      // A misspelt member is not missing besides.
+      // A misspelt member does not also count as missing.
       const meant = missing.indexOf(findNearestName(name, allowed) ?? '');
       if (meant !== -1) missing.splice(meant, 1);
       const hint = /\s\S/.test(name)
@@ -163,7 +163,7 @@ export class YamlFile {
     }
   }
 
-  /** The key of this name in the value of a member, and the name of that member. */
+  /** Finds the key of this name in the value of a member, and the name of that member. */
   #keyBelow(members: Members, name: string): readonly [within: string, key: Node] | undefined {
     for (const [within, { value }] of members) {
       const key = isMap<Node, Node>(value) ? this.#keyOf(value, name) : undefined;
@@ -176,7 +176,7 @@ export class YamlFile {
     return map.items.map(({ key }) => key).find((key) => isScalar(key) && key.value === name);
   }
 
-  /** A mapping whose member names are the author's own. */
+  /** Reads a mapping whose names the author chooses. */
   anyMembers(node: Node | null, what: string, hint = ''): Members | null {
     if (!isMap<Node, Node>(node))
       return this.#wrongKind(node, `${what} must have members like name: value`, hint);
@@ -188,14 +188,17 @@ export class YamlFile {
     return members;
   }
 
-  /** A list with at least one item. */
+  /** Reads a list with at least one item. */
   items(node: Node | null, what: string): readonly Node[] | null {
     if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintAtList(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
     return node.items;
   }
 
-  /** What `read` gives of each item, or null where it refuses one; where it refuses many, the first problem tells of all. */
+  /**
+   * Reads each item of a list. Returns null when an item is refused. When many are, the first problem reports them
+   * all.
+   */
   readItems<T>(items: readonly Node[], read: (item: Node) => T | null): readonly T[] | null {
     const before = this.#problems.length;
     const values = items.map(read);
@@ -214,12 +217,12 @@ export class YamlFile {
     return refused.length === 0 ? values.filter((value) => value !== null) : null;
   }
 
-  /** `hint` is added where it is no text. */
+  /** Reads a text. `hint` is added to the message when the node is no text. */
   text(node: Node | null, what: string, hint = ''): string | null {
     const value = this.#scalar(node);
     if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`, hint);
     if (value.trim() === '') return this.report(node, `${what} must not be empty`);
-    // Escapes such as "\0" and "\uD800" spell what the file itself may not hold.
+    // Escapes such as "\0" and "\uD800" spell characters that the file itself may not hold.
     if (INVISIBLE.test(value) || !value.isWellFormed()) {
       return this.report(node, `${what} must not hold control characters or broken Unicode`);
     }
@@ -232,7 +235,7 @@ export class YamlFile {
     return this.#wrongKind(node, `${what} must be true or false`, hintAtBoolean(value));
   }
 
-  /** A number from `min` to `max`, written plainly. */
+  /** Reads a number from `min` to `max` in plain digits. */
   number(node: Node | null, what: string, range: NumberRange): number | null {
     const { min, max, integer = false } = range;
     const kind = integer ? 'a whole number' : 'a number';
@@ -265,7 +268,7 @@ export class YamlFile {
         : undefined;
   }
 
-  /** The digits of a number as they are written; null when it is none. */
+  /** Returns the digits of a number as they are written, or null when the node is no number. */
   writtenNumber(node: Node): string | null {
     return isScalar(node) && typeof node.value === 'number' ? (node.source ?? String(node.value)) : null;
   }
@@ -283,7 +286,7 @@ export class YamlFile {
     return isScalar(node) && node.value === null;
   }
 
-  /** The numbers of the file as they are written, and the decimal texts below members of the name `amounts`. */
+  /** Lists the written numbers of the file, and the decimal texts below members of the name `amounts`. */
   numbers(amounts: string): readonly WrittenNumber[] {
     const found: WrittenNumber[] = [];
     visit(this.#root, {
@@ -340,8 +343,8 @@ export class YamlFile {
   }
 
   /**
-   * Aliases can multiply a small file without end, and tags make a value another than it looks.
-   * Rules have named conditions for sharing.
+   * Refuses aliases, anchors and tags. Aliases can multiply a small file without end, and tags change what a value
+   * means. Rules share conditions by name instead.
    */
   #refuseIndirection(root: Node): boolean {
     const before = this.#problems.length;
@@ -395,7 +398,7 @@ export class YamlFile {
   }
 }
 
-/** What is said of a member that belongs to the mapping around the one that it stands in. */
+/** Explains that a member belongs beside the mapping in which it stands. */
 export function explainWrongIndent(name: string, within: string): string {
   return `"${name}" stands within "${within}" and belongs beside it; indent it like "${within}"`;
 }
@@ -411,11 +414,11 @@ export interface NumberRange {
   readonly min: number;
   readonly max: number;
   readonly integer?: boolean;
-  /** What the number counts, like seconds. */
+  /** The unit of the number, like seconds. */
   readonly unit?: string | null;
 }
 
-/** The value in words that a person finds again in the file. */
+/** Describes a value in words, so that a person finds it in the file. */
 function describe(node: Node | null): string {
   if (node === null) return 'nothing';
   if (isAlias(node)) return 'an alias';
@@ -427,7 +430,10 @@ function describe(node: Node | null): string {
 
 const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
-/** Refuses 0777, 0x1F, 1e400 and digits beyond what a double holds, which YAML reads as other numbers. */
+/**
+ * Whether a number is written plainly. YAML reads 0777, 0x1F, 1e400 and digits beyond the precision of a double as
+ * other numbers.
+ */
 function isPlainNumber(node: Node | null): boolean {
   if (!isScalar(node)) return false;
   const { source, value }: Scalar = node;

@@ -1,7 +1,7 @@
 import type { FactDomain, FactValue } from '#decision/facts/fact.ts';
 import type { Comparison, Condition, Expected, FactRef, OperatorName } from '#decision/rules/condition.ts';
 
-/** The facts of a rule set by their names; below are the conditions that proofs state of them. */
+/** The facts of a rule set by their names, with functions that build conditions about them for proofs. */
 export class FactsByName {
   readonly #refs = new Map<string, FactRef[]>();
 
@@ -9,24 +9,27 @@ export class FactsByName {
     for (const ref of refs) this.#refs.set(ref.name, [...(this.#refs.get(ref.name) ?? []), ref]);
   }
 
-  /** A fact that decisions record only where a rule asks: none or one. */
+  /** Returns a fact that decisions record only when a rule asks for it: none or one. Of attributes it returns all. */
   onDemand(name: string): readonly FactRef[] {
     return this.#refs.get(name) ?? [];
   }
 
-  /** A fact without a window; every rule set has all of them but those on demand. */
+  /** Returns a fact without a window. Every rule set has all of them except the facts on demand. */
   plain(name: string): FactRef {
     const [ref] = this.#refs.get(name) ?? [];
     if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);
     return ref;
   }
 
-  /** A windowed fact, once for each window in use, the shortest first; of those about attributes all of them together. */
+  /**
+   * Returns a windowed fact once for each window in use, the shortest first. Facts about different attributes come
+   * together.
+   */
   windows(name: string): readonly FactRef[] {
     return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
   }
 
-  /** Each windowed fact with its windows, of each attribute its own. */
+  /** Groups each windowed fact with its windows. Each attribute has a group of its own. */
   windowed(): readonly (readonly FactRef[])[] {
     const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
     return names.flatMap(([name]) => [
@@ -38,7 +41,7 @@ export class FactsByName {
     return compare(this.plain(name), 'equal', value);
   }
 
-  /** That it has a value. */
+  /** Builds the condition that the fact has a value. */
   known(name: string): Condition {
     return compare(this.plain(name), 'known', true);
   }
@@ -48,13 +51,13 @@ export class FactsByName {
   }
 }
 
-/** Facts that rules cannot name but that proofs use. */
+/** Creates a fact that rules cannot name and that proofs use. */
 export function createInnerFact(label: string, domain: FactDomain): FactRef {
   const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
   return { label, name: label, fact, windowMs: 0, index: -1 };
 }
 
-/** These conditions are in no file. */
+/** The place of conditions that stand in no file. */
 const NOWHERE = { file: '', line: 0, column: 0 };
 
 export function compare(fact: FactRef, operator: OperatorName, value: Expected): Comparison {

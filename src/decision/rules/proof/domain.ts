@@ -5,31 +5,33 @@ import type { Expected, FactRef, OperatorName } from '#decision/rules/condition.
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
 
 /**
- * The values of a fact, numbered in order, so that everything a condition can say about it is a set of whole numbers.
- * Values that no condition distinguishes may share a number.
+ * The values of a fact, numbered in order, so that everything a condition can say about the fact is a set of whole
+ * numbers. Values that no condition distinguishes may share a number.
  */
 export interface Domain {
   readonly all: Spans;
-  /** The numbers whose values stand in this relation to what is expected. */
+  /** The numbers whose values stand in this relation to `expected`. */
   readonly where: (operator: OperatorName, expected: Expected) => Spans;
   readonly value: (number: number) => FactReading;
   readonly number: (value: FactReading) => number;
-  /** The number of 0 where values may be below it: to be shown in the place of the least one. */
+  /** The number of 0 when values may be below 0. A witness shows 0 instead of the least value. */
   readonly zero?: number;
 }
 
-/** Facts that are rounded, and to how many decimals. */
+/** Rounded facts, with their number of decimals. */
 const DECIMALS: ReadonlyMap<string, number> = new Map([
   ['paymentScore', 4],
   ['botWeight', 6],
 ]);
 
-/** How many decimals the values of a fact have at most; null when any number may occur, or whole ones alone. */
+/**
+ * Returns how many decimals the values of a fact have at most. Null when every number may occur, or only whole ones.
+ */
 export function findDecimals({ name }: FactRef): number | null {
   return DECIMALS.get(name) ?? null;
 }
 
-/** Multiples that a domain lists one by one; of a fact with more they are a fact of its own, see `Multiples`. */
+/** How many multiples a domain lists one by one. For more of them proofs use a separate fact, see `MultipleFacts`. */
 const LISTED_MULTIPLES_MAX = 4096;
 
 /** Whether the multiples of a divisor are listed among the values of the fact. */
@@ -43,11 +45,11 @@ export function listsMultiples(ref: FactRef, divisor: number): boolean {
 interface TextForm {
   readonly pattern: RegExp;
   readonly words: string;
-  /** Texts of that form, one for each number from 0, to find one that no condition names. */
+  /** Makes texts of that form, another for each number from 0, to find one that no condition names. */
   readonly some: (number: number) => string;
 }
 
-/** Facts of free text that still have a form: a value of another form never occurs. */
+/** Text facts whose values have a form. A value of another form never occurs. */
 const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
   [
     'currency',
@@ -68,7 +70,7 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
   ],
 ]);
 
-/** A text of one character, another for each number from 0: as short as an attribute may be declared. */
+/** Makes a text of one character, another for each number from 0. Attributes may be declared that short. */
 export function createShortText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
 }
@@ -77,18 +79,18 @@ const LETTERS = 26;
 
 const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: createShortText };
 
-/** How the values of a text fact are written; null when any text may occur. */
+/** Finds the form of a text fact. Returns null when every text may occur. */
 export function findTextForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
   return TEXT_FORMS.get(name) ?? null;
 }
 
-/** `constants` are the values that conditions compare this fact with. */
+/** Builds the domain of a fact. `constants` are the values that conditions compare the fact with. */
 export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const known = knownDomain(ref, constants);
   return ref.fact.absence === undefined ? known : withUnknown(known);
 }
 
-/** One number more, behind all others, stands for having no value. */
+/** Adds a last number that stands for having no value. */
 function withUnknown(known: Domain): Domain {
   const unknown = findHighest(known.all) + 1;
   const alone: Spans = [[unknown, unknown]];
@@ -135,8 +137,8 @@ function listed(values: readonly FactValue[]): Domain {
 }
 
 /**
- * The numbers whose values stand in this relation to what is expected. The operator treats the values of one piece
- * alike, so the first of each speaks for all of it.
+ * Finds the numbers whose values stand in this relation to `expected`. The operator treats all values of one piece
+ * alike, so only the first value of each piece is tested.
  */
 function wherever(
   operator: OperatorName,
@@ -148,7 +150,7 @@ function wherever(
   return mergeSpans(pieces.filter((piece) => piece.length > 0 && holds([value(findLowest(piece))])).flat());
 }
 
-/** Multiples of 1 / `steps`. */
+/** Builds a domain of the multiples of 1 / `steps`. */
 function stepped(low: number, high: number, steps: number): Domain {
   const all = mergeSpans([[low, high]]);
   const domain = ordered(all, {
@@ -181,7 +183,10 @@ function multiplesIn(all: Spans, by: number): Spans {
   return mergeSpans(multiples);
 }
 
-/** Any number: the constants have even numbers, what lies between two of them the odd one between. */
+/**
+ * Builds a domain of all numbers. The constants have even numbers. The values between two constants share the odd
+ * number between them.
+ */
 function continuous(min: number, max: number, constants: readonly FactValue[]): Domain {
   const inside = constants.filter((value) => typeof value === 'number').filter((value) => value > min);
   const points = [...new Set([min, ...inside.filter((value) => value < max), max])].toSorted((a, b) => a - b);
@@ -212,9 +217,9 @@ function withZero(
 }
 
 interface Order {
-  /** The number of the greatest value less than this one. */
+  /** The number of the greatest value that is less than this one. */
   readonly below: (value: number) => number;
-  /** The number of the greatest value not above this one. */
+  /** The number of the greatest value that is not above this one. */
   readonly upTo: (value: number) => number;
   readonly value: (number: number) => number;
 }
@@ -240,7 +245,7 @@ function clip(all: Spans, low: number, high: number): Spans {
   return mergeSpans(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
 }
 
-/** A number between two others, with few digits; null when no double lies there. */
+/** Finds a number between two others with few digits. Returns null when no double lies there. */
 function between(low: number, high: number): number | null {
   for (let digits = 0; digits <= 10; digits++) {
     const number = Number((Math.floor(low * 10 ** digits + 1) / 10 ** digits).toFixed(digits));
@@ -250,7 +255,7 @@ function between(low: number, high: number): number | null {
   return middle > low && middle < high ? middle : null;
 }
 
-/** The texts that conditions name, and one that none of them names. */
+/** Lists the texts that conditions name, and one text that none of them names. */
 function texts(constants: readonly FactValue[], form: TextForm | null): readonly string[] {
   const named = [...new Set(constants.filter((value) => typeof value === 'string'))];
   const possible = form === null ? named : named.filter((value) => form.pattern.test(value));
@@ -267,10 +272,10 @@ function unnamed(named: ReadonlySet<string>, form: TextForm | null): string {
 /** Whole numbers from the first to the second, both included. */
 type Span = readonly [low: number, high: number];
 
-/** A set of whole numbers: spans in order that neither overlap nor touch. */
+/** A set of whole numbers: sorted spans that neither overlap nor touch. */
 export type Spans = readonly Span[];
 
-/** The set of all numbers in any of the spans; a span that ends before it begins holds none. */
+/** Merges spans to the set of all their numbers. A span that ends before it begins has none. */
 export function mergeSpans(spans: readonly Span[]): Spans {
   const merged: [number, number][] = [];
   for (const [low, high] of spans.toSorted((a, b) => a[0] - b[0])) {
@@ -323,12 +328,12 @@ export function includesSpans(whole: Spans, part: Spans): boolean {
   return true;
 }
 
-/** The least number; Infinity of an empty set. */
+/** Returns the least number, or Infinity for an empty set. */
 export function findLowest(spans: Spans): number {
   return spans[0]?.[0] ?? Number.POSITIVE_INFINITY;
 }
 
-/** The greatest number; -Infinity of an empty set. */
+/** Returns the greatest number, or -Infinity for an empty set. */
 export function findHighest(spans: Spans): number {
   return spans.at(-1)?.[1] ?? Number.NEGATIVE_INFINITY;
 }

@@ -5,7 +5,7 @@ import { formatValue } from '#decision/rules/condition-text.ts';
 /** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
 export type Example = Readonly<Record<string, FactReading>>;
 
-/** Of a witness, the facts that these conditions name. */
+/** Picks the facts of a witness that these conditions name. */
 export function pickExample(
   witness: ReadonlyMap<string, FactReading>,
   conditions: readonly Condition[],
@@ -14,7 +14,7 @@ export function pickExample(
   return Object.fromEntries(values.filter((entry): entry is [string, FactReading] => entry[1] !== undefined));
 }
 
-/** `paidCount = 3, hasBinding = true` */
+/** Formats an example like `paidCount = 3, hasBinding = true`. */
 export function formatExample(example: Example): string {
   return Object.entries(example)
     .map(([label, value]) => (value === null ? `${label} is not known` : `${label} = ${formatValue(value)}`))

@@ -18,7 +18,10 @@ import {
 import { replacePair } from './pairs.ts';
 import type { Relation } from './relations.ts';
 
-/** A condition as a search needs it: no "not", which in proofs holds wherever its part does not, every comparison the set of numbers that it allows. */
+/**
+ * A condition in the form that a search needs. Each comparison is the set of numbers that it allows. There is no
+ * "not": in a proof a "not" holds wherever its part does not.
+ */
 export type Formula =
   | { readonly kind: 'within'; readonly index: number; readonly allowed: Spans }
   | { readonly kind: 'all'; readonly parts: readonly Formula[] }
@@ -34,7 +37,7 @@ export interface NumberedFacts {
 const ALWAYS: Formula = { kind: 'all', parts: [] };
 const NEVER: Formula = { kind: 'any', parts: [] };
 
-/** Makes formulas of conditions; a condition that is used twice gives one formula. */
+/** Makes formulas of conditions. A condition that is used twice gives one formula. */
 export class FormulaBuilder {
   readonly #facts: NumberedFacts;
   readonly #made = new Map<Condition, Formula>();
@@ -50,7 +53,7 @@ export class FormulaBuilder {
     this.#facts = facts;
   }
 
-  /** That the condition holds. */
+  /** Makes the formula that the condition holds. */
   of(condition: Condition): Formula {
     return foldCondition(condition, this.#fold, this.#made);
   }
@@ -90,7 +93,7 @@ export class FormulaBuilder {
     return includesSpans(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
-  /** Merges the parts of one fact; a part that decides alone replaces all others. */
+  /** Joins parts, and merges those about one fact. A part that decides alone replaces all others. */
   #joined(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
     const allowed = new Map<number, Spans>();
     const others = new Set<Formula>();
@@ -119,7 +122,7 @@ function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
   return formula.kind === kind && formula.parts.length === 0;
 }
 
-/** Whether the formulas exclude each other by single facts alone, without a search. */
+/** Whether single facts alone show, without a search, that the formulas exclude each other. */
 export function areContradictory(formulas: readonly Formula[]): boolean {
   const left = new Map<number, Spans>();
   const possible = (formula: Formula): boolean => {
@@ -141,18 +144,18 @@ export function areContradictory(formulas: readonly Formula[]): boolean {
   return !formulas.every(possible);
 }
 
-/** What a search knows of the numbers of each fact; narrowing tells whether any number is left. */
+/** The numbers of each fact that a search has left. Narrowing tells whether a number is left. */
 export interface Ranges {
   readonly low: (index: number) => number;
   readonly high: (index: number) => number;
-  /** Keeps only the numbers from `low` to `high`. */
+  /** Keeps only the numbers from `low` to `high`. Returns false when none is left. */
   readonly keep: (index: number, low: number, high: number) => boolean;
 }
 
-/** Removes numbers that a relation rules out; false when none is left for a fact. */
+/** Removes numbers that a relation excludes. Returns false when a fact has none left. */
 export type Propagator = (ranges: Ranges) => boolean;
 
-/** The facts of a relation; the total and the score, which follow from the others, come last. */
+/** Lists the facts of a relation. The total or the score, which follows from the others, comes last. */
 export function listRelationFacts(relation: Relation): readonly FactRef[] {
   switch (relation.kind) {
     case 'sum':
@@ -200,8 +203,8 @@ function atMost(lesser: number, greater: number, by: number): Propagator {
 }
 
 /**
- * The score rises with paid orders and falls with unpaid ones. It is exact once the counts are known;
- * until then the bounds are a step wider than the formula says, because doubles round.
+ * Creates the propagator of the payment score. The score rises with paid orders and falls with unpaid ones. It is
+ * exact when the counts are known. Before that the bounds are a step wider than the formula, because doubles round.
  */
 function score(
   relation: Extract<Relation, { kind: 'payment score' }>,
@@ -233,7 +236,10 @@ function score(
   };
 }
 
-/** Added as decisions add them, so that the total is exact once all signals are known. */
+/**
+ * Creates the propagator of a weight. Weights are added as decisions add them, so the total is exact when all signals
+ * are known.
+ */
 function weight(
   { signals, total }: Extract<Relation, { kind: 'weight' }>,
   at: (ref: FactRef) => number,
@@ -250,12 +256,12 @@ function weight(
     const least = number(certain);
     const most = number(possible);
     if (!keep(result, least, most)) return false;
-    // Two steps of rounding are left to the sums above, which are exact once all is known.
+    // Two steps of rounding are left to the sums above, which are exact when all signals are known.
     const spare = high(result) - least + 2;
     const excess = most - low(result) + 2;
     return weights.every((signal) => {
       if (low(signal.index) === high(signal.index)) return true;
-      // A signal about the same thing as another one adds what it is heavier by, if anything.
+      // Beside another signal about the same thing, a signal adds only the weight by which it is heavier.
       const isAlone = signal.about === undefined;
       const added = isAlone ? number([signal]) : number([...certain, signal]) - least;
       if (added > spare) return keep(signal.index, 0, 0);

@@ -11,35 +11,35 @@ import { findMultipleAbove, isMultipleOf } from '#decision/rules/multiples.ts';
 import { allOf, compare, createInnerFact, implies } from './built-conditions.ts';
 import { type Domain, includesSpans, listsMultiples, type Spans } from './domain.ts';
 
-/** A fact of so many values that its multiples cannot be listed, and what was asked about them. */
+/** A fact with so many values that its multiples cannot be listed, and the divisors that conditions ask about. */
 interface AskedFact {
   readonly ref: FactRef;
-  /** By divisor, the fact whether the value is a multiple of it. */
+  /** For each divisor the fact that tells whether the value is a multiple of it. */
   readonly flags: Map<number, FactRef>;
 }
 
-/** How many values are tried to show what a witness says of multiples. */
+/** How many multiples are tried to find a value that fits a witness. */
 const CANDIDATES_MAX = 200;
 
 /** How many values of a fact are tried in a search of their own. */
 const PINS_MAX = 8;
 
-/** A value that a fact is to have. */
+/** A value that a fact must have. */
 export interface FixedValue {
   readonly label: string;
   readonly value: number;
 }
 
 /**
- * Whether an amount is a multiple of 1000 is a fact of its own to proofs, related to the amount where it is compared with
- * constants. That leaves out no possibility, so what is proved impossible is; what a search finds is shown by a value, or
- * is undecided.
+ * Replaces questions like whether an amount is a multiple of 1000 by facts of their own for proofs. They are related
+ * to the amount where it is compared with constants. The replacement excludes no possibility, so whatever is proved
+ * impossible is impossible. A witness must be confirmed by a value. Otherwise the answer is undecided.
  */
 export class MultipleFacts {
   readonly #asked = new Map<string, AskedFact>();
   readonly #rewritten = new Map<Condition, Condition>();
 
-  /** The condition with facts of their own in the place of such comparisons; most conditions have none. */
+  /** Rewrites a condition with separate facts in place of such comparisons. Most conditions have none. */
   rewrite(condition: Condition): Condition {
     return this.#rewritten.getOrInsertComputed(condition, () => {
       if (!listComparisons([condition]).some(isAboutUnlisted)) return condition;
@@ -52,7 +52,10 @@ export class MultipleFacts {
     });
   }
 
-  /** What relates a fact to its multiples, given the constants that it is compared with, as far as `labels` name them. */
+  /**
+   * Lists the conditions that relate a fact to its multiples, given the constants that the fact is compared with. It
+   * covers the facts that `labels` names.
+   */
   *known(
     labels: ReadonlySet<string>,
     constantsOf: (label: string) => Iterable<FactValue>,
@@ -69,7 +72,10 @@ export class MultipleFacts {
     }
   }
 
-  /** The values of a witness with numbers that are the multiples that it says; null where none was found. */
+  /**
+   * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null when no such number
+   * was found.
+   */
   shown(
     values: ReadonlyMap<string, FactReading>,
     domainOf: (label: string) => Domain | undefined,
@@ -100,7 +106,7 @@ export class MultipleFacts {
     return shown;
   }
 
-  /** Values of whole numbers near the constants, which are the multiples that a witness says. */
+  /** Finds values of whole-number facts near the constants whose multiples agree with the witness. */
   pins(
     values: ReadonlyMap<string, FactReading>,
     constantsOf: (label: string) => Iterable<FactValue>,
@@ -136,7 +142,7 @@ export class MultipleFacts {
       createInnerFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
     );
     const is = isTrue(flag, operator === 'multipleOf');
-    // The fact stands beside it, so that what is known of the fact is known of its multiples.
+    // The fact stands beside its multiple, so that knowledge about the fact is used for the multiple, too.
     const { min } = fact.fact.domain.type === 'number' ? fact.fact.domain : { min: 0 };
     return allOf(compare(fact, 'greaterThanInclusive', min), is);
   }
@@ -157,7 +163,7 @@ function isWhole({ fact: { domain } }: FactRef): boolean {
   return domain.type === 'number' && domain.integer;
 }
 
-/** The numbers that conditions compare the fact with, in order, between its least and its greatest value. */
+/** Lists the numbers that conditions compare the fact with, and its least and greatest value, in order. */
 function pointsOf({ fact: { domain } }: FactRef, constants: Iterable<FactValue>): readonly number[] {
   if (domain.type !== 'number') return [];
   const { min, max } = domain;
@@ -165,7 +171,7 @@ function pointsOf({ fact: { domain } }: FactRef, constants: Iterable<FactValue>)
   return [...new Set([min, ...inside.map(Number), max])].toSorted((a, b) => a - b);
 }
 
-/** What is certain of the multiples at each point, and between it and the next. */
+/** Lists what is certain about the multiples at each point, and between each point and the next. */
 function* flagsAtPoints(
   ref: FactRef,
   points: readonly number[],
@@ -183,7 +189,7 @@ function* flagsAtPoints(
   }
 }
 
-/** Numbers near the beginning of each span that is left: multiples, and others. */
+/** Lists numbers near the beginning of each span that is left: multiples and others. */
 function candidates(domain: Domain | undefined, left: Spans, divisors: readonly number[]): readonly number[] {
   if (domain === undefined) return [];
   return left.flatMap(([low]) => {

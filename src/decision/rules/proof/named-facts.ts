@@ -26,8 +26,9 @@ export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact
 }
 
 /**
- * Numbers that are not whole are numbered by the constants they are compared with. Facts of one domain, as all
- * amounts are, share them, so that relations can compare the numbers of one with those of another.
+ * Collects the constants that facts of one domain share. Numbers that are not whole are numbered by the constants
+ * that they are compared with. Facts of one domain, such as all amounts, share these constants, so that relations can
+ * compare their numbers.
  */
 function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
   const shared = new Map<FactDomain, Set<FactValue>>();

@@ -11,8 +11,9 @@ import { allOf, anyOf, compare, createInnerFact, implies, not } from './built-co
 import { createShortText } from './domain.ts';
 
 /**
- * How two facts of one request stand to each other is a fact of its own to proofs: below, equal or above for numbers, equal
- * or different for others, and not known where one of the two is not known.
+ * Two facts of one request that are compared with each other. For proofs their relation is a fact of its own,
+ * `standing`: below, equal or above for numbers, and equal or different for others. It is not known when one of the
+ * two facts is not known.
  */
 interface Pair {
   readonly one: FactRef;
@@ -26,7 +27,7 @@ const UNORDERED = ['equal', 'different'] as const;
 
 type Standing = (typeof ORDERED)[number] | (typeof UNORDERED)[number];
 
-/** The same comparison the other way round. */
+/** The operator of the same comparison with its sides exchanged. */
 const MIRRORED: Readonly<Partial<Record<OperatorName, OperatorName>>> = {
   lessThan: 'greaterThan',
   lessThanInclusive: 'greaterThanInclusive',
@@ -46,7 +47,10 @@ const STANDINGS: Readonly<Partial<Record<OperatorName, readonly Standing[]>>> = 
 /** A comparison with constants. */
 type ConstantComparison = Comparison & { readonly value: Expected };
 
-/** A comparison of two facts as one of their standing with constants; any other comparison as it is. */
+/**
+ * Replaces a comparison of two facts by a comparison of their standing with constants. Returns any other comparison
+ * unchanged.
+ */
 export function replacePair(comparison: Comparison): ConstantComparison {
   const { fact, operator, value } = comparison;
   if (!isFactRef(value)) return { ...comparison, value };
@@ -57,7 +61,7 @@ export function replacePair(comparison: Comparison): ConstantComparison {
   return { ...comparison, fact: standing, operator: 'in', value: wanted };
 }
 
-/** Each pair once, whichever of the two a rule names first. */
+/** Makes the pair of two facts. It is the same whichever fact a rule names first. */
 function pairOf(fact: FactRef, compared: FactRef): Pair {
   const [one, other] = fact.label < compared.label ? [fact, compared] : [compared, fact];
   const isOrdered = one.fact.domain.type === 'number';
@@ -67,7 +71,10 @@ function pairOf(fact: FactRef, compared: FactRef): Pair {
   return { one, other, isOrdered, standing: { ...named, fact: { ...named.fact, absence } } };
 }
 
-/** What holds of two facts that rules compare with each other, as far as `comparisons` tell their values apart. */
+/**
+ * Lists the conditions that hold for facts that rules compare with each other. `comparisons` tell which of their
+ * values are distinguished.
+ */
 export function listPairConditions(comparisons: readonly Comparison[]): readonly Condition[] {
   const pairs = new Map(
     comparisons.flatMap(({ fact, value }) => {
@@ -128,7 +135,10 @@ function unnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly st
   return found;
 }
 
-/** There are enough texts that no rule names, for every fact of a pair to have one of its own. */
+/**
+ * Relates two texts or two booleans. There are enough texts that no rule names for every fact of a pair to have a
+ * different one.
+ */
 function ofTexts(
   { one, other, standing }: Pair,
   pairs: readonly Pair[],

@@ -12,7 +12,7 @@ interface Piece {
 /** Finds the knowledge that matters to a question. */
 export class KnowledgeIndex {
   readonly all: readonly Piece[];
-  /** By the label of a fact: the pieces that matter as soon as it does. */
+  /** By the label of a fact: the pieces that matter as soon as the fact does. */
   readonly #when = new Map<string, Piece[]>();
 
   constructor(knowledge: Knowledge) {
@@ -23,14 +23,14 @@ export class KnowledgeIndex {
     ];
   }
 
-  /** Finds what is known of these facts, and of the facts that they depend on. */
+  /** Finds what is known about these facts, and about the facts that they depend on. */
   about(asked: readonly string[]): {
     readonly labels: ReadonlySet<string>;
     readonly pieces: readonly Piece[];
   } {
     const labels = new Set(asked);
     const relevant = new Set<Piece>();
-    // Iterating a set includes what is added to it meanwhile.
+    // The loop over a set includes members that are added meanwhile.
     for (const label of labels) {
       for (const piece of this.#when.get(label) ?? []) {
         if (relevant.has(piece)) continue;
@@ -38,11 +38,11 @@ export class KnowledgeIndex {
         for (const other of piece.labels) labels.add(other);
       }
     }
-    // In the order in which they are known, so that the same question is searched in the same way.
+    // The pieces keep their order, so that the same question is searched in the same way.
     return { labels, pieces: this.all.filter((piece) => relevant.has(piece)) };
   }
 
-  /** A definition, unlike other knowledge, only matters when somebody asks for what it defines. */
+  /** Adds a piece. A definition, unlike other knowledge, matters only when a question asks for the defined fact. */
   #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
     const refs = [...listFacts(conditions), ...relations.flatMap(listRelationFacts)];
     const labels = refs.map(({ label }) => label);

@@ -27,29 +27,29 @@ import { KnowledgeIndex } from './pieces.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
- * Facts by label for which everything asked for holds; or none, which is proved; or undecided, when the search took
- * too long.
+ * The answer to a question. A witness has facts by label for which everything asked for holds. None is a proof that
+ * there is no witness. Undecided: the search took too long.
  */
 export type Answer =
   | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
   | { readonly kind: 'none' }
   | { readonly kind: 'undecided' };
 
-/** How much work a reasoner may do. A step costs about a tenth of a microsecond. */
+/** How much work a reasoner may do. A step takes about a tenth of a microsecond. */
 export interface WorkLimits {
   readonly questionStepsMax: number;
-  /** For all questions together; further questions are undecided. */
+  /** For all questions together. Further questions are undecided. */
   readonly totalStepsMax: number;
 }
 
 /** Enough for every rule set that people write: about a second at most. */
 const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 10_000_000 };
 
-/** Answers whether conditions can hold together, given what is known about the facts. */
+/** Answers whether conditions can hold together, given the knowledge about the facts. */
 export class Reasoner {
   readonly #knowledge: Knowledge;
   #pieces: KnowledgeIndex;
-  /** Of all conditions that were read. */
+  /** The comparisons of all conditions that were read. */
   readonly #comparisons: Comparison[] = [];
   readonly #questionStepsMax: number;
   readonly #facts = new Map<string, NamedFact>();
@@ -70,7 +70,7 @@ export class Reasoner {
     }
   }
 
-  /** Reads conditions that will be asked about: many questions are answered faster when all were read before. */
+  /** Reads conditions that will be asked about. Many questions are answered faster after all conditions were read. */
   prepare(conditions: readonly Condition[]): void {
     for (const written of conditions) {
       const condition = this.#multiples.rewrite(written);
@@ -83,7 +83,7 @@ export class Reasoner {
         const known = noteFact(this.#facts, ref);
         for (const constant of constants) known.constants.add(constant);
       }
-      // The numbers of values depend on what conditions compare them with.
+      // The numbers of values depend on the constants in conditions.
       this.#numbered = null;
     }
   }
@@ -100,7 +100,7 @@ export class Reasoner {
     };
   }
 
-  /** Facts for which all of `mustHold` hold and none of `mustNotHold`. */
+  /** Searches for facts for which all of `mustHold` hold and none of `mustNotHold` does. */
   find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): Answer {
     if (this.#stepsLeft <= 0) return { kind: 'undecided' };
     const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
@@ -123,7 +123,10 @@ export class Reasoner {
     return this.#search(this.#numbered, formulas, asked, wanted);
   }
 
-  /** Relates the facts that conditions compare with each other, as far as all conditions so far tell their values apart. */
+  /**
+   * Relates the facts that conditions compare with each other, as far as the read conditions distinguish their
+   * values.
+   */
   #relatePairs(): void {
     const conditions = listPairConditions(this.#comparisons);
     if (conditions.length === 0) return;
@@ -133,7 +136,7 @@ export class Reasoner {
     });
     const read = this.#comparisons.length;
     this.prepare(conditions);
-    // These say of pairs what follows, and tell no further values apart.
+    // The conditions of pairs follow from the others, and distinguish no further values.
     this.#comparisons.length = read;
   }
 
@@ -151,7 +154,7 @@ export class Reasoner {
       ...this.#multiples.known(relevant.labels, constantsOf),
     ].map((item) => formulas.of(item));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
-    // Setting up a search is work, too, often more than the search itself.
+    // The setup of a search is work, too, and often more than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
     const run = (pinned: readonly Formula[]): Found => {
       const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
@@ -163,7 +166,7 @@ export class Reasoner {
     const found = run([]);
     if (found === 'none' || found === 'undecided') return { kind: found };
     const values = valuesOf(relevant.labels, numbered, found);
-    // What the search found of multiples is shown by values near the constants of the question, if by any.
+    // Multiples that the search found are confirmed by values near the constants of the question, where possible.
     const pins = this.#multiples.pins(values, constantsOf).map((pin) => pinned(numbered, pin));
     for (const more of [[], ...pins]) {
       const facts = this.#shown(relevant.labels, numbered, more.length === 0 ? found : run(more));
@@ -172,7 +175,7 @@ export class Reasoner {
     return { kind: 'undecided' };
   }
 
-  /** The facts that a search found, with values that are the multiples that it says; null where there are none. */
+  /** Returns the facts that a search found, with values that agree with its multiples, or null when there are none. */
   #shown(
     labels: ReadonlySet<string>,
     numbered: NumberedFacts,
@@ -188,7 +191,7 @@ export class Reasoner {
   }
 }
 
-/** That a fact has this very value. */
+/** Makes the formula that a fact has exactly this value. */
 function pinned({ domains, indexOf }: NumberedFacts, { label, value }: FixedValue): readonly Formula[] {
   const index = indexOf.get(label) ?? -1;
   const number = domains[index]?.number(value) ?? 0;
@@ -213,13 +216,13 @@ function shownNumber({ zero }: Domain, left: Spans): number {
   return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : findLowest(left);
 }
 
-/** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */
+/** The numbers that are left for each fact, all of which make the formulas true. Or why there are none. */
 type Found = readonly Spans[] | 'none' | 'undecided';
 
 /** An open choice between formulas. */
 interface Choice {
   readonly formula: Extract<Formula, { kind: 'any' }>;
-  /** It comes from the question, not from knowledge: questions are decided first. */
+  /** Whether the choice comes from the question instead of the knowledge. Choices of the question are decided first. */
   readonly asked: boolean;
 }
 
@@ -231,8 +234,8 @@ interface State {
 class OutOfSteps extends Error {}
 
 /**
- * Looks for numbers that make formulas true and keep to relations: draws every consequence, then tries the
- * alternatives of the narrowest open choice one after the other. It sees every possibility or runs out of steps, so
+ * Searches for numbers that make formulas true and keep to relations. It draws every consequence, and then tries the
+ * alternatives of the narrowest open choice one after the other. It covers every possibility or runs out of steps, so
  * "none" is a proof.
  */
 class Search {
@@ -274,7 +277,7 @@ class Search {
     if (++this.#taken > this.#steps) throw new OutOfSteps();
   }
 
-  /** Null when there is no way. */
+  /** Returns null when there is no solution. */
   #solve(state: State): readonly Spans[] | null {
     if (!this.#propagate(state)) return null;
     const choice = this.#narrowest(state);
@@ -284,7 +287,7 @@ class Search {
     const alternatives = this.#possible(state, choice.formula);
     for (const [index, alternative] of alternatives.entries()) {
       const next: State = { left: [...state.left], choices: [...rest] };
-      // What failed before is not tried again.
+      // An alternative that failed is not tried again.
       const others = alternatives.slice(0, index).map((other) => this.#formulas.negation(other));
       if (![alternative, ...others].every((formula) => this.#assert(next, formula, asked))) continue;
       const found = this.#solve(next);
@@ -293,7 +296,7 @@ class Search {
     return null;
   }
 
-  /** The conditions hold; only numbers that relations connect are still open. */
+  /** Gives numbers to facts that relations connect. All conditions hold already. */
   #giveNumbers(state: State): readonly Spans[] | null {
     const open = this.#related.find((index) => !isSingle(state.left[index] ?? []));
     if (open === undefined) return state.left;
@@ -308,7 +311,7 @@ class Search {
     return null;
   }
 
-  /** False when the formula cannot hold any more. */
+  /** Returns false when the formula can no longer hold. */
   #assert(state: State, formula: Formula, asked: boolean): boolean {
     this.#step();
     switch (formula.kind) {
@@ -328,7 +331,7 @@ class Search {
     }
   }
 
-  /** Draws consequences until there are no more; false when something became impossible. */
+  /** Draws consequences until there are no more. Returns false when something became impossible. */
   #propagate(state: State): boolean {
     for (let moved = true; moved; ) {
       const before = [...state.left];
@@ -339,7 +342,7 @@ class Search {
     return true;
   }
 
-  /** Drops choices that are made, and makes those that have one alternative left. */
+  /** Drops choices that are decided, and decides those with one alternative left. */
   #settleChoices(state: State): boolean {
     const choices = state.choices;
     state.choices = [];
@@ -391,7 +394,7 @@ class Search {
     }
   }
 
-  /** `deciding` as soon as one part says so, `unanimous` when all parts do. */
+  /** Returns `deciding` when one part has this status, and `unanimous` when all parts have that one. */
   #statusOf(
     left: readonly Spans[],
     parts: readonly Formula[],
@@ -411,7 +414,7 @@ class Search {
     return parts.filter((part) => this.#status(state.left, part) !== 'false');
   }
 
-  /** What is asked for comes first, and of that the choice with the fewest alternatives. */
+  /** Picks a choice of the question before one of the knowledge, and then the choice with the fewest alternatives. */
   #narrowest({ choices }: State): Choice | null {
     const width = ({ formula, asked }: Choice) => formula.parts.length + (asked ? 0 : 1e6);
     return choices.reduce<Choice | null>(
@@ -425,7 +428,7 @@ function isSingle(spans: Spans): boolean {
   return findLowest(spans) === findHighest(spans);
 }
 
-/** The least number alone, then the rest in halves: small examples are found first. */
+/** Splits into the least number alone and the rest in halves, so that small examples are found first. */
 function split(spans: Spans): readonly Spans[] {
   const low = findLowest(spans);
   const high = spans[0]?.[1] ?? low;

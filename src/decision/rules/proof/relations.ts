@@ -25,12 +25,12 @@ import {
 } from './built-conditions.ts';
 
 /**
- * When rules are asked. Groups and signals are concluded for every request, a score of an unknown
- * client included; verdict rules only for a verdict, which ends being unknown.
+ * The moment at which rules are asked. Groups and signals are concluded for every request, including a score of an
+ * unknown client. Verdict rules are asked only for a verdict, which makes the client known.
  */
 export type Moment = 'any request' | 'a known client' | 'a verdict';
 
-/** How numbers of one decision are related. */
+/** A relation between numbers of one decision. */
 export type Relation =
   | { readonly kind: 'sum'; readonly parts: readonly [FactRef, FactRef]; readonly total: FactRef }
   /** `lesser` is below `greater` by at least `by`. */
@@ -40,7 +40,7 @@ export type Relation =
       readonly paid: FactRef;
       readonly unpaid: FactRef;
       readonly score: FactRef;
-      /** Which of the smoothings holds, by its place among them: platforms may differ. */
+      /** The index of the smoothing that holds, because platforms may differ. */
       readonly platform: FactRef;
       readonly smoothings: readonly Smoothing[];
     }
@@ -50,14 +50,14 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/** What later rules conclude from other facts; it only matters when somebody asks for `of`. */
+/** The conclusions that later rules draw from other facts. They matter only when a question asks for `of`. */
 interface Definition {
   readonly of: FactRef;
   readonly conditions: readonly Condition[];
   readonly relations: readonly Relation[];
 }
 
-/** All that certainly holds for the facts of one decision. */
+/** Everything that certainly holds for the facts of one decision. */
 export interface Knowledge {
   readonly conditions: readonly Condition[];
   readonly relations: readonly Relation[];
@@ -66,10 +66,10 @@ export interface Knowledge {
 
 export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definitions: [] };
 
-/** What `listKnowledge` needs of a rule set. */
+/** The parts of a rule set that `listKnowledge` needs. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
-/** Velocity facts that count every request: the one being decided makes them at least 1. */
+/** Velocity facts that count every request. The request that is being decided makes them at least 1. */
 export const FACTS_OF_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
@@ -79,8 +79,8 @@ export const FACTS_OF_EVERY_REQUEST = [
 const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
 
 /**
- * The one list of relations between facts that proofs rely on. Only what the core guarantees for every state and
- * request belongs here: a relation that does not always hold makes proofs wrong; a missing one leaves a finding unseen.
+ * Lists all relations between facts that proofs rely on. Only what the core guarantees for every state and request
+ * belongs here: a relation that does not always hold makes proofs wrong, and a missing one hides a finding.
  */
 export function listKnowledge(rules: KnownRules, moment: Moment): Knowledge {
   const facts = new FactsByName(rules.facts);
@@ -98,7 +98,7 @@ export function listKnowledge(rules: KnownRules, moment: Moment): Knowledge {
   };
 }
 
-/** Outcomes that are counted were all seen once; the chain is a part of them. */
+/** Counted outcomes all have a time, and the chain is a part of the unpaid ones. */
 function ofHistory(facts: FactsByName): readonly Condition[] {
   const chained = facts.above('unpaidChain', 0);
   return [
@@ -113,7 +113,7 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** The newest order that counts gives lastCause, unless a newer one failed technically. */
+/** The newest order that counts gives lastCause, unless a newer order failed technically. */
 function ofLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
   const isTechnical = compare(cause, 'equal', 'TECHNICAL');
   const isReversed = compare(cause, 'equal', 'REVERSED');
@@ -125,7 +125,7 @@ function ofLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** Counts of what was answered before: this request has no answer yet. */
+/** Counts of earlier answers. This request has no answer yet. */
 const ANSWERS = ['attempts', 'waits', 'blocks'] as const;
 
 /** Counts of orders that count as unpaid. */
@@ -137,7 +137,7 @@ const UNPAID_BY_CAUSE = [
   'reversedOrders',
 ] as const;
 
-/** An order that became final within a window did so no longer ago than the window. */
+/** An order that became final within a window did so no longer ago than the window is long. */
 function ofOrdersLately(facts: FactsByName): readonly Condition[] {
   const lately = (name: string, last: FactRef) =>
     facts.windows(name).map((seen) => {
@@ -153,7 +153,7 @@ function ofOrdersLately(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** A wait ends an attempt, and the ladder is forgotten after `resetAfter` without a verdict. */
+/** A wait ends an attempt, and the ladder is reset after `resetAfter` without a verdict. */
 function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
@@ -176,7 +176,7 @@ function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): read
   ];
 }
 
-/** Without a score of the last day nothing is known about the device. */
+/** Without a score in the last day nothing is known about the device. */
 function ofHints(facts: FactsByName): readonly Condition[] {
   return [
     implies(
@@ -201,7 +201,7 @@ function ofHints(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** Who used a value is counted where there is one, and the request counts with its own value. */
+/** The clients of a value are counted when there is a value, and the request counts with its own value. */
 function ofAttributes(facts: FactsByName): readonly Condition[] {
   return facts.onDemand('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
@@ -215,7 +215,7 @@ function ofAttributes(facts: FactsByName): readonly Condition[] {
   });
 }
 
-/** What is remembered of devices is known where one was shown, and that one counts among the known ones. */
+/** Facts about remembered devices are known when a device was shown, and that device counts among the known ones. */
 function rememberedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const counts = facts.onDemand(`known${device}s`);
   const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
@@ -225,7 +225,7 @@ function rememberedWhereShown(facts: FactsByName, device: string, isShown: strin
   ];
 }
 
-/** Who shares a device is counted where one was shown, and the payer counts himself. */
+/** The clients of a device are counted when a device was shown, and the payer counts, too. */
 function countedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const all = facts.windows(`clientsOn${device}`);
   return [
@@ -236,10 +236,10 @@ function countedWhereShown(facts: FactsByName, device: string, isShown: string):
   ];
 }
 
-/** Marks that a client has or has not. */
+/** The marks that a client either has or lacks. */
 const CLIENT_MARKS = SIGHTING_MARKS.filter((mark) => mark !== 'unpaidOrders');
 
-/** Of those who share a device, how many have each mark, and how many orders they left unpaid. */
+/** Lists the counts of clients with each mark on a device, and the count of their unpaid orders. */
 function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
   return [
     ...CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`)),
@@ -247,7 +247,7 @@ function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
   ];
 }
 
-/** What being known and asking for a verdict imply: the request is counted already. */
+/** Conditions of the moment: the client may be known, and a verdict request is counted already. */
 function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
   const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
@@ -276,7 +276,7 @@ function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   }
 }
 
-/** A window holds a request before this one exactly when the last one is no longer ago than the window is long. */
+/** A window contains an earlier request exactly when the last one is no longer ago than the window is long. */
 function ofRequestBefore(
   facts: FactsByName,
   verdicts: readonly FactRef[],
@@ -328,14 +328,14 @@ function atMost(lessers: readonly FactRef[], greater: FactRef): readonly Relatio
   return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
 }
 
-/** A verdict's own amount is among the attempted ones. */
+/** The amount of a verdict is among the attempted ones. */
 function ofAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
   if (moment !== 'a verdict') return [];
   const amount = facts.plain('amount');
   return facts.windows('attemptedAmount').flatMap((sum) => atMost([amount], sum));
 }
 
-/** The payment score follows from the outcomes and from the smoothing of the platform, whichever it is. */
+/** The payment score follows from the outcomes and from one of the platforms' smoothings. */
 function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
@@ -351,7 +351,7 @@ function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName):
   };
 }
 
-/** A longer window sees all that a shorter one sees; parts of the requests are no more than all of them. */
+/** A longer window sees everything that a shorter one sees. Parts of the requests are never more than all of them. */
 function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => markCounts(facts, device));
   // In a longer window another device may be the most shared one.
@@ -375,12 +375,12 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
     }),
   );
   const parts = [...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
-  // The verdict being decided is a request, and not an attempt yet.
+  // The verdict that is being decided is a request, and not an attempt yet.
   const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
   return [...longerSeesMore, ...parts, ...answered, ...amongAll];
 }
 
-/** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */
+/** Defines clientGroup: the conclusion of the first rule that matches, or `otherwise`. */
 function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition {
   const clientGroup = facts.plain('clientGroup');
   const conditions = CLIENT_GROUPS.map((group) => {
@@ -398,7 +398,7 @@ function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition
 }
 
 /**
- * The signals, each with what exempts from all of them as a part of its condition: it matches exactly where it would
+ * Lists the signals with the exemption as a part of their conditions: each holds exactly where the signal would
  * count.
  */
 export function listSignalsUnlessExempt({
@@ -410,7 +410,7 @@ export function listSignalsUnlessExempt({
   return rules.map((rule) => ({ ...rule, condition: allOf(applies, rule.condition) }));
 }
 
-/** botWeight is the sum over the signals that match; a client who is not new is a bot from the threshold on. */
+/** Defines botWeight as the sum of the signals that match, and isBot by the threshold. A new client is never a bot. */
 function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.plain('botWeight');
   const isBot = facts.plain('isBot');
@@ -437,13 +437,13 @@ function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly D
   ];
 }
 
-/** A signal that somebody may be held out of counts at most when it matches, the others exactly then. */
+/** Relates a signal to its conditions. It counts exactly when it matches, or with a holdout only when it matches. */
 function matchesExactly({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
 }
 
-/** How a witness names whether a signal matches. */
+/** Formats the name that a witness uses for whether a signal matches. */
 export function formatSignalFact(name: string): string {
   return `signal ${name}`;
 }
