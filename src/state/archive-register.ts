@@ -1,9 +1,9 @@
 import type { Registers } from './store.ts';
 
-/** Holds the id of the archive that takes the decisions of this store. */
+/** The register that holds the id of the archive for the decisions of this store. */
 export const ARCHIVE_REGISTER = 'archive';
 
-/** The id of the archive that takes the decisions of this store; null: none does. */
+/** Reads the id of the archive for the decisions of this store. Returns null when there is none. */
 export function readClaimedArchive(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return registers.read(ARCHIVE_REGISTER);
 }

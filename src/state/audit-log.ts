@@ -3,26 +3,29 @@ import { parseJsonObject } from '#base/files/json-object.ts';
 import { RETENTION } from './retention.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
-/** An entry of the audit as it is kept; from its number, the hash of the one before and its body follows its own hash. */
+/** A stored entry of the audit. Its hash follows from its number, the hash of the previous entry, and its body. */
 export interface AuditLink {
-  /** From 1, without gaps. */
+  /** Counted from 1 without gaps. */
   readonly number: number;
-  /** The hash of the entry before; of the first ''. */
+  /** The hash of the previous entry. Empty for the first. */
   readonly previous: string;
   readonly hash: string;
-  /** Nothing in it leads to a payer. */
+  /** Contains nothing that leads to a payer. */
   readonly body: string;
-  /** Null when the entry is about no payer, or the payer was forgotten. */
+  /** Null when the entry is about no payer, or when the payer was forgotten. */
   readonly payer: PayerPart | null;
 }
 
-/** What leads to a payer. The body has only its digest, which says nothing once the nonce in the text is gone. */
+/**
+ * The part of an entry that leads to a payer. The body holds only its digest, which reveals nothing once the nonce in
+ * the text is gone.
+ */
 interface PayerPart {
   readonly clientHash: string;
   readonly text: string;
 }
 
-/** The newest entry: its number was given even if the entry itself is gone. */
+/** The newest entry of the chain. Its number stays taken even if the entry itself is gone. */
 export type ChainEnd = Pick<AuditLink, 'number' | 'hash'>;
 
 export interface AuditNote {
@@ -54,7 +57,7 @@ function linkAfter(end: ChainEnd | null, { at, entry, payer, forgets = [] }: Aud
   return { ...link, hash: computeAuditHash(link) };
 }
 
-/** Null when it is not the text that was written. */
+/** Parses the body of an entry. Returns null when it is not the text that was written. */
 export function parseAuditBody({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   const { at, payer, forgets, entry } = parseJsonObject(body) ?? {};
   if (typeof at !== 'number' || (payer !== null && typeof payer !== 'string')) return null;
@@ -76,27 +79,27 @@ export function computePartDigest({ clientHash, text }: PayerPart): string {
 
 /** How a store keeps the entries of the audit. */
 export interface AuditRows {
-  /** Null when no entry was ever written. */
+  /** Returns null when no entry was ever written. */
   newest(): Promise<ChainEnd | null>;
-  /** False when another entry took the number meanwhile. */
+  /** Adds an entry. Returns false when another entry took the number meanwhile. */
   add(link: AuditLink): Promise<boolean>;
-  /** Entries after a number, oldest first. */
+  /** Reads entries after a number, the oldest first. */
   read(after: number, limit: number): Promise<readonly AuditLink[]>;
-  /** Numbers of entries that lead to a client. */
+  /** Lists the numbers of the entries that lead to a client. */
   about(clientHash: string): Promise<readonly number[]>;
   forgetPayer(clientHash: string, numbers: readonly number[]): Promise<void>;
   drop(through: number): Promise<void>;
 }
 
-/** A writer that loses the race for a number tries again; one writer always wins. */
+/** A writer that loses the race for a number tries again. One writer always wins. */
 const TRIES_MAX = 100;
 
-/** Old entries that a new one may remove. */
+/** The most old entries that a new one removes. */
 const DROPPED_MAX = 20;
 
 /**
- * What people and keys did, in the order in which it was noted, each entry chained to the one before. Nothing but age
- * removes one: of those older than RETENTION.auditMs the newest stays, as the end that the others hold on to.
+ * What people and keys did, in the order in which it was noted. Each entry is chained to the previous one. Only age
+ * removes entries. The newest of those older than RETENTION.auditMs stays, because the next entry refers to its hash.
  */
 export class AuditLog {
   readonly #rows: AuditRows;
@@ -112,14 +115,17 @@ export class AuditLog {
     return turn;
   }
 
-  /** Entries after a cursor (null: from the oldest kept), and the place after them. Throws UnknownCursor. */
+  /**
+   * Reads entries after a cursor, and the place after them. A null cursor starts at the oldest kept entry. Throws
+   * UnknownCursor.
+   */
   async read(after: string | null, limit: number) {
     if (after !== null && !/^\d{1,15}$/.test(after)) throw new UnknownCursor();
     const links = await this.#rows.read(Number(after ?? 0), limit);
     return { links, cursor: links.at(-1)?.number.toString() ?? after };
   }
 
-  /** The entries that lead to a client, oldest first. */
+  /** Reads the entries that lead to a client, the oldest first. */
   async *about(clientHash: string): AsyncGenerator<AuditLink> {
     for (const number of await this.#rows.about(clientHash)) {
       const [link] = await this.#rows.read(number - 1, 1);
@@ -127,7 +133,7 @@ export class AuditLog {
     }
   }
 
-  /** The number that was given last; 0 when there is none. */
+  /** Returns the number that was given last, and 0 when there is none. */
   async newest(): Promise<number> {
     return (await this.end())?.number ?? 0;
   }
@@ -137,8 +143,8 @@ export class AuditLog {
   }
 
   /**
-   * Notes that a client is forgotten, then removes what leads to it from its entries. Without entries nothing needs
-   * to be noted.
+   * Notes that a client is forgotten, then removes from its entries what leads to it. When the client has no entries,
+   * the note is written only with `evenFromNone`.
    */
   async forget(
     clientHash: string,
@@ -166,7 +172,7 @@ export class AuditLog {
     );
     const young = times.findIndex((at) => at !== null && at >= before);
     const untilYoung = young === -1 ? times : times.slice(0, young);
-    // The time of a changed entry proves nothing: it goes with the next sound one.
+    // The time of a changed entry proves nothing, so that entry is removed together with the next sound one.
     const old = oldest.slice(0, untilYoung.findLastIndex((at) => at !== null) + 1);
     for (const { number, payer } of old)
       if (payer !== null) await this.#rows.forgetPayer(payer.clientHash, [number]);

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import { ClientKeys } from '#decision/payer/client-key.ts';
 
-/** Holds the salt of the store's clients. */
+/** The register that holds the salt of the store's client hashes. */
 export const SALT_REGISTER = 'client-salt';
 
-/** The salt of the store is damaged, or differs from the archive's; the message says what to do. */
+/** The salt of the store is damaged, or differs from the archive's. The message says what to do. */
 export class SaltRefused extends NamedError {}
 
-/** Throws SaltRefused when the text is no salt. */
+/** Creates the client hashes of a salt. Throws SaltRefused when the text is no salt. */
 export function createClientKeys(salt: string): ClientKeys {
   try {
     return new ClientKeys(salt);

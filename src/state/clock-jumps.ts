@@ -1,18 +1,21 @@
 import { CLOCK_OFFSET_MS_MAX } from './clock-offset.ts';
 
-/** After a jump beyond this nothing is deleted by time for as long: somebody may set the clock right. */
+/**
+ * After a jump larger than this, nothing is deleted by age for this long, because somebody may set the clock right
+ * again.
+ */
 export const UNSETTLED_MS = 600_000;
 
 interface Jump {
-  /** By the time that really passes, ms. */
+  /** When the jump was noticed, ms of the monotonic clock. */
   readonly atMs: number;
-  /** Above 0 when the clock was set ahead. */
+  /** Positive when the clock was set ahead. */
   readonly byMs: number;
 }
 
 /**
- * Notices when a clock is set, or went on while the machine was suspended: it then differs from the time that passes in this
- * process. Corrections below two seconds are those of NTP.
+ * Notices that the clock was set, or ran on while the machine was suspended. It compares the clock with the monotonic
+ * clock of this process. Differences below two seconds are corrections by NTP.
  */
 export class ClockJumps {
   readonly #clock: () => number;
@@ -20,7 +23,10 @@ export class ClockJumps {
   #offsetMs: number;
   #jumps: readonly Jump[] = [];
 
-  /** `lastKnownMs`: what the clock said when somebody last looked, maybe before this process; null when nobody knows. */
+  /**
+   * `lastKnownMs` is the clock's time when it was last read, perhaps before this process started. Null when it is not
+   * known.
+   */
   constructor(
     clock: () => number,
     monotonicMs: () => number = () => performance.now(),
@@ -30,18 +36,18 @@ export class ClockJumps {
     this.#monotonicMs = monotonicMs;
     this.#offsetMs = clock() - monotonicMs();
     const sinceMs = lastKnownMs === null ? 0 : clock() - lastKnownMs;
-    // Whether it stood still or was set nobody knows. It is no jump to tell of.
+    // The clock may have stood still or may have been set; nobody knows which. It is not reported as a jump.
     this.#startedMs = Math.abs(sinceMs) > UNSETTLED_MS ? monotonicMs() : null;
   }
 
   readonly #startedMs: number | null;
 
-  /** The last jump beyond two seconds within ten minutes, ms; 0 when there was none. */
+  /** Returns the last jump of more than two seconds within ten minutes, in ms, and 0 when there was none. */
   recentMs(): number {
     return this.#recent().at(-1)?.byMs ?? 0;
   }
 
-  /** Whether things may be deleted by this clock. */
+  /** Whether data may be deleted by this clock. */
   isSettled(): boolean {
     const started = this.#startedMs !== null && this.#monotonicMs() - this.#startedMs < UNSETTLED_MS;
     return !started && !this.#recent().some(({ byMs }) => Math.abs(byMs) > UNSETTLED_MS);

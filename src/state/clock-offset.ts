@@ -1,7 +1,7 @@
-/** An offset beyond this is reported to the operator: a clock is wrong. */
+/** A larger offset is reported to the operator, because one of the clocks is wrong. */
 export const CLOCK_OFFSET_MS_MAX = 2000;
 
-/** When a store reported its time: this process's clock before and after, and the store's between the two. */
+/** A store's report of its time, with this process's clock before and after it. */
 interface ClockReading {
   readonly sentMs: number;
   readonly storeMs: number;
@@ -9,10 +9,10 @@ interface ClockReading {
 }
 
 /**
- * By how much a store's clock is ahead of this process's. A reading proves that the offset lies between
- * `storeMs - arrivedMs` and `storeMs + 1 - sentMs` (the store tells whole milliseconds). The greatest lower
- * end is kept: it comes from the fastest answer, and a clock that is corrected by it does not lead the store's.
- * A reading that contradicts it starts a new estimate: one of the clocks was set.
+ * Estimates how far a store's clock is ahead of this process's. A reading proves that the offset lies between
+ * `storeMs - arrivedMs` and `storeMs + 1 - sentMs`, because the store reports whole milliseconds. The highest lower
+ * end is kept: it comes from the fastest answer, and a clock that is corrected by it does not run ahead of the
+ * store's. A reading that contradicts the estimate starts a new one, because one of the clocks was set.
  */
 export class ClockOffset {
   #offsetMs: number | null = null;
@@ -22,7 +22,7 @@ export class ClockOffset {
     return this.#offsetMs;
   }
 
-  /** A reading that is no number is ignored. */
+  /** Takes a reading into account. A reading whose time is not a number is ignored. */
   observe({ sentMs, storeMs, arrivedMs }: ClockReading): void {
     if (!Number.isFinite(storeMs)) return;
     const least = storeMs - arrivedMs;
@@ -32,12 +32,12 @@ export class ClockOffset {
   }
 }
 
-/** The middle one, so that a single wrong clock does not decide; of two the earlier. */
+/** Returns the median, so that a single wrong clock does not decide. Of two middle offsets it is the smaller. */
 export function findMedianOffset(offsets: readonly number[]): number {
   return offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0;
 }
 
-/** A process's clock as the store's would read. */
+/** Creates a clock that reads as the store's would, from this process's clock. */
 export function createStoreClock(
   local: () => number,
   { ownClock, clockOffsetMs }: { readonly clockOffsetMs: () => number; readonly ownClock?: () => number },

@@ -3,29 +3,32 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import Keyv, { type KeyvOptions } from 'keyv';
 import { type RunCall, StoreUnavailable } from './store-errors.ts';
 
-/** Notes who last accepted the store as it is, after it was emptied or an older backup was put back. */
+/**
+ * The register that says who last accepted the contents of the store, after it was emptied or an older backup was put
+ * back.
+ */
 export const ACCEPTED_REGISTER = 'accepted';
 
-/** Collections of documents and registers that every node follows: it reads them again only when their version has changed. */
+/** Collections and registers that every node follows. A node reads them again only when their version has changed. */
 const FOLLOWED: readonly string[] = ['access-keys', 'rollout', ACCEPTED_REGISTER];
 
-/** The versions of everything that is followed; a change writes another one. */
+/** The versions of all followed collections and registers. Each change writes a new version. */
 export interface VersionTable {
-  /** By name, without those that never changed. */
+  /** Reads the versions by name. Names that never changed are absent. */
   read(): Promise<Readonly<Record<string, string>>>;
   write(name: string, version: string): Promise<void>;
 }
 
 interface SeenVersion {
   readonly version: string;
-  /** The version was current at this moment of the process's monotonic clock, ms, or later. */
+  /** The latest moment at which the version is known to have been current, ms of the process's monotonic clock. */
   readonly asOfMs: number;
 }
 
-/** A question after this moment causes a new read. */
+/** A version that is older than this is read again when somebody asks. */
 const REREAD_MS = 400;
 
-/** A version that was read longer ago does not count: a change reaches every process within this time. */
+/** A version that was read longer ago is not used, so a change reaches every process within this time. */
 const VALID_MS = 800;
 
 interface Known {
@@ -34,14 +37,13 @@ interface Known {
 }
 
 /**
- * Follows what all nodes read again and again, by versions: one small read serves everything and everybody in the
- * process.
+ * Follows by versions the data that all nodes need again and again. One small read serves everything in the process.
  */
 export class Versions {
   readonly #table: VersionTable;
   #known: Known | null = null;
   #reading: Promise<Known> | null = null;
-  /** When this process itself changed something. */
+  /** When this process last changed something itself. */
   #changedMs = Number.NEGATIVE_INFINITY;
 
   constructor(table: VersionTable) {
@@ -49,8 +51,8 @@ export class Versions {
   }
 
   /**
-   * The version that was read a moment ago; null when there is none. It never waits, but starts to read an old one
-   * again.
+   * Returns the version if it was read recently, and null otherwise. It never waits. When the version is old, it
+   * starts a new read.
    */
   recent(name: string): SeenVersion | null {
     const fresh = this.#within(REREAD_MS);
@@ -59,16 +61,16 @@ export class Versions {
     return known === null ? null : seen(known, name);
   }
 
-  /** The version, read again unless that was done a moment ago. */
+  /** Returns the version, and reads it first unless that was done just now. */
   async current(name: string): Promise<SeenVersion> {
     const known = this.#within(REREAD_MS);
     if (known !== null) return seen(known, name);
-    // One that is under way may have been asked before a change of this process.
+    // A read that is under way may have begun before a change of this process.
     await this.#reading?.catch(() => {});
     return seen(await this.#read(), name);
   }
 
-  /** Informs everybody who follows it, if anybody does, that this has changed. */
+  /** Writes a new version, so that the nodes which follow this name read it again. */
   async changed(name: string): Promise<void> {
     if (!FOLLOWED.includes(name)) return;
     await this.#table.write(name, randomUUID());
@@ -101,23 +103,23 @@ function seen({ versions, askedMs }: Known, name: string): SeenVersion {
 }
 
 /**
- * Small JSON documents in named collections, kept in Keyv. Errors throw: a read that fails must never
- * look like a document that does not exist.
+ * Small JSON documents in named collections, stored by Keyv. Errors are thrown, so that a read that fails never looks
+ * like a document that does not exist.
  */
 export interface Documents {
   get<T>(collection: string, name: string): Promise<T | undefined>;
-  /** Without `ttlMs` it is kept until deleted. */
+  /** Without `ttlMs` the document is kept until it is deleted. */
   set<T>(collection: string, name: string, value: T, ttlMs?: number): Promise<void>;
   delete(collection: string, name: string): Promise<void>;
   list<T>(collection: string): Promise<readonly T[]>;
   /**
-   * The version of a followed collection or register, which every change renews. Null when it was not read a moment ago; it never
-   * waits.
+   * Returns the version of a followed collection or register, which every change renews. Returns null when it was not
+   * read recently. It never waits.
    */
   recentVersion(collection: string): SeenVersion | null;
 }
 
-/** The names in a collection. Keyv could only walk over all keys of the store. */
+/** The names in a collection. Keyv alone could only walk over all keys of the store. */
 export interface DocumentIndex {
   add(collection: string, name: string): Promise<void>;
   remove(collection: string, name: string): Promise<void>;
@@ -125,8 +127,8 @@ export interface DocumentIndex {
 }
 
 /**
- * A Keyv whose documents expire by the store's clock alone. Keyv would note the end of each by the writer's
- * clock and delete by the reader's, so that a node whose clock is ahead deletes what all others still need.
+ * Creates a Keyv whose documents expire by the store's clock alone. Keyv itself would note the end by the writer's
+ * clock and delete by the reader's, so a node whose clock is ahead would delete documents that all others still need.
  */
 export function createDocumentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>): Keyv {
   return new Keyv({
@@ -140,7 +142,10 @@ export function createDocumentsKeyv(options: Pick<KeyvOptions, 'store' | 'namesp
 
 const READ_AT_ONCE = 200;
 
-/** Reads about many items, some at once. SQLite answers at once, and nobody else would be served before the last. */
+/**
+ * Maps many items in batches, each batch in parallel. Between batches others get their turn, because SQLite answers
+ * immediately and nobody else would be served before the last item.
+ */
 export async function mapInBatches<From, To>(
   items: readonly From[],
   read: (item: From) => Promise<To>,
@@ -153,7 +158,7 @@ export async function mapInBatches<From, To>(
   return all;
 }
 
-/** Documents in a Keyv that was made by `createDocumentsKeyv`. */
+/** Stores documents in a Keyv that `createDocumentsKeyv` made. */
 export function createKeyvDocuments(
   keyv: Keyv,
   index: DocumentIndex,
@@ -172,7 +177,7 @@ export function createKeyvDocuments(
   };
   return {
     get: (collection, name) => run(() => get(collection, name)),
-    // Indexed first: a name without a document is skipped, a document without a name would be lost.
+    // The index is written first: a name without a document is skipped, but a document without a name would be lost.
     set: (collection, name, value, ttlMs) =>
       run(async () => {
         await index.add(collection, name);

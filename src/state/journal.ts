@@ -48,7 +48,7 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   orderRef,
   /** The outcome that holds from now on. */
   order: OrderOutcomeSchema,
-  /** The report itself where it says something else, or with an amount. */
+  /** The report itself, when it says something else than the outcome that holds, or has an amount. */
   report: Type.Optional(DatedReportSchema),
   amount: Type.Optional(
     word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
@@ -89,8 +89,8 @@ export const WaitEndedEntrySchema = shape('A person ended a wait of a client bef
 });
 
 /**
- * Where an entry stands in the journal. All entries of a client are in one partition, in the order of `ms` and then of
- * `seq`; between partitions there is no order but that of the servers' clocks.
+ * Where an entry stands in the journal. All entries of a client are in one partition, ordered by `ms` and then by
+ * `seq`. Between partitions there is only the order of the servers' clocks.
  */
 export const EntryPlaceSchema = shape('Where an entry stands in the journal', {
   partition: count('The part of the journal that the entry stood in, from 0; always the same for a client'),
@@ -103,12 +103,12 @@ export type EntryPlace = Shape<typeof EntryPlaceSchema>;
 export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 
-/** What was known of an order when a report of it was accepted, as far as that makes a difference. */
+/** Reads how far an order had come when its report was accepted, as far as that makes a difference. */
 export function readRecordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
   return toExposure(turnedAway !== true);
 }
 
-/** One accepted input, with what was decided. */
+/** An accepted input, with its decision. */
 export type JournalEntry =
   | ScoreEntry
   | Shape<typeof VerdictEntrySchema>
@@ -133,10 +133,13 @@ export type JournalRecord = JournalEntry | ErasureEntry;
 
 export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
 
-/** Where an entry stands among those of its client. */
+/** Where an entry stands among the entries of its client. */
 export type HistoryPlace = { readonly at: number; readonly place: JournalPlace };
 
-/** Orders the entries of a client, the newest first. A store that was restored counts its places from there again. */
+/**
+ * Compares entries of a client, the newest first. Their time decides before their place, because a restored store
+ * counts its places again from the backup.
+ */
 export function compareNewestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
   return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
 }
@@ -147,11 +150,11 @@ export interface JournalPlace {
   readonly seq: number;
 }
 
-/** How far each partition was read; null or absent where nothing was read yet. */
+/** The place up to which each partition was read. Null or absent where nothing was read yet. */
 export type JournalPlaces = readonly (JournalPlace | null)[];
 
 export interface JournalCursors {
-  /** Throws UnknownCursor when the text is no cursor of such a store. */
+  /** Throws UnknownCursor when the text is no cursor of this kind of store. */
   readonly read: (cursor: string | null) => JournalPlaces;
   readonly write: (places: JournalPlaces) => string;
 }
@@ -162,7 +165,7 @@ export function isRead(places: JournalPlaces, { partition, ...place }: EntryPlac
   return read !== null && comparePlaces(place, read) <= 0;
 }
 
-/** Of a journal without partitions: the number of the last entry that was read. */
+/** The cursors of a journal without partitions: the number of the last entry that was read. */
 export const NUMBER_CURSORS: JournalCursors = {
   read: (cursor) => {
     if (cursor === null) return [null];
@@ -190,12 +193,15 @@ export function pickLaterPlace(a: JournalPlace | null, b: JournalPlace | null): 
   return comparePlaces(a, b) < 0 ? b : a;
 }
 
-/** The places in all partitions as one text: `1.<place>.<place>...`, empty where nothing was read yet. */
+/**
+ * Writes the places in all partitions as one text, `1.<place>.<place>...`. A place is empty where nothing was read
+ * yet.
+ */
 export function writeCursor(places: JournalPlaces): string {
   return [FORMAT, ...PARTITIONS.map((_, index) => writePlace(places[index] ?? null))].join('.');
 }
 
-/** The places in the partitions. Throws UnknownCursor when the text was not written by `writeCursor`. */
+/** Reads the places in the partitions. Throws UnknownCursor when `writeCursor` did not write the text. */
 export function readCursor(cursor: string | null): JournalPlaces {
   if (cursor === null) return [];
   const [format, ...places] = cursor.split('.');
@@ -219,34 +225,34 @@ function readPlace(text: string): JournalPlace | null {
   return place;
 }
 
-/** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */
+/** A verdict in the journal. The record is stored elsewhere, so the journal holds only its number and its time. */
 export interface VerdictReference {
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** A verdict whose record is gone before its journal entry was read. */
+/** A verdict whose record was deleted before its journal entry was read. */
 export interface LostVerdict {
   readonly kind: 'lost';
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** An entry that is damaged, or of a kind that a newer version wrote. Everything else goes on without it. */
+/** An entry that is damaged, or of a kind that a newer version wrote. Reading continues without it. */
 export interface UnreadableEntry {
   readonly kind: 'unreadable';
   readonly place: EntryPlace;
-  /** '' where nobody knows. */
+  /** Empty when it is not known. */
   readonly clientHash: string;
   readonly why: string;
-  /** As it is stored. */
+  /** The stored text. */
   readonly text: string;
 }
 
 export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
 
-/** The member of a page that names them; absent where everything can be read. */
+/** Collects the entries that cannot be read, as the member of a page. The member is absent when there are none. */
 export function collectUnreadable(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];
 } {
@@ -262,14 +268,14 @@ const WAIT_ENDED = new PositionalCodec(WaitEndedEntrySchema);
 const ERASURE = new PositionalCodec(ErasureEntrySchema);
 
 /**
- * The stored form of a journal entry: a letter for its kind, then its members by position. Throws when its time is
- * invalid: nobody could read it again.
+ * Encodes a journal entry: a letter for its kind, then its members by position. Throws when its time is invalid,
+ * because nobody could read it again.
  */
 export function encodeJournalRecord(entry: JournalRecord): string {
   if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
   switch (entry.kind) {
     case 'verdict':
-      // The end of the id contains both already.
+      // The end of the id already contains the seq and the time.
       return entry.decision.decisionId.slice(entry.decision.decisionId.indexOf('.') + 1);
     case 'score':
       return `s${SCORE.write(entry)}`;
@@ -288,12 +294,12 @@ export function encodeJournalRecord(entry: JournalRecord): string {
   }
 }
 
-/** By the letters that `encodeJournalRecord` begins with. */
+/** The codecs by the letter with which `encodeJournalRecord` begins. */
 const FORMS = new Map<string | undefined, { read(row: string): JournalRecord }>(
   Object.entries({ s: SCORE, o: OUTCOME, b: BINDING, v: OVERRIDE, w: WAIT_ENDED, e: ERASURE }),
 );
 
-/** The entry that was written as `text`, or the verdict that it refers to. */
+/** Decodes an entry, or the verdict that it refers to. */
 export function decodeJournalRecord(text: string): JournalRecord | VerdictReference {
   const form = FORMS.get(text[0]);
   if (form !== undefined) return form.read(text.slice(1));
@@ -302,7 +308,10 @@ export function decodeJournalRecord(text: string): JournalRecord | VerdictRefere
   return { seq: Number(seq), at: Number.parseInt(at, 36) };
 }
 
-/** The result of work on a stored entry, or why it cannot be read. A store that is away is not the entry's fault. */
+/**
+ * Runs work on a stored entry. Returns why the entry cannot be read when the work throws. A store that is away is not
+ * the entry's fault, so StoreUnavailable is thrown on.
+ */
 export async function readOrExplain<T>(
   stored: Omit<UnreadableEntry, 'kind' | 'why'>,
   read: () => T | Promise<T>,
@@ -319,7 +328,7 @@ export function parseErasure(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
 
-/** The gap that verdicts without a record leave, joined with a known gap; null without either. */
+/** Joins the gap that verdicts without a record leave with a known gap. Returns null when there is neither. */
 export function joinLostVerdicts(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }

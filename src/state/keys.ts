@@ -3,29 +3,29 @@ import type { DeviceKind } from '#decision/facts/fact.ts';
 import { DIGITS, type PlatformName } from '#decision/payer/client-key.ts';
 
 /**
- * Every key name in Redis. What belongs to a client carries a hash tag that the first character of the
- * client's hash names: 64 partitions, each in one slot together with its journal, so that one script can write
- * all of a change also in a cluster. Names that exist once a client are short, because they are a good
- * part of what a client costs.
+ * The names of all keys in Redis. The keys of a client carry a hash tag that the first character of the client's hash
+ * selects. There are 64 partitions, each in one slot together with its journal, so that one script can write all of a
+ * change in a cluster too. Names that exist for each client are short, because they are a good part of what a client
+ * costs.
  */
 
 /**
- * The hash tags of clients. The slot of each lies in the middle of another 64th of all slots, so that they
- * spread evenly over any number of masters that share the slots in equal ranges.
+ * The hash tags of clients. The slot of each tag lies in the middle of a different 64th of all slots, so that the
+ * tags spread evenly over any number of masters with equal ranges of slots.
  */
 export const PARTITIONS: readonly string[] = [
   'mm ry e0 e8 v1 qt ap ax tb kv dn df wo o6 gc xw cs d6 lc sw g3 pk on pz r0 zt ul m5 fm yy va iu',
   'si k0 ce cm pd op x9 x1 jf ur zj b3 ik q2 yg fs bk z2 rg ms af an qj i3 c5 dp kh s1 xi xa he hm',
 ].flatMap((tags) => tags.split(' '));
 
-/** The hash tag of a client. */
+/** Returns the hash tag of a client. */
 export function getPartition(clientHash: string): string {
   const partition = PARTITIONS[DIGITS.indexOf(clientHash.charAt(0) || ' ')];
   if (partition === undefined) throw new Error(`"${clientHash}" is not the hash of a client`);
   return partition;
 }
 
-/** The number of a partition, from 0. */
+/** Returns the number of a partition, counted from 0. */
 export function getPartitionNumber(partition: string): number {
   return PARTITIONS.indexOf(partition);
 }
@@ -35,60 +35,71 @@ const home = (clientHash: string): string => `{${getPartition(clientHash)}}${cli
 /** The client's state. String. */
 export const stateKey = (clientHash: string): string => `s:${home(clientHash)}`;
 
-/** Before a client's hash in the keys of its decision records. */
+/** The beginning of the keys of a client's decision records, up to the client's hash. */
 export const recordsPrefix = (partition: string): string => `d:{${partition}}`;
 
-/** Before the number of a decision in the key of its record. */
+/** The beginning of the key of a decision record, up to the decision's number. */
 export const decisionPrefix = (clientHash: string): string =>
   `${recordsPrefix(getPartition(clientHash))}${clientHash}.`;
 
 /** One decision record. String. */
 export const decisionKey = (clientHash: string, seq: number): string => decisionPrefix(clientHash) + seq;
 
-/** Further data of a client beside state and decisions: one of `NOTES` and a name. Hash. */
+/** Further data of a client beside state and decisions. The fields are one of `NOTES` and a name. Hash. */
 export const notesKey = (clientHash: string): string => `n:${home(clientHash)}`;
 
-/** Orders that the state does not remember, answers under Idempotency-Keys, and the devices that an erasure must look at. */
+/**
+ * The kinds of notes: orders that the state does not remember, answers under Idempotency-Keys, and the devices and
+ * attribute values that an erasure must look at.
+ */
 export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i', attribute: 'v' } as const;
 
-/** A shape of decision records; once in each partition that holds such records. String. */
+/** A shape of decision records, stored once in each partition that holds such records. String. */
 export const shapeKey = (partition: string, id: string): string => `shape:{${partition}}${id}`;
 
 /** The journal of a partition. Stream. */
 export const journalKey = (partition: string): string => `journal:{${partition}}`;
 
-/** What a partition's journal lost to its bound: how many entries, their first and last id. Hash. */
+/** The entries that a partition's journal lost to its bound: how many, and their first and last id. Hash. */
 export const journalLossKey = (partition: string): string => `journal-loss:{${partition}}`;
 
-/** The journal of a partition while a script rewrites it. Stream, gone when the script ends. */
+/** The journal of a partition while a script rewrites it. Stream, deleted when the script ends. */
 export const rewrittenJournalKey = (partition: string): string => `journal-anew:{${partition}}`;
 
-/** Which installation a partition belongs to. Set, with the shapes that are kept in it; there since the first start. */
+/**
+ * The installation that a partition belongs to, and the shapes that are stored in the partition. It exists since the
+ * first start. Set.
+ */
 export const installationKey = (partition: string): string => `installation:{${partition}}`;
 
-/** Erasures in a partition's journal that nobody has shipped. Sorted set of `<journal id> <entry>`, by the id's time. */
+/**
+ * Erasures in a partition's journal that are not shipped yet. Sorted set of `<journal id> <entry>`, by the id's time.
+ */
 export const unshippedErasuresKey = (partition: string): string => `erasures:{${partition}}`;
 
-/** A placeholder in a script's KEYS for what a call does not need; never written. In the client's slot. */
+/** A placeholder in a script's KEYS for a key that a call does not need, in the client's slot. It is never written. */
 export const unusedKey = (clientHash: string): string => `-:{${getPartition(clientHash)}}`;
 
-/** Clients seen on a device of a platform, by last seen, and their marks. Sorted set of `deviceMembers`. */
+/** Clients seen on a device of a platform, with their marks. Sorted set of `deviceMembers`, by last seen. */
 export const deviceKey = (kind: DeviceKind, platform: PlatformName, id: string): string =>
   `${kind === 'ip' ? 'i' : 'f'}:${platform}:${id}`;
 
-/** Clients with a value of an attribute, by last seen, without marks. Sorted set of `deviceMember`; `id` is of `attributeId`. */
+/**
+ * Clients with a value of an attribute, without marks. Sorted set of `deviceMember`, by last seen. `id` is made by
+ * `attributeId`.
+ */
 export const attributeKey = (platform: PlatformName, id: string): string => `v:${platform}:${id}`;
 
-/** How a value of an attribute is named in keys and notes. */
+/** Names a value of an attribute in keys and notes. */
 export const attributeId = (name: string, value: string): string => `${name}/${value}`;
 
-/** 72 bits tell the few clients of one device apart. */
+/** 72 bits are enough to tell the few clients of one device apart. */
 export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);
 
-/** A letter for each bit of the marks of a sighting, the lowest first. */
+/** One letter for each bit of the marks of a sighting, the lowest bit first. */
 export const MARK_LETTERS = ['p', 'u', 'b', '1', '2', '3', '4', '5'] as const;
 
-/** All that may stand for a client on a device: it, and it behind the letter of each mark. */
+/** All members that may stand for a client on a device: its name, and its name after the letter of each mark. */
 export const deviceMembers = (clientHash: string): readonly string[] => {
   const member = deviceMember(clientHash);
   return [member, ...MARK_LETTERS.map((letter) => letter + member)];
@@ -98,29 +109,32 @@ export const deviceMembers = (clientHash: string): readonly string[] => {
 export const orderName = (platform: PlatformName, orderRef: string): string =>
   nameOf(`${platform}/${orderRef}`);
 
-/** Orders whose hashed names begin alike share a key: a key for each would take twice the memory. */
+/** Orders whose hashed names begin alike share a key. A key for each order would take twice the memory. */
 const BUCKET_CHARACTERS = 3;
 
 export const orderBucket = (order: string): string => order.slice(0, BUCKET_CHARACTERS);
 
-/** Before an order's bucket in its key. */
+/** The beginning of the key of an order's bucket. */
 export const ordersPrefix = (partition: string): string => `q:{${partition}}`;
 
-/** Decisions by their orders, as `orderNote` notes them, by when: beside the records, so that both are written together. Sorted set. */
+/**
+ * Decisions by their orders, as `orderNote` writes them, by time. They lie beside the records, so that both are
+ * written together. Sorted set.
+ */
 export const ordersKey = (partition: string, order: string): string =>
   ordersPrefix(partition) + orderBucket(order);
 
-/**
- * The note of a decision about an order: the rest of the order's hashed name, a dot, then `orderPlace`, or nothing.
- */
+/** The note of a decision about an order: the rest of the order's hashed name, a dot, then `orderPlace` or nothing. */
 export const orderNote = (order: string, place: string): string =>
   `${order.slice(BUCKET_CHARACTERS)}.${place}`;
 
-/** `<digits><seq>.<client>`: of decisions of one millisecond, Redis sorts those with a larger seq behind. */
+/**
+ * `<digits><seq>.<client>`. With the number of digits in front, Redis sorts decisions of the same millisecond by seq.
+ */
 export const orderPlace = (clientHash: string, seq: number): string =>
   `${String(seq).length.toString(36)}${seq}.${clientHash}`;
 
-/** The request that first came with an Idempotency-Key. String. */
+/** The hash of the request that first came with an Idempotency-Key. String. */
 export const claimKey = (platform: PlatformName, name: string): string => `claim:${platform}:${name}`;
 
 /** Counts that many nodes add to. Hash. */
@@ -128,10 +142,10 @@ export const tallyKey = (tally: string): string => `tally:${tally}`;
 
 export const rateKey = (bucket: string): string => `rate:${bucket}`;
 
-/** A text that changes by compare-and-set; there are few, and none expires. String. */
+/** A text that changes by compare-and-set. There are few, and none expires. String. */
 export const registerKey = (name: string): string => `register:${name}`;
 
-/** The keys of a log of records, in one slot: see the script `append-records`. */
+/** The keys of a log of records, in one slot. The script `append-records` explains them. */
 const logKeys = (log: string) => ({
   records: `{${log}}:records`,
   numbers: `{${log}}:numbers`,
@@ -141,7 +155,7 @@ const logKeys = (log: string) => ({
   partsOf: (owner: string) => `{${log}}:of:${owner}`,
 });
 
-/** What people and keys did, by number; its parts lead to payers. */
+/** The log of what people and keys did. Its parts lead to payers. */
 export const AUDIT = logKeys('audit');
 
 /** The shared lists. */
@@ -153,11 +167,14 @@ export const DOCUMENTS = '{documents}';
 /** The versions of collections and registers that nodes follow. Hash */
 export const VERSIONS = `${DOCUMENTS}:versions`;
 
-/** The names of a collection, by when they were last written. Sorted set. */
+/** The names in a collection. Sorted set, by when they were last written. */
 export const documentNamesKey = (collection: string): string => `${DOCUMENTS}:names:${collection}`;
 
-/** Before each name of a collection. */
+/** The beginning of the key of a document, up to its name. */
 export const documentPrefix = (collection: string): string => `${DOCUMENTS}:document:${collection}/`;
 
-/** 72 bits of sha256: names an orderRef or Idempotency-Key of a platform whatever characters the caller chose. */
+/**
+ * Hashes an orderRef or Idempotency-Key of a platform to 72 bits of sha256, so that a key name is safe whatever
+ * characters the caller chose.
+ */
 export const nameOf = (text: string): string => hash('sha256', text, 'base64url').slice(0, 12);

@@ -4,25 +4,31 @@ import { parseJsonObject } from '#base/files/json-object.ts';
 import { replaceFile } from '#base/files/placed.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** Tells one installation from all others: its id, and the salt of its payers. */
+/** Tells one installation from all others: its id, and the salt of its client hashes. */
 export interface KnownInstallation {
   readonly id: string;
   readonly salt: string;
 }
 
-/** Holds the id of the installation; in Redis for a start that was broken off before every partition had it. */
+/**
+ * The register that holds the id of the installation. In Redis it serves a start that broke off before every
+ * partition had the id.
+ */
 export const INSTALLATION_REGISTER = 'installation';
 
-/** What a store must hold because something beside it says that it did. */
+/** The installation that a store must hold, because something beside the store names it. */
 export interface ExpectedInstallation {
   /** Null where only the salt is known, as beside an archive. */
   readonly id: string | null;
   readonly salt: string;
-  /** For people: which file or folder says so. */
+  /** The file or folder that names the installation, for people. */
   readonly toldBy: string;
 }
 
-/** A store that is empty, or another one than what lies beside it names: a start must not begin there as if nothing had been. */
+/**
+ * The store is empty, or holds another installation than the one named beside it. A start must not begin there as if
+ * nothing had existed.
+ */
 export class AnotherStore extends StoreUnavailable {}
 
 export const ANOTHER_STORE_REMEDY =
@@ -41,8 +47,8 @@ export function explainSaltDifference(): string {
 }
 
 /**
- * Throws AnotherStore when a store is empty where an installation was, or holds another one. The salt of an archive that
- * differs has a refusal of its own.
+ * Throws AnotherStore when a store is empty where an installation was, or holds another installation. A differing
+ * salt of an archive has its own refusal.
  */
 export function requireExpectedInstallation(
   name: string,
@@ -67,7 +73,7 @@ function memoryPath(dataDir: string, kind: StoreKind): string {
   return join(dataDir, `${kind}-installation.json`);
 }
 
-/** Which installation of a kind of store a DATA_DIR served last; null before the first start. */
+/** Reads which installation a DATA_DIR served last in this kind of store. Returns null before the first start. */
 export function recallInstallation(dataDir: string, kind: StoreKind): ExpectedInstallation | null {
   const path = memoryPath(dataDir, kind);
   const text = textOf(path);
@@ -75,13 +81,14 @@ export function recallInstallation(dataDir: string, kind: StoreKind): ExpectedIn
   return typeof id === 'string' && typeof salt === 'string' ? { id, salt, toldBy: path } : null;
 }
 
-/** Notes beside the data which installation it belongs to, for a start with a store that lost it. */
+/** Notes in DATA_DIR which installation it belongs to, for a start with a store that lost its contents. */
 export function rememberInstallation(dataDir: string, kind: StoreKind, known: KnownInstallation): void {
   const text = JSON.stringify({ id: known.id, salt: known.salt });
   try {
     if (textOf(memoryPath(dataDir, kind)) !== text) replaceFile(memoryPath(dataDir, kind), text);
   } catch {
-    // A read-only disk must not stop a node whose store works; of the rollout, which is kept there too, the node says so.
+    // A read-only disk must not stop a node whose store works. The rollout is stored there too, and its failure is
+    // reported.
   }
 }
 

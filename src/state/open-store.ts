@@ -5,7 +5,7 @@ import { openSqliteStore } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 import type { StoreUnavailable } from './store-errors.ts';
 
-/** Names of this machine alone. */
+/** Host names that mean this machine. */
 export const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/;
 
 /** Whether all state is on this machine. Throws when the URL is not one of the forms of REDIS_URL. */
@@ -17,26 +17,33 @@ export function isLocalStore(redisUrl: string | null): boolean {
 }
 
 export interface StorePlace {
-  /** Null means SQLite under `dataDir`. */
+  /** Null chooses SQLite under `dataDir`. */
   readonly redisUrl: string | null;
   readonly redisSecurity?: RedisSecurity;
   readonly dataDir: string;
-  /** For commands, where a person waits: how long a call may take, and who hears of a long wait for another process. */
+  /**
+   * For commands, for which a person waits: how long a call may take, and who is told of a long wait for another
+   * process.
+   */
   readonly patience?: Patience;
-  /** The salt of client hashes for a new store; random when absent. */
+  /** The salt of client hashes for a new store. The default is random. */
   readonly salt?: string;
-  /** What something beside the store says that it holds, where DATA_DIR does not know; absent: nothing says so. */
+  /** The installation that something beside the store names, where DATA_DIR names none. */
   readonly expected?: ExpectedInstallation | null | undefined;
-  /** It is opened for one command, which may look at a store that DATA_DIR does not know, but never begins one where one was. */
+  /**
+   * Whether the store is opened for one command. A command may read a store that DATA_DIR does not know, but never
+   * starts a new one in the place of another.
+   */
   readonly isForCommand?: boolean;
-  /** The store is taken as it is, also when it is empty or another one than expected. */
+  /** Whether the store is accepted even when it is empty or another one than expected. */
   readonly isAccepted?: boolean;
 }
 
 /**
- * Redis when there is a URL, otherwise SQLite under `dataDir`. A node notes there which installation this is. Throws StoreUnavailable when it
- * is not there, and AnotherStore when it is not the one that `dataDir` or `expected` names. `onLost` is told when a disk of this process
- * refuses to keep what was written: then the store has to be opened again.
+ * Opens Redis when there is a URL, and otherwise SQLite under `dataDir`. A node notes there which installation it is.
+ * Throws StoreUnavailable when the store cannot be reached, and AnotherStore when it is not the one that `dataDir` or
+ * `expected` names. `onLost` is called when a disk of this process refuses to keep what was written; the store must
+ * then be opened again.
  */
 export async function openStore(
   place: StorePlace,
@@ -59,7 +66,7 @@ async function openExpected(
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
   if (redisUrl === null) return openSqliteStore(dataDir, { onLost, patience, ...terms });
-  // Loaded only when used: loading it would be most of a start on SQLite.
+  // Loaded only when used, because loading it would be most of a start on SQLite.
   const { openRedisStore } = await import('./redis/store.ts');
   const options = { security: redisSecurity, commandTimeoutMs: patience?.limitMs, ...terms };
   return openRedisStore(redisUrl, onError, options);

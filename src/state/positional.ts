@@ -3,9 +3,9 @@ import type { TObject } from '#base/json-schema.ts';
 import type { Shape } from '#base/shapes.ts';
 
 /**
- * A record by the places of its members, which takes a third of what their names would: all flags as the digits of one
- * number, then what every record has, then what one may lack, of which nothing stands at the end. What tells shapes
- * apart is left out. The record comes back with its members in the order of the shape.
+ * Stores records by the positions of their members, which takes a third of the size that names would take. First come
+ * all flags as the digits of one number, then the required members, then the optional ones. Absent members at the end
+ * and constants are left out. A record that is read has its members in the order of the shape.
  */
 export class PositionalCodec<S extends TObject> {
   readonly #row: Row;
@@ -24,13 +24,13 @@ export class PositionalCodec<S extends TObject> {
     throw new TypeError(`no record is stored as ${text}`);
   }
 
-  /** Whether what `write` wrote is complete. */
+  /** Whether a record was read completely. */
   #isWhole(record: unknown): record is Shape<S> {
     return record !== null;
   }
 }
 
-/** JSON Schema as far as records use it. */
+/** The part of JSON Schema that records use. */
 interface Described {
   readonly type?: unknown;
   readonly enum?: readonly unknown[];
@@ -95,7 +95,7 @@ function memberOf(name: string, given: Described, isRequired: boolean): Member {
   return { ...common, kind: 'plain' };
 }
 
-/** The member's value from its digit or its cell; null where it has neither. */
+/** Reads a member from its digit or its cell. Returns null when it has neither. */
 function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
   switch (kind) {
     case 'constant':
@@ -111,7 +111,10 @@ function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
   }
 }
 
-/** A digit to the base of three for each, the first one last: 0 for an unset one, 1 for no, 2 for yes. */
+/**
+ * Writes flags as a number to the base of three, the first flag in the last digit: 0 for absent, 1 for false, 2 for
+ * true.
+ */
 function flagsNumber(flags: readonly unknown[]): number {
   return flags.reduceRight<number>((sum, flag) => 3 * sum + (flag === true ? 2 : flag === false ? 1 : 0), 0);
 }

@@ -1,28 +1,28 @@
 import { LRUCache } from 'lru-cache';
 
-/** How many tokens a second come in, and how many may be saved up. */
+/** How many tokens a bucket gains each second, and how many it holds. */
 export interface BucketSettings {
   readonly ratePerSecond: number;
   readonly burst: number;
-  /** A request that would have to wait longer than this is refused and takes no token. */
+  /** A request that would wait longer than this is refused and takes no token. */
   readonly delayMsMax: number;
 }
 
-/** When a request may proceed: now (0), after this many ms, or never. */
+/** Whether a request is admitted, and after how many ms (0: now). */
 export type Admission = { readonly admitted: true; readonly delayMs: number } | { readonly admitted: false };
 
 export interface RateBuckets {
   take(bucket: string, settings: BucketSettings): Promise<Admission>;
-  /** Whether the next request of the bucket goes on at once, as far as this process knows. */
+  /** Whether the next request of the bucket proceeds at once, as far as this process knows. */
   isFree(bucket: string, settings: BucketSettings): boolean;
 }
 
-/** A forger of addresses can push out other buckets, never grow the table. */
+/** A caller who forges addresses can push other buckets out, but cannot make the table grow. */
 const LOCAL_BUCKETS_MAX = 50_000;
 
 /**
- * Buckets of this process. A bucket is one number: the time at which it would be full again
- * (the generic cell rate algorithm), so an untouched one need not be kept.
+ * The buckets of this process. A bucket is one number: the time at which it would be full again (the generic cell
+ * rate algorithm). A full bucket therefore need not be kept.
  */
 export class LocalRateBuckets implements RateBuckets {
   readonly #monotonicMs: () => number;
@@ -47,7 +47,7 @@ export class LocalRateBuckets implements RateBuckets {
     return admission.admitted && admission.delayMs === 0;
   }
 
-  /** Others took from the bucket, too: the last request has to wait this long. */
+  /** Adjusts a bucket to the delay that the shared bucket gave, because other nodes took from it too. */
   learnDelay(bucket: string, { ratePerSecond, burst }: BucketSettings, delayMs: number): void {
     this.#fullAtMs.set(bucket, this.#monotonicMs() + delayMs + (burst * 1000) / ratePerSecond);
   }
@@ -57,10 +57,10 @@ export class LocalRateBuckets implements RateBuckets {
   }
 }
 
-/** Times have fractions of a millisecond; a rounding difference is not a wait. */
+/** Times have fractions of a millisecond. A rounding difference is not a wait. */
 const ROUNDING_MS = 0.01;
 
-/** One token out of a bucket that will be full at `fullAtMs`. */
+/** Takes one token out of a bucket that will be full at `fullAtMs`. */
 export function takeToken(
   fullAtMs: number,
   nowMs: number,
@@ -73,20 +73,23 @@ export function takeToken(
   return { admission: { admitted: true, delayMs }, fullAtMs: next };
 }
 
-/** Leased tokens lapse after this time; a caller who asked a node more often than `CALM_ASKS` within it is busy. */
+/** Leased tokens lapse after this time. A caller with more than `CALM_ASKS` requests to this node within it is busy. */
 const LEASE_MS = 250;
 const CALM_ASKS = 2;
 
-/** A node holds at most this share of what may be saved up. */
+/** A node leases at most this share of a bucket's burst. */
 const BURST_SHARE_MAX = 1 / 4;
 
-/** At most this share of a bucket's tokens may lapse unused, about: whoever keeps to the rate is not delayed for it. */
+/**
+ * At most about this share of a bucket's tokens may lapse unused, so that a caller who keeps to the rate is not
+ * delayed by leases.
+ */
 const LAPSING_SHARE_MAX = 1 / 20;
 
-/** A forger of addresses can push out other callers, never grow the table. */
+/** A caller who forges addresses can push other callers out, but cannot make the table grow. */
 const CALLERS_MAX = 10_000;
 
-/** What a node knows of one caller. Times are of its monotonic clock, ms. */
+/** What a node knows of one caller. Times are ms of its monotonic clock. */
 interface Caller {
   /** Requests since `countedFromMs`, and in the LEASE_MS before that. */
   asks: number;
@@ -95,14 +98,15 @@ interface Caller {
   tokens: number;
   lapseAtMs: number;
   isLeasing: boolean;
-  /** Lapsed tokens that are not made up for yet. */
+  /** Lapsed tokens that new leases have not yet made up for. */
   lapsed: number;
   lapsedAtMs: number;
 }
 
 /**
- * Tokens of shared buckets that this node took ahead, for callers who ask it again and again: one call to the store for
- * some requests instead of one for each. They are taken out of the bucket, so no more go on than it allows.
+ * Tokens that this node took from shared buckets in advance, for callers who ask it again and again. One call to the
+ * store then serves several requests. The tokens are taken out of the bucket, so no more requests proceed than it
+ * allows.
  */
 export class TokenLeases {
   readonly #monotonicMs: () => number;
@@ -112,7 +116,10 @@ export class TokenLeases {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** For one request: `leased` when it has a token already, or how many the bucket should give beside the request's own. */
+  /**
+   * Asks for a token for one request. Returns `leased` when a token is there already. Otherwise returns how many
+   * tokens to take in advance, beside the request's own.
+   */
   ask(bucket: string, settings: BucketSettings): 'leased' | number {
     const now = this.#monotonicMs();
     const times = { countedFromMs: now, lapseAtMs: now, lapsedAtMs: now };
@@ -126,13 +133,13 @@ export class TokenLeases {
       return 'leased';
     }
     if (caller.isLeasing || asks <= CALM_ASKS) return 0;
-    // Half of what it needed in the time before: more would often lapse.
+    // Half of the need in the time before. More tokens would often lapse.
     const wanted = Math.floor(Math.min(asks / 2, settings.burst * BURST_SHARE_MAX) - caller.lapsed);
     caller.isLeasing = wanted > 0;
     return Math.max(0, wanted);
   }
 
-  /** The result of asking for more than 0 at that time: the number of tokens. */
+  /** Adds the tokens that the bucket gave at `askedMs`, after `ask` returned more than 0. */
   grant(bucket: string, tokens: number, askedMs: number): void {
     const caller = this.#callers.get(bucket);
     if (caller === undefined) return;
@@ -151,7 +158,7 @@ function letLapse(caller: Caller, now: number, { ratePerSecond }: BucketSettings
   caller.tokens = 0;
 }
 
-/** Requests within LEASE_MS up to now, about. */
+/** Counts a request, and returns about how many there were within LEASE_MS up to now. */
 function countAsk(caller: Caller, now: number): number {
   const ageMs = now - caller.countedFromMs;
   if (ageMs >= LEASE_MS) {

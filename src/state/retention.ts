@@ -1,42 +1,51 @@
 import { DAY_MS } from '#base/duration.ts';
 
-/** How long everything is kept, and how much of it. The operator's guide quotes these. */
+/** How long data is kept, and how much of it. The operator's guide quotes these limits. */
 export const RETENTION = {
-  /** A client's state, after the last change to it. */
+  /** A client's state, after its last change. */
   stateMs: 400 * DAY_MS,
-  /** Decisions with their index, and orders that a state does not remember any more, unless they are shipped before. */
+  /**
+   * Decisions with their index, and orders that a state no longer remembers, unless they are shipped to the archive
+   * before.
+   */
   decisionMs: 90 * DAY_MS,
-  /** Orders that a state does not remember any more, where the archive is asked for them after that. */
+  /** Orders that a state no longer remembers, where an archive can be asked for them afterwards. */
   displacedOrderMs: 3 * DAY_MS,
-  /** What decision records have in common; it is stored again while it is in use. */
+  /** The shapes of decision records. A shape in use is stored again. */
   shapeMs: 180 * DAY_MS,
   /**
-   * How long answers under an Idempotency-Key are stored, and the claim of the key: longer, because the answer comes
-   * after the claim.
+   * Answers under an Idempotency-Key, and the claim of such a key. The claim is kept longer, because the answer comes
+   * after it.
    */
   idempotencyMs: DAY_MS,
   claimMs: DAY_MS + 60_000,
-  /** Who was seen on a fingerprint or IP. */
+  /** Sightings of clients on a fingerprint or an IP. */
   sightingMs: 7 * DAY_MS,
-  /** What was counted of a stage of a trial, after the last count. */
+  /** The counts of a stage of a trial, after the last count. */
   tallyMs: 7 * DAY_MS,
   /** Decisions listed for one order. */
   decisionsPerOrder: 100,
-  /** Decisions that are found by the orders of one key in Redis: some five at a thousand verdicts a second. */
+  /**
+   * Decisions that one key in Redis finds by their orders: at a thousand verdicts a second there are some five of
+   * these keys.
+   */
   decisionsPerBucket: 10_000,
-  /** Orders, answers and devices that are noted for one client. */
+  /** Orders, answers and devices in the notes of one client. */
   notesPerClient: 10_000,
   /** Entries of the audit. */
   auditMs: 400 * DAY_MS,
   /**
-   * About how many entries the whole journal keeps; older ones are pushed out even when nobody has shipped them. It is
-   * an hour of a thousand verdicts a second, with a score and an outcome each.
+   * About how many entries the whole journal keeps. Older ones are dropped even when nobody has shipped them. This is
+   * an hour of a thousand verdicts a second, each with a score and an outcome.
    */
   journalEntries: 12_000_000,
-  /** How many stay even where the store has little room left; beyond that each new one pushes an older one out. */
+  /** About how many entries stay even where the store has little room. Beyond that, each new entry drops an old one. */
   journalEntriesMin: 1_000_000,
-  /** Entries that stay in the journal after they were shipped, about: for the feed, and nodes that hear of a segment late. */
+  /**
+   * About how many entries stay in the journal after they were shipped, for the feed and for nodes that learn of a
+   * segment late.
+   */
   journalLookBackEntries: 100_000,
-  /** About how many erasures may wait to be shipped; where nobody ships, the oldest go. */
+  /** About how many erasures may wait to be shipped. Where nobody ships, the oldest are dropped. */
   unshippedErasures: 64_000,
 } as const;

@@ -14,14 +14,14 @@ import { decodeClientState } from '#decision/payer/state-document.ts';
 import type { Snapshot, StoredAnswer } from './store.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** What an adapter read of a client; null for missing parts. */
+/** The stored parts of a client that an adapter read. Missing parts are null. */
 interface StoredParts {
   readonly state: string | null;
   readonly order: string | null;
   readonly answer: StoredAnswer | null;
 }
 
-/** The snapshot behind the parts. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
+/** Decodes the stored parts to a snapshot. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
 export function readSnapshot({ state, order, answer }: StoredParts, storeTimeMs: number): Snapshot {
   const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now() };
   return {
@@ -32,7 +32,10 @@ export function readSnapshot({ state, order, answer }: StoredParts, storeTimeMs:
   };
 }
 
-/** An unreadable client must never look like a new one, nor like a store that is away. */
+/**
+ * Decodes a state. An unreadable one throws StoreUnavailable with its own message, so that the client looks neither
+ * new nor like one of a store that is away.
+ */
 function readState(text: string): ClientState {
   try {
     return decodeClientState(text);
@@ -45,7 +48,7 @@ function readState(text: string): ClientState {
   }
 }
 
-/** A value that a database gave, when it is a text. */
+/** Returns a database value when it is a text, and otherwise null. */
 export function toTextOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
@@ -59,20 +62,20 @@ export interface StoredRecord {
   readonly text: string;
 }
 
-/** A few versions decide at a time; a search of months may meet more. */
+/** A few versions decide at a time. A search over months may meet more. */
 const KNOWN_SHAPES_MAX = 200;
 
-/** Turns stored records into decisions. Shapes are read once: the name of a shape never means another one. */
+/** Decodes stored records to decisions. A shape is read once, because its name never means another shape. */
 export class RecordReader {
   readonly #readShape: (id: string, clientHash: string) => Promise<string | null>;
   readonly #shapes = new LRUCache<string, RecordShape>({ max: KNOWN_SHAPES_MAX });
 
-  /** `readShape` gives the text of a shape as it is stored beside a client's records. */
+  /** `readShape` reads the text of a shape that is stored beside a client's records. */
   constructor(readShape: (id: string, clientHash: string) => Promise<string | null>) {
     this.#readShape = readShape;
   }
 
-  /** Throws RecordDamaged when no version stores this form. */
+  /** Decodes a record. Throws RecordDamaged when its form is unknown. */
   async decision({ clientHash, text }: StoredRecord): Promise<Decision> {
     const record = parseRecord(text);
     if (!isDecisionRow(record)) return record;

@@ -30,16 +30,19 @@ import { createTicket, RedisScript } from './script.ts';
 
 const loadScript = new RedisScript('load-2.lua');
 
-/** A shape in use is stored again this often, long before it would expire. */
+/** How often a shape in use is stored again, long before it would expire. */
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
 
-/** One commit of so many pushes out what is too old or too much, where memory is not short: that costs a tenth of a commit. */
+/**
+ * One commit in this many drops entries and notes that are too old or too many, while memory is not short. Doing so
+ * costs a tenth of a commit.
+ */
 export const COMMITS_A_TIDYING = 16;
 
-/** How often it looks for a change whose answer was lost with its connection. */
+/** How often a change whose answer was lost with its connection is looked for. */
 const LOOK_AGAIN_MS = 10;
 
-/** A change that took effect gets this long to be found before it counts as lost. */
+/** A change that took effect may be found for this long before it counts as lost. */
 const ANSWER_MARGIN_MS = 20;
 
 interface RedisClientsParts {
@@ -48,17 +51,17 @@ interface RedisClientsParts {
   readonly clocks: NodeClocks;
   readonly decisions: RedisDecisions;
   readonly installation: Installation;
-  /** How much room the servers have. */
+  /** The room in the servers' memory. */
   readonly memory: { readonly room: MemoryRoom };
 }
 
-/** States, notes and records of clients: everything in the slot of a client. */
+/** Reads and writes everything in the slot of a client: states, notes and records. */
 export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { connection, calls, clocks, decisions, installation, memory } = parts;
   const { commands } = connection;
   const commitScript = createCommitScript({ ...KEPT, installation: installation.known.id });
   let commits = 0;
-  /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
+  /** When this process stored a shape in a partition, ms of its monotonic clock. */
   const storedShapes = new Map<string, number>();
 
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
@@ -77,8 +80,8 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   };
 
   /**
-   * Whether a change without a trustworthy answer took effect, found by the state that it would leave. The search
-   * lasts as long as the change could still arrive; the connection comes back within some milliseconds.
+   * Whether a change took effect, when its answer cannot be trusted. It looks for the state that the change would
+   * leave, for as long as the change could still arrive. The connection is back within some milliseconds.
    */
   const isStored = async (
     { client, stamp }: Change,
@@ -134,7 +137,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   };
 }
 
-/** Null where the state alone is wanted. */
+/** Returns the arguments of the load script, and null when the state alone is wanted. */
 function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
@@ -144,15 +147,17 @@ function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonl
   ];
 }
 
-/** By the store's clock: a later commit is not applied, because its caller has been refused by then. */
+/**
+ * Computes the last moment at which a commit may be applied, by the store's clock. Its caller is refused after that.
+ */
 function validUntilMs({ storeTimeMs, arrivedMs }: Stamp, limitMs: number): number {
   const nowMs = storeTimeMs + (performance.now() - arrivedMs);
   return Math.floor(nowMs + limitMs - ANSWER_MARGIN_MS);
 }
 
 /**
- * Redis may have done what it was asked without anybody hearing of it: it did not refuse, was not late, and was
- * asked.
+ * Whether Redis may have done what it was asked and only the answer was lost. That is not so when it refused, was
+ * late, or was never asked.
  */
 function isAnswerLost(error: unknown): boolean {
   if (!(error instanceof StoreUnavailable) || error instanceof StoreLate) return false;
@@ -161,8 +166,8 @@ function isAnswerLost(error: unknown): boolean {
 }
 
 /**
- * The state alone, by plain commands: Redis does half of what it does for a script. The ticket that comes back behind the others shows that
- * these are the replies to this call.
+ * Loads the state alone, by plain commands, which costs Redis half of a script. The echoed ticket shows that these
+ * are the replies to this call.
  */
 function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
   const ticket = createTicket();
@@ -172,7 +177,7 @@ function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<
   });
 }
 
-/** What load-2.lua returns. */
+/** Reads the reply of load-2.lua. */
 function readLoadReply(what: string, reply: unknown) {
   const [time, state, order, answered] = requireItems(what, reply);
   const [seconds, micros] = requireItems(what, time);
@@ -201,12 +206,12 @@ function resultOf(status: CommitStatus): 'committed' | 'conflict' {
 }
 
 /**
- * The result of a change. Expired: it arrived after its caller had given up. Shapeless: its record has a shape that
- * is not stored beside it. Foreign: the server belongs to another installation, or to none.
+ * The result of a commit. `expired`: it arrived after its caller had given up. `shapeless`: the shape of its record
+ * is not stored beside it. `foreign`: the server belongs to another installation or to none.
  */
 type CommitStatus = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
-/** How long and how much of everything is kept. */
+/** How long data is kept, and how much of it. */
 export const KEPT = {
   stateMs: RETENTION.stateMs,
   recordMs: RETENTION.decisionMs,
@@ -215,14 +220,14 @@ export const KEPT = {
   notes: RETENTION.notesPerClient,
 };
 
-/** Of each partition, as commit-5.lua takes it. */
+/** The journal's bound for each partition, in the form that commit-5.lua takes. */
 const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
   enough: Math.ceil(RETENTION.journalEntries / redis.PARTITIONS.length),
   little: -Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
   unknown: Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
 };
 
-/** The script of a node, with what never changes while it runs. */
+/** Creates the commit script of a node, with the values that never change while it runs. */
 export function createCommitScript({
   installation,
   ...kept
@@ -238,17 +243,20 @@ export function createCommitScript({
   });
 }
 
-/** How a change is committed. */
+/** The terms of a commit. */
 interface CommitTerms {
-  /** It is not applied after this, by the store's clock. */
+  /** The commit is not applied after this moment of the store's clock. */
   readonly validUntilMs: number;
   readonly storesShape: boolean;
-  /** Kept in the journal of the partition, about; negative: where there is little memory; null: this commit tidies nothing. */
+  /**
+   * About how many entries the journal of the partition keeps. Negative where memory is short, null for a commit that
+   * tidies nothing.
+   */
   readonly journalEntries: number | null;
   readonly installation: string;
 }
 
-/** The keys and arguments of commit-5.lua, which says what each of them is. */
+/** Builds the keys and arguments of commit-5.lua, which explains each of them. */
 export function createCommitCall(
   change: Change,
   nextRaw: string,
@@ -260,7 +268,7 @@ export function createCommitCall(
   const order = decision === undefined ? '' : redis.orderName(platform, decision.orderRef);
   const told = encodeJournalRecord(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
-  // A decision that does not fit the shape contains everything and needs none.
+  // A decision that does not fit the shape is stored whole and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
   return {
     keys: [
@@ -290,7 +298,7 @@ export function createCommitCall(
   };
 }
 
-/** Name, text and how long it is kept, of each note. */
+/** Lists the name, the text and the lifetime in ms of each note, one after the other. */
 function notesOf({
   decision,
   idempotencyKey,
@@ -307,7 +315,8 @@ function notesOf({
     note(redis.NOTES.answer + redis.nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
   for (const { name, value } of notedAttributes ?? [])
     note(redis.NOTES.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
-  // So that an erasure finds the devices on which a verdict was noted after the state has newer ones.
+  // Devices are noted, so that an erasure finds those on which a verdict was noted even after the state has newer
+  // ones.
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
@@ -316,7 +325,7 @@ function notesOf({
   return notes;
 }
 
-/** The device's HMAC, and the one under the previous secret. */
+/** Lists a device's HMAC, and the one under the previous secret. */
 export function listDeviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }
@@ -338,7 +347,7 @@ function readCommitReply(what: string, reply: unknown): CommitStatus {
   }
 }
 
-/** What a client's notes of one kind are about. */
+/** Lists the names in a client's notes of one kind. */
 export function listNotedNames(notes: readonly string[], kind: keyof typeof redis.NOTES): readonly string[] {
   return notes.filter((name) => name.startsWith(redis.NOTES[kind])).map((name) => name.slice(1));
 }

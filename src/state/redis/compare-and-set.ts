@@ -6,8 +6,9 @@ import { callChecked, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 /**
- * The one way in which a text in Redis changes that was read before: it is replaced or removed only if it is still what was
- * read. Its stamp says so, because a damaged text may be no UTF-8 that could be sent back.
+ * The only way in which a text that was read before is changed in Redis: it is replaced or removed only if it is
+ * still the text that was read. A stamp stands for that text, because a damaged text may not be UTF-8 and could not
+ * be sent back.
  */
 
 type Door = Pick<RedisAccess, 'connection' | 'runOn'>;
@@ -16,7 +17,7 @@ export function computeStamp(text: string | Buffer): string {
   return hash('sha1', text);
 }
 
-/** A text with the stamp of its bytes; null when there is none. */
+/** Reads a text with the stamp of its bytes. Returns null when there is none. */
 export async function readStamped({ connection, runOn }: Door, key: string): Promise<StampedText | null> {
   const inBytes = connection.commands.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
   const isBytesOrNothing = (reply: unknown) => reply === null || Buffer.isBuffer(reply);
@@ -27,8 +28,8 @@ export async function readStamped({ connection, runOn }: Door, key: string): Pro
 const compareAndSetScript = new RedisScript('compare-and-set-1.lua');
 
 /**
- * Puts `next` in the place of the text that had the stamp, or with null removes it; false when the text has changed. Without
- * `keptMs` it ends when it would have ended anyway.
+ * Replaces the text that has the stamp, or removes it when `next` is null. Returns false when the text has changed.
+ * Without `keptMs` the new text expires when the old one would have.
  */
 export async function compareAndSet(
   door: Door,

@@ -8,7 +8,7 @@ import { RecordReader, type StoredRecord } from '#state/stored-parts.ts';
 import type { RedisAccess } from './connection/connection.ts';
 import { areTexts, callChecked, isTextOrNull } from './connection/reply.ts';
 
-/** Records that are read with one command. */
+/** The most records that one command reads. */
 const BATCH_RECORDS_MAX = 100;
 
 interface DecisionPlace {
@@ -16,7 +16,7 @@ interface DecisionPlace {
   readonly seq: number;
 }
 
-/** Decision records by client and number, and by order. */
+/** Reads decision records by client and number, and by order. */
 export class RedisDecisions {
   readonly reader: RecordReader;
   readonly #door: RedisAccess;
@@ -36,12 +36,12 @@ export class RedisDecisions {
     return decision?.decisionId === decisionId ? decision : null;
   }
 
-  /** In the order of the places, which lie in one partition; null for what is not kept. */
+  /** Reads the decisions at some places of one partition, in the order of the places. A missing decision is null. */
   async at(places: readonly DecisionPlace[]): Promise<readonly (Decision | null)[]> {
     return (await this.each(places)).map((read) => read?.() ?? null);
   }
 
-  /** The same, but each one throws by itself when it is taken and cannot be read. */
+  /** Reads decisions as `at` does. A decision that cannot be read throws only when it is taken. */
   async each(places: readonly DecisionPlace[]): Promise<readonly ((() => Decision) | null)[]> {
     const decisions: ((() => Decision) | null)[] = [];
     for (let start = 0; start < places.length; start += BATCH_RECORDS_MAX) {
@@ -67,7 +67,7 @@ export class RedisDecisions {
     }
   }
 
-  /** A client's decisions before a number, newest first; `newest` is the number of its newest one. */
+  /** Reads a client's decisions up to the number `newest`, the newest first. */
   async ofClient(clientHash: string, newest: number, limit: number): Promise<readonly Decision[]> {
     const count = Math.max(0, Math.min(limit, newest));
     const places = Array.from({ length: count }, (_, index) => ({ clientHash, seq: newest - index }));
@@ -77,8 +77,8 @@ export class RedisDecisions {
   }
 
   /**
-   * The newest decisions of an order, newest first. They are noted beside each client, by the commit of the decision: a
-   * verdict asks one server, and a search for an order, which is rare, asks all of them.
+   * Finds the newest decisions of an order, the newest first. The commit of a decision notes its order beside the
+   * client. So a verdict asks only one server, and the rare search for an order asks all of them.
    */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
     const order = redis.orderName(platform, orderRef);
@@ -110,7 +110,7 @@ export class RedisDecisions {
       .toSorted((a, b) => b.at - a.at || b.seq - a.seq);
   }
 
-  /** Forgets which decisions of a client were about an order. */
+  /** Removes the notes that a client's decisions were about an order. */
   async forgetOrder(
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
     orderRef: string,

@@ -16,26 +16,26 @@ import { RedisScript } from './script.ts';
 
 const forgetClient = new RedisScript('forget-client-4.lua');
 
-/** How much one command may remove, so that no request waits long behind it. */
+/** The most keys that one command removes, so that no request waits long behind it. */
 const BATCH_KEYS_MAX = 200;
 
-/** Of one partition. */
+/** The most unshipped erasures of one partition. */
 const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / redis.PARTITIONS.length);
 
-/** Retries for a client that keeps changing while it is erased; more would be a fault. */
+/** How often the erasure of a client that keeps changing is retried. More would mean a fault. */
 const ERASURE_ROUNDS_MAX = 10;
 
-/** All that an erasure may know of a client. */
+/** The part of a client key that an erasure may know. */
 type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 
 interface StampedState {
-  /** Null where there is none, or none that can be read. */
+  /** Null when there is no state, or it cannot be read. */
   readonly state: ClientState | null;
-  /** NO_TEXT_STAMP where there is none. */
+  /** NO_TEXT_STAMP when there is no state. */
   readonly stamp: string;
 }
 
-/** Null when it cannot be read: a client who asks to be forgotten is forgotten anyway. */
+/** Decodes a state. Returns null when it cannot be read, because the client is erased anyway. */
 function stateOf(raw: string): ClientState | null {
   try {
     return decodeClientState(raw);
@@ -44,7 +44,10 @@ function stateOf(raw: string): ClientState | null {
   }
 }
 
-/** Forgets clients. The state goes last: it leads to the rest, so a broken-off erasure can be repeated. */
+/**
+ * Erases clients. The state is removed last, because it leads to everything else, so an interrupted erasure can be
+ * repeated.
+ */
 export class ClientErasure {
   readonly #door: RedisAccess;
   readonly #decisions: RedisDecisions;
@@ -72,7 +75,7 @@ export class ClientErasure {
       );
       const newest = stamp === NO_TEXT_STAMP ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
-      // They have slots of their own.
+      // Claims have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
       await this.#removeFromJournal(redis.journalKey(redis.getPartition(hash)), hash);
       if (await this.#removeState(client, stamp)) return;
@@ -81,8 +84,8 @@ export class ClientErasure {
   }
 
   /**
-   * The number of the newest decision where the state cannot be read: this walks over all keys of the server, for a
-   * damaged client only.
+   * Finds the number of the newest decision when the state cannot be read. It walks over all keys of the server, so
+   * it is only for a damaged client.
    */
   async newestDecision(clientHash: string): Promise<number> {
     const prefix = redis.decisionPrefix(clientHash);
@@ -93,20 +96,23 @@ export class ClientErasure {
     return newest;
   }
 
-  /** A damaged state may be no text that could be compared, so a stamp of its bytes stands for it. */
+  /**
+   * Reads the state. A stamp of its bytes stands for it, because a damaged state may be no text that could be
+   * compared.
+   */
   async #readState(key: string): Promise<StampedState> {
     const stored = await readStamped(this.#door, key);
     if (stored === null) return { state: null, stamp: NO_TEXT_STAMP };
     return { state: stateOf(stored.text), stamp: stored.stamp };
   }
 
-  /** From sorted sets of clients. */
+  /** Removes a client from sorted sets of clients. */
   async #removeSightings(keys: readonly string[], hash: string): Promise<void> {
     for (const seenOn of new Set(keys))
       await this.#call(seenOn, (commands, key) => commands.zRem(key, [...redis.deviceMembers(hash)]));
   }
 
-  /** Also removes their notes by order. */
+  /** Removes the decisions of a client, and their notes by order. */
   async #removeDecisions(client: ErasedKey, newest: number): Promise<void> {
     const { hash } = client;
     for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
@@ -119,7 +125,10 @@ export class ClientErasure {
     }
   }
 
-  /** An entry keeps its id and its client, so that it can be found by one command and removed by the next. */
+  /**
+   * Removes a client's entries from the journal. An entry keeps its id and its client, so one command can find it and
+   * the next remove it.
+   */
   async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
     for (let from = '-'; ; ) {
       const entries = await this.#call(journal, (commands, key) =>
@@ -133,7 +142,10 @@ export class ClientErasure {
     }
   }
 
-  /** Removes state and notes, and tells the journal; false when the client changed since its stamp was read. */
+  /**
+   * Removes state and notes, and writes the erasure into the journal. Returns false when the client changed after its
+   * stamp was read.
+   */
   async #removeState({ platform, hash }: ErasedKey, stamp: string): Promise<boolean> {
     const partition = redis.getPartition(hash);
     const erasure = {
@@ -147,25 +159,28 @@ export class ClientErasure {
     return (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, requireWhole)) === 1;
   }
 
-  /** Keys of one slot. */
+  /** Removes keys of one slot. */
   async #unlink(keys: readonly string[]): Promise<void> {
     const [first = '', ...rest] = keys;
     await this.#call(first, (commands, key) => commands.unlink([key, ...rest]));
   }
 
-  /** One command on the server that answers for the key. */
+  /** Runs one command on the server that answers for the key. */
   #call<T>(key: string, command: (commands: RedisCommands, key: string) => Promise<T>): Promise<T> {
     return this.#door.runOn(key)(() => command(this.#door.commands, key));
   }
 }
 
-/** The devices that the state names, beside those noted in the last days. */
+/** Lists the devices that the state names. They come beside those that were noted in the last days. */
 function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint }) => (hint.kind === kind ? listDeviceIds(hint) : []));
 }
 
-/** The values of attributes that scores of the last day said, beside those noted in the last days. */
+/**
+ * Lists the attribute values that scores of the last day stated. They come beside those that were noted in the last
+ * days.
+ */
 function knownValues(state: ClientState | null): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint: { attribute } }) => {

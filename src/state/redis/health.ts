@@ -20,13 +20,13 @@ const probeScript = new RedisScript(PROBE);
 /** How long a node's report about the servers counts, and how long the key of a probe lives. */
 const TOLD_FOR_MS = 30_000;
 
-/** A node that reports this much later that it reaches every server has also tried the one that fails here. */
+/** A node whose report is newer than the failure by this much has also tried the server that fails here. */
 const LOOKED_LATER_MS = 2000;
 
-/** People change settings rarely, so they are checked once a minute, however often health is asked for. */
+/** People rarely change settings, so they are checked once a minute, however often health is asked for. */
 const SETTINGS_AGE_MS_MAX = 55_000;
 
-/** But a server that may forget keys is asked often whether it has begun to. */
+/** A server that may evict keys is asked more often whether it has begun to. */
 const EVICTION_AGE_MS_MAX = 5_000;
 
 interface KnownSettings {
@@ -34,36 +34,39 @@ interface KnownSettings {
   readonly readMs: number;
 }
 
-/** Whether every server has memory to spare; unknown where one does not tell. */
+/** Whether every server has memory to spare. Unknown when one of them does not report it. */
 export type MemoryRoom = 'enough' | 'little' | 'unknown';
 
-/** Beyond this share of its memory a server has little: the rest is for payers, and for rewriting its log. */
+/**
+ * A server that uses more than this share of its memory has little left. The rest is for payers and for rewriting its
+ * log.
+ */
 const JOURNAL_SHARE_MAX = 0.8;
 
 type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
 
-/** What a node saw when it last tried all servers. */
+/** What a node reported after it last tried all servers. */
 interface Word {
-  /** By a server's clock, epoch ms. */
+  /** When it tried them, by a server's clock, epoch ms. */
   readonly atMs: number;
-  /** How many it could not reach. */
+  /** The number of servers that it could not reach. */
   readonly unreached: number;
 }
 
 type OwnInstallation = Pick<Installation, 'strangerOn' | 'refusal' | 'recheck'>;
 
-/** Tries every server by itself: one that hangs says nothing about the others. */
+/** Checks every server separately, because one that hangs says nothing about the others. */
 export class RedisHealth {
   readonly #connection: RedisConnection;
   readonly #calls: Calls;
   readonly #clocks: NodeClocks;
   readonly #installation: OwnInstallation;
   readonly #settings = new Map<string, KnownSettings>();
-  /** How this process is known to others. */
+  /** The name under which other nodes know this process's reports. */
   readonly #name = randomUUID();
-  /** The time that a server reported last; epoch ms. */
+  /** The time that a server reported last, epoch ms. */
   #nowMs = 0;
-  /** Since when a server cannot be reached from here, by the clock of those that can; epoch ms. */
+  /** When each server became unreachable from here, by the clock of the reachable ones, epoch ms. */
   readonly #failingSince = new Map<string, number>();
   #looked: Word = { atMs: 0, unreached: 0 };
 
@@ -74,10 +77,10 @@ export class RedisHealth {
     this.#clocks = clocks;
   }
 
-  /** As the servers told when they were asked last, at most a minute ago. */
+  /** The memory of the servers at their last report, at most a minute ago. */
   room: MemoryRoom = 'unknown';
 
-  /** Throws StoreUnavailable when a server is too old to be used. */
+  /** Throws StoreUnavailable when a server is too old. */
   async refuseOldServers(): Promise<void> {
     for (const node of this.#connection.nodes()) {
       const info = await this.#infoOf(node);
@@ -103,14 +106,17 @@ export class RedisHealth {
     this.#looked = { atMs: this.#nowMs, unreached: health.filter(({ failure }) => failure !== null).length };
   }
 
-  /** Never on all nodes at once: it needs a node that reports reaching every server. */
+  /**
+   * Whether only this node cannot reach a server. That is never so on all nodes at once, because it takes a node that
+   * reaches every server.
+   */
   #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly Word[]): boolean {
     const sinceMs = this.#failingSince.get(server);
     if (sinceMs === undefined) return false;
     return words.some(({ atMs, unreached }) => unreached === 0 && atMs > sinceMs + LOOKED_LATER_MS);
   }
 
-  /** Adds to `words` what other nodes reported of that server. */
+  /** Checks one server, and adds to `words` what other nodes reported there. */
   async #check(node: string, words: Word[], rechecked: Promise<void>): Promise<ServerHealth> {
     const server = `Redis at ${node}`;
     try {
@@ -158,7 +164,7 @@ export class RedisHealth {
     return words.map(wordOf);
   }
 
-  /** Null when the server does not give it: a managed one may forbid INFO. */
+  /** Reads a server's INFO. Returns null when the server does not give it: a managed one may forbid INFO. */
   async #infoOf(node: string): Promise<string | null> {
     const known = this.#settings.get(node);
     const mayEvict = evicts(known?.info ? fieldOf(known.info, 'maxmemory_policy') : null);
@@ -188,20 +194,20 @@ function wordOf(text: unknown): Word {
   return { atMs: Number(atMs), unreached: Number(unreached) };
 }
 
-/** The oldest Redis whose scripts, options and replies the service was written for. */
+/** The oldest Redis with the scripts, options and replies that the service needs. */
 const MAJOR_VERSION_MIN = 7;
 
-/** Beyond this share of its memory a server should get more, while there is time. */
+/** A server that uses more than this share of its memory should get more in time. */
 const MEMORY_SHARE_MAX = 0.85;
 
-/** Why a server cannot be used at all, or null; taken from its INFO. */
+/** Explains by its INFO why a server is too old. Returns null when it is not. */
 function tooOld(server: string, info: string): string | null {
   const version = fieldOf(info, 'redis_version');
   if (version === null || Number.parseInt(version, 10) >= MAJOR_VERSION_MIN) return null;
   return `${server} is version ${version}, and ${MAJOR_VERSION_MIN}.0 or newer is needed; upgrade it, or set REDIS_URL to another`;
 }
 
-/** What a server's INFO says about the promises that need its settings; null when INFO did not come. */
+/** Lists the requirements that a server's settings break, by its INFO. INFO is null when the server did not give it. */
 function brokenPromises(server: string, info: string | null): readonly StoreWarning[] {
   const field = (name: string) => (info === null ? null : fieldOf(info, name));
   const policy = field('maxmemory_policy');
@@ -247,7 +253,7 @@ function evicts(policy: string | null): boolean {
   return policy !== null && policy !== 'noeviction';
 }
 
-/** What eviction does or did on a server, and what to do; null when it does nothing. */
+/** Explains what eviction does or did on a server, and what to do. Returns null when there is no danger. */
 function forgettingText(policy: string | null, info: string | null): string | null {
   const evicted = evictedKeys(info) ?? 0;
   const lost = 'payers among them look new, and callers whose access key is among them get 503';
@@ -262,19 +268,22 @@ function forgettingText(policy: string | null, info: string | null): string | nu
     : `${has}: short of memory it forgets payers, who then look new; set noeviction.`;
 }
 
-/** How many keys a server has forgotten to stay within its memory; null when it does not say. */
+/** Returns the number of keys that a server evicted to stay within its memory, and null when it does not report it. */
 function evictedKeys(info: string | null): number | null {
   const evicted = info === null ? null : fieldOf(info, 'evicted_keys');
   return evicted === null ? null : Number(evicted);
 }
 
-/** How much of its maxmemory a server uses, 0 to 1; null when it has no such bound or does not say. */
+/**
+ * Returns the used share of a server's maxmemory, 0 to 1. Returns null when it has no such bound or does not report
+ * it.
+ */
 function memoryUsedShare(info: string | null): number | null {
   const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && fieldOf(info, name)));
   return used && bound ? used / bound : null;
 }
 
-/** What all servers together have, by their INFO; null of one that gives none. */
+/** Finds the room in memory of all servers together by their INFO. An INFO is null when a server gives none. */
 export function findMemoryRoom(infos: readonly (string | null)[]): MemoryRoom {
   const shares = infos.map((info) => {
     if (info === null) return Number.NaN;

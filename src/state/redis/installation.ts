@@ -17,19 +17,19 @@ import type { RedisAccess } from './connection/connection.ts';
 import { areSomeTexts, callChecked, isTextOrNull } from './connection/reply.ts';
 import { agreeOnText } from './shared-records.ts';
 
-/** Among the versions that every node reads twice a second: says so that the store was not emptied. */
+/** A member of the versions, which every node reads twice a second. It shows that the store was not emptied. */
 const HINT = 'installation';
 
 /**
- * What stands beside the installation for a shape that is kept in its partition, so that a commit asks for both at once. They are written
- * together, and whoever believes that a shape is there has stored it long before it ends.
+ * The member that stands beside the installation for each shape in a partition, so that a commit can ask for both at
+ * once. Both are written together, and a node that believes a shape is there stored it long before it expires.
  */
 export const shapeMember = (installation: string, shapeId: string): string => `${installation} ${shapeId}`;
 
-/** What a store is expected to hold, and with which salt a new one begins. */
+/** What a store is expected to hold, and the salt with which a new one begins. */
 interface OpenInstallation {
   readonly expected: ExpectedInstallation | null;
-  /** Somebody accepts whatever the store holds, or that it holds nothing. */
+  /** Whether somebody accepts the store whatever it holds, even when it is empty. */
   readonly isAccepted: boolean;
   readonly salt: string | undefined;
 }
@@ -37,9 +37,9 @@ interface OpenInstallation {
 type OwnRegisters = Pick<Registers, 'read' | 'compareAndSet'>;
 
 /**
- * Which installation the masters belong to. Each partition has a key that says so since the first start and moves with it, and a
- * commit is refused where it is missing or names another one: neither a restored copy that finds its way into the running cluster nor
- * a server that came back empty may decide for payers.
+ * Guards which installation the masters belong to. Since the first start each partition has a key with its id, which
+ * moves with the partition. A commit is refused where the key is missing or names another installation. So neither a
+ * restored copy that joins the running cluster nor a server that came back empty decides for payers.
  */
 export class Installation {
   readonly #door: RedisAccess;
@@ -50,7 +50,7 @@ export class Installation {
   /** Partitions whose commits were refused. */
   readonly #suspects = new Set<string>();
 
-  /** `door` and `registers` must not ask `refusal`: they also reach a store that is refused. */
+  /** `door` and `registers` must not check `refusal`, because they must also reach a refused store. */
   constructor(door: RedisAccess, registers: OwnRegisters) {
     this.#door = door;
     this.#registers = registers;
@@ -60,12 +60,12 @@ export class Installation {
     return this.#known;
   }
 
-  /** Why nothing may be asked of this store now; null while it is the one that was opened. */
+  /** Returns why this store may not be used now, and null while it is the one that was opened. */
   readonly refusal = (): StoreUnavailable | null => this.#refusal;
 
   /**
-   * Takes over what the masters hold, or makes it where they are empty. Throws StoreUnavailable when they belong to several
-   * installations, and AnotherStore when they do not hold what is expected.
+   * Adopts the installation that the masters hold, or creates one when they are empty. Throws StoreUnavailable when
+   * they belong to several installations, and AnotherStore when they do not hold the expected one.
    */
   async open({ expected, isAccepted, salt }: OpenInstallation): Promise<void> {
     const { name } = this.#door.connection;
@@ -82,7 +82,7 @@ export class Installation {
     await this.#putHint();
   }
 
-  /** What the masters hold: an id and a salt, each null where there is none, and which partitions have the id. */
+  /** Finds what the masters hold: an id and a salt, null where there is none, and the partitions that have the id. */
   async #found() {
     const registered = await this.#registers.read(INSTALLATION_REGISTER);
     const ids = await this.#idsOf(PARTITIONS);
@@ -99,15 +99,15 @@ export class Installation {
   }
 
   /**
-   * Compares with the hint that was read just now, and looks closely where it is missing or another one. Throws
-   * StoreUnavailable when this is not the known store.
+   * Compares a hint that was just read with the known installation. When it is missing or differs, the store is
+   * examined. Throws StoreUnavailable when this is not the known store.
    */
   async verify(hint: string | undefined): Promise<void> {
     if (hint !== this.#known.id || this.#refusal !== null) await this.look();
     if (this.#refusal !== null) throw this.#refusal;
   }
 
-  /** The same for those who did not read a hint. It never rejects: whatever cannot be read stays as it was known. */
+  /** Reads the hint and verifies it. It never rejects: when something cannot be read, the known result stays. */
   async recheck(): Promise<void> {
     const { commands, runOn } = this.#door;
     try {
@@ -118,11 +118,11 @@ export class Installation {
       const isKnown = hint === this.#known.id && salt === this.#known.salt && this.#refusal === null;
       if (!isKnown) await this.look();
     } catch {
-      // The check of the servers says which of them is away.
+      // The health check reports which server is away.
     }
   }
 
-  /** Finds out whether the server with the documents still holds this installation, and settles `refusal` by that. */
+  /** Examines whether the server with the documents still holds this installation, and sets `refusal` accordingly. */
   look(): Promise<void> {
     this.#verifying ??= this.#look().finally(() => {
       this.#verifying = null;
@@ -130,15 +130,18 @@ export class Installation {
     return this.#verifying;
   }
 
-  /** Notes that a commit on a client was refused because its partition does not hold this installation. */
+  /** Notes that a commit was refused because the client's partition does not hold this installation. */
   suspect(clientHash: string): void {
     this.#suspects.add(getPartition(clientHash));
     this.look().catch(() => {
-      // The next check says what is wrong.
+      // The next check reports what is wrong.
     });
   }
 
-  /** Why commits on a server are refused; null when they are not. `evicts` says whether it has forgotten keys. */
+  /**
+   * Explains why commits on a server are refused, and returns null when they are not. `evicts` says whether the
+   * server has evicted keys.
+   */
   async strangerOn(node: string, evicts: () => Promise<boolean>): Promise<string | null> {
     const own = PARTITIONS.filter((one) => this.#nodeOf(one) === node);
     const asked = new Set([...own.slice(0, 1), ...own.filter((one) => this.#suspects.has(one))]);
@@ -150,7 +153,10 @@ export class Installation {
     return null;
   }
 
-  /** A server that forgets keys may also forget to whom its partitions belong, which is written again. */
+  /**
+   * Explains what a server lost. A server that evicts keys may also have evicted the ids of its partitions; they are
+   * written again.
+   */
   async #lossOn(own: readonly string[], evicts: () => Promise<boolean>): Promise<string | null> {
     const { without } = await this.#heldBy(own);
     if (without.length === own.length) return explainEmptyStore(this.#known.id);
@@ -196,7 +202,7 @@ export class Installation {
     await runOn(key)(() => commands.sAdd(key, this.#known.id));
   }
 
-  /** Whose partitions these are: other installations, and the partitions that are nobody's. */
+  /** Finds which other installations hold some of these partitions, and which partitions nobody holds. */
   async #heldBy(partitions: readonly string[]) {
     const ids = await this.#idsOf(partitions);
     const held = new Set(ids.map(([partition]) => partition));
@@ -224,7 +230,7 @@ export class Installation {
     return this.#door.connection.nodeOf(installationKey(partition));
   }
 
-  /** The hint among versions that were read. */
+  /** Finds the hint among versions that were read. */
   readonly hintIn = (versions: Readonly<Record<string, unknown>>): string | undefined => {
     const hint = versions[HINT];
     return typeof hint === 'string' ? hint : undefined;

@@ -33,30 +33,33 @@ import { RedisScript } from './script.ts';
 
 const trimScript = new RedisScript('trim-journal-4.lua');
 
-/** Entries that are read or forgotten at once: about a fifth of a millisecond, in which Redis serves no other request. */
+/**
+ * The most entries that are read or deleted at once: about a fifth of a millisecond, during which Redis serves no
+ * other request.
+ */
 const BATCH_ENTRIES_MAX = 100;
 
-/** How many readers' next pages are kept from reading ahead. */
+/** The number of readers whose next pages are kept. */
 const READERS_MAX = 4;
 
-/** A journal entry as it is stored, of whom, and where. */
+/** A journal entry as it is stored, with its client and place. */
 interface StoredEntry {
-  /** '' for an erasure. */
+  /** Empty for an erasure. */
   readonly clientHash: string;
   readonly text: string;
   readonly place: EntryPlace;
 }
 
-/** A row with its content, or with the time at which it was made where the content is gone. */
+/** A row with its content. When the content is gone, the row has the time at which it was made. */
 interface ReadRow {
   readonly place: JournalPlace;
   readonly entry: ReadEntry;
 }
 
-/** One partition while the journal is read forwards. */
+/** A partition while the journal is read forwards. */
 interface Feed {
   readonly partition: string;
-  /** The last entry that was fetched, and the last that was given out. */
+  /** The last entry that was fetched, and the last that was returned. */
   fetched: JournalPlace | null;
   given: JournalPlace | null;
   readonly rows: ReadRow[];
@@ -64,9 +67,8 @@ interface Feed {
 }
 
 /**
- * The journal over its partitions. An entry that is added later comes later in its partition, so a cursor
- * that holds a place in each partition skips nothing and doubles nothing; between partitions the order is
- * that of the servers' clocks.
+ * Reads the journal over its partitions. A later entry comes later in its partition, so a cursor with a place in each
+ * partition skips and repeats nothing. Between partitions there is only the order of the servers' clocks.
  */
 export function createRedisJournal(
   door: RedisAccess,
@@ -116,7 +118,7 @@ function ofEachPartition<T>(read: (partition: string, number: number) => Promise
   return Promise.all(redis.PARTITIONS.map(read));
 }
 
-/** The place of the entry behind which so many newer ones lie; null when there are not as many. */
+/** Finds the place of the entry after which this many newer ones follow. Returns null when there are not as many. */
 async function placeBefore(
   { commands, runOn }: RedisAccess,
   key: string,
@@ -138,7 +140,7 @@ async function placeBefore(
   }
 }
 
-/** Forgets what was shipped, a partition after the other and some entries at a time. */
+/** Deletes shipped entries, one partition after the other, some entries at a time. */
 async function trim(
   { connection, runOn }: RedisAccess,
   through: string,
@@ -163,13 +165,14 @@ async function trim(
   }
 }
 
-/** Reads the partitions as one. */
+/** Reads the partitions as one journal. */
 class JournalReader {
   readonly #door: RedisAccess;
   readonly #decisions: RedisDecisions;
   /**
-   * What the last pages left over, by their cursors: a reader that continues there need not read it twice. A client
-   * who is erased meanwhile has the erasure behind these entries, as behind those that were given out.
+   * Rows that were read beyond the last pages, by cursor, so that a reader who continues there need not read them
+   * twice. When a client is erased meanwhile, the erasure comes after these entries, as it comes after entries that
+   * were returned.
    */
   readonly #ahead = new Map<string, readonly Feed[]>();
 
@@ -198,7 +201,7 @@ class JournalReader {
     const nothing = entries.length + others.length === 0;
     const given = feeds.map((feed, index) => feed.given ?? places[index] ?? null);
     const cursor = nothing ? after : writeCursor(given);
-    // A reader that starts with the oldest kept entry misses nothing.
+    // A reader who starts with the oldest kept entry misses nothing.
     const pushedOut = after === null ? null : await this.#gapAfter(places);
     // Entries that were read ahead may count as lost by now, and would be reported twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
@@ -228,7 +231,7 @@ class JournalReader {
     });
   }
 
-  /** What the partitions lost behind the places; null when nothing. */
+  /** Finds what the partitions lost after the places. Returns null when nothing was lost. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await ofEachPartition(async (partition, index) => {
       const key = redis.journalLossKey(partition);
@@ -260,7 +263,7 @@ class JournalReader {
     feed.ended = feed.rows.length < batch;
   }
 
-  /** The rows with their entries: of a verdict the journal only names the decision. */
+  /** Completes the rows. Of a verdict the journal only names the decision, which is read here. */
   async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
     const parsed = await Promise.all(
       stored.map(async (one) => ({
@@ -294,12 +297,18 @@ function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | nul
   return { from: parsePlace(from).ms, to: parsePlace(to).ms, entries: Number(entries) };
 }
 
-/** Clients spread evenly: a partition's share of what is wanted, and some to spare. What is not given out is read in vain. */
+/**
+ * Computes the batch for each partition. Clients spread evenly, so it is the partition's share of the limit and some
+ * more. Rows that are not returned were read in vain.
+ */
 function batchFor(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITIONS.length));
 }
 
-/** Rows as they follow, until that is not known before an empty feed is filled again, or no more are wanted. */
+/**
+ * Takes rows in their order, until the next one is unknown because a feed must be filled again, or no more are
+ * wanted.
+ */
 function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Generator<ReadRow> {
   while (isMoreWanted()) {
     const row = takeOldest(feeds);
@@ -308,7 +317,7 @@ function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Gen
   }
 }
 
-/** The oldest row of all; null when that is not known before an empty feed is filled again. */
+/** Takes the oldest row of all. Returns null when it is unknown because an empty feed must be filled again. */
 function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   let oldest: Feed | null = null;
   let oldestPlace: JournalPlace | null = null;
@@ -326,14 +335,14 @@ function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   return oldest.rows.shift() ?? null;
 }
 
-/** The one field of an entry in a stream: each field more costs every commit. */
+/** Formats the only field of a stream entry. Every further field would make each commit dearer. */
 export function formatJournalLine(platform: string, clientHash: string, text: string): string {
   return `${platform} ${clientHash} ${text}`;
 }
 
 type StreamRow = { readonly id: string; readonly message: Readonly<Record<string, string>> };
 
-/** Of which client an entry is, as the stream gives it; '' for an erasure. */
+/** Reads the client of a stream entry. Empty for an erasure. */
 export function readClientHash({ message }: StreamRow): string {
   return message['entry']?.split(' ', 2)[1] ?? '';
 }

@@ -2,24 +2,27 @@ import { ClockOffset, findMedianOffset } from '#state/clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
-/** 2020 and 2100: a server's time lies between them. */
+/** A server's time lies between these, 2020 and 2100. */
 const EPOCH_MS_MIN = Date.UTC(2020);
 const EPOCH_MS_MAX = Date.UTC(2100);
 
-/** The clocks of the servers, as known from their answers. */
+/** The clocks of the servers, as their answers show them. */
 export class NodeClocks {
   readonly #connection: RedisConnection;
   readonly #clock: () => number;
   readonly #offsets = new Map<string, ClockOffset>();
   #medianMs = 0;
 
-  /** `clock` is this process's own, epoch ms with fractions. */
+  /** `clock` is this process's own clock, epoch ms with fractions. */
   constructor(connection: RedisConnection, clock: () => number) {
     this.#connection = connection;
     this.#clock = clock;
   }
 
-  /** The answer to what also asks for the time, epoch ms, of the server that answers for the key. */
+  /**
+   * Makes a call whose answer contains the time (epoch ms) of the server that answers for the key, and learns from
+   * it.
+   */
   timed<T extends { readonly time: number }>(key: string, ask: () => Promise<T>): Promise<T> {
     const sentMs = this.#clock();
     return ask().then((answer) => {
@@ -39,17 +42,20 @@ export class NodeClocks {
     if (offset.offsetMs !== before) this.#medianMs = this.#median();
   }
 
-  /** By how much the clock that decides is ahead of this process's: the middle one of all servers' clocks. */
+  /**
+   * How far the clock that decides is ahead of this process's, ms. The clock that decides is the median of all
+   * servers' clocks.
+   */
   get offsetMs(): number {
     return this.#medianMs;
   }
 
-  /** By how much one server's clock is ahead of this process's; null while it is not known. */
+  /** How far one server's clock is ahead of this process's, ms. Null while it is not known. */
   offsetOf(node: string): number | null {
     return this.#offsets.get(node)?.offsetMs ?? null;
   }
 
-  /** A server that is gone does not count any more. */
+  /** The median over the present servers. A server that is gone no longer counts. */
   #median(): number {
     return findMedianOffset(
       this.#connection

@@ -5,20 +5,20 @@ import type { RedisAccess, RedisCommands } from './connection/connection.ts';
 import { areTexts, callChecked, requireItems, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
-/** When nothing is appended, and what is kept apart from the first record. */
+/** The conditions of an append, and the part of the first record that is stored separately. */
 interface AppendTerms {
   readonly unless?: OtherText | undefined;
   /** The number that the first record must get. */
   readonly number?: number;
-  /** What leads to an owner: it can be forgotten by itself. */
+  /** The part that leads to an owner. It can be forgotten separately. */
   readonly part?: { readonly owner: string; readonly text: string } | null;
 }
 
 const appendScript = new RedisScript('append-records-6.lua');
 
 /**
- * A log in Redis: records are appended under numbers, read after a number, and trimmed up to one. Of several records with one
- * id the newest is kept. All keys lie in one slot.
+ * Creates a log in Redis. Records are appended under numbers, read after a number, and trimmed up to a number. When
+ * several records have the same id, the newest is kept. All keys lie in one slot.
  */
 export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
   const { records, numbers, removals, head, parts, partsOf } = keys;
@@ -29,7 +29,10 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
       ? []
       : call((commands) => callChecked('HMGET', commands.hmGet(records, [...ids]), areTexts(ids.length)));
   return {
-    /** Appends all or nothing: null when the terms are not met. A change that is not as expected is left out. */
+    /**
+     * Appends all records, or returns null when the terms are not met. A change whose record has another number than
+     * `expected` is left out.
+     */
     append: (changes: readonly ListChange[], { unless, number, part }: AppendTerms = {}) => {
       const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
       const terms = [LIST_REMOVAL_KEPT_MS, since, idsBegin, textsBegin, number ?? '', part?.text ?? ''];
@@ -41,7 +44,7 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
           : requireItems(what, made).map((one) => requireWhole(what, one) === 1),
       );
     },
-    /** The number that was given last, 0 before the first, and what else the head says. */
+    /** Reads the number that was given last (0 before the first), and the other members of the head. */
     head: () =>
       call(async (commands) => {
         const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);
@@ -49,7 +52,10 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
         const number = (text: string | null | undefined) => requireWhole('HMGET', Number(text ?? '0'));
         return { latest: number(latest), horizon: number(horizon), epoch };
       }),
-    /** A record that is changed between the two commands comes with its newer text, and again under its newer number. */
+    /**
+     * Reads the records after a number. A record that changes between the two commands comes with its newer text, and
+     * comes again under its newer number.
+     */
     readAfter: async (after: number, limit: number): Promise<readonly ListRecord[]> => {
       const terms = { BY: 'SCORE', LIMIT: { offset: 0, count: limit } } as const;
       const found = await call((commands) =>
@@ -62,13 +68,13 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
         text: texts[place] ?? null,
       }));
     },
-    /** The text of the newest record; null without one. */
+    /** Reads the text of the newest record. Returns null when there is none. */
     newestText: async () => {
       const newest = () => door.commands.zRange(numbers, 0, 0, { REV: true });
       const [text = null] = await textsOf(await call(() => callChecked('ZRANGE', newest(), Array.isArray)));
       return text;
     },
-    /** Removes the records up to a number, and leaves no sign of them. */
+    /** Removes the records up to a number without leaving a trace of them. */
     trim: async (through: number) => {
       const ids = await call((commands) => commands.zRange(numbers, '-inf', through, { BY: 'SCORE' }));
       if (ids.length === 0) return;

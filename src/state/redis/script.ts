@@ -5,11 +5,14 @@ import type { RedisAccess, RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
- * What stands around each script. A number that goes with the call comes back with its reply, so that the answer to
- * another call cannot pass for it: before the colon of a number, before the equals sign of a text, or as the last of several
- * items, because a table within a table costs Redis more than the rest of many a script. And `whole(n)` reads an argument that must be a
- * whole number, or ends the script: Redis does not undo what a script wrote before it failed. What every verdict calls puts the ticket into
- * its own answers: a function around it costs as much as a command.
+ * The code around each script.
+ * A ticket goes with each call and comes back with its reply, so that the reply to another call cannot pass for it.
+ * It stands before the colon of a number, before the equals sign of a text, or as the last of several items, because
+ * a table within a table costs Redis more than the rest of many scripts.
+ * `whole(n)` reads an argument that must be a whole number, and ends the script otherwise: Redis does not undo what a
+ * script wrote before it failed.
+ * The scripts that every verdict calls add the ticket themselves, because a function around them costs as much as a
+ * command.
  */
 const TICKET = 'local ticket = table.remove(ARGV)\n';
 const WHOLE = `local function whole(n)
@@ -30,14 +33,14 @@ return result`;
 
 let tickets = 0;
 
-/** A text that no other call of this process goes with. */
+/** Creates a text that no other call of this process uses. */
 export function createTicket(): string {
   return (++tickets).toString(36);
 }
 
 /**
- * A Lua file of `scripts/`; its first comment is its contract. A number at the end of its name is how many
- * KEYS it takes; without a number it takes any count.
+ * A Lua file of `scripts/`, whose first comment is its contract. The number at the end of its name says how many KEYS
+ * it takes. Without a number it takes any.
  */
 export class RedisScript {
   readonly #file: string;
@@ -45,7 +48,10 @@ export class RedisScript {
   readonly #sha1: string;
   readonly #keyCount: number | null;
 
-  /** `constants` are what the script knows by name: the same at every call, so that no call carries or checks them. */
+  /**
+   * `constants` are values that the script knows by name. They are the same at every call, so no call sends or checks
+   * them.
+   */
   constructor(file: string, constants: Readonly<Record<string, number | string>> = {}) {
     this.#file = file;
     const known = Object.entries(constants).map(
@@ -59,7 +65,10 @@ export class RedisScript {
     this.#keyCount = parseKeyCount(file);
   }
 
-  /** Runs it on the server that answers for its keys, and has the reply read there: a bad one ends the connection. */
+  /**
+   * Runs the script on the server that answers for its keys. The reply is read there too, so that a bad one ends the
+   * connection.
+   */
   on<T>(
     { connection, runOn }: Pick<RedisAccess, 'connection' | 'runOn'>,
     keys: readonly [string, ...string[]],
@@ -70,7 +79,7 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script by its hash; a server that does not know it yet is sent the source once. Throws BadReply when the
+   * Runs the script by its hash. A server that does not know it yet gets the source once. Throws BadReply when the
    * reply does not belong to this call.
    */
   run<T>(
@@ -112,7 +121,7 @@ function constantText(value: number | string): string {
   return JSON.stringify(value);
 }
 
-/** How many KEYS the name of a script promises; null when it promises none. */
+/** Reads from the name of a script how many KEYS it takes. Returns null when the name has no number. */
 export function parseKeyCount(file: string): number | null {
   const [, count] = /-(\d+)\.lua$/.exec(file) ?? [];
   return count === undefined ? null : Number(count);

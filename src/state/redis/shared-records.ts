@@ -35,12 +35,12 @@ import { RedisScript } from './script.ts';
 
 const documentNames = new RedisScript('document-names-1.lua');
 
-/** A name is written before its document; a name without one is forgotten only after this. */
+/** A name is written before its document. A name without a document is removed only after this time. */
 const NAME_GRACE_MS = 60_000;
 
 /**
- * Documents in Keyv over an open connection that its caller owns. Callers must not use it after that connection is
- * closed: the adapter would open it again.
+ * Stores documents in Keyv over an open connection that the caller owns. They must not be used after that connection
+ * is closed, because the adapter would open it again.
  */
 export function createRedisDocuments(
   connection: RedisConnection,
@@ -56,7 +56,7 @@ export function createRedisDocuments(
   );
 }
 
-/** Versions in one hash beside the documents. */
+/** Stores versions in one hash beside the documents. */
 export function createRedisVersions(commands: RedisCommands, run: RunCall): VersionTable {
   return {
     read: () => run(() => callChecked('HGETALL', commands.hGetAll(redis.VERSIONS), isJsonObject)),
@@ -68,7 +68,7 @@ export function createRedisVersions(commands: RedisCommands, run: RunCall): Vers
 }
 
 function namesIndex(connection: RedisConnection): DocumentIndex {
-  /** With a name that is noted, without one to list them. */
+  /** Notes the name `noted`. With an empty name it lists the names. */
   const run = <T>(collection: string, noted: string, read: (what: string, reply: unknown) => T) => {
     const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS), noted];
     return documentNames.run(connection, [redis.documentNamesKey(collection)], args, read);
@@ -98,7 +98,7 @@ export function createRedisRegisters(door: RedisAccess, versions: Versions): Reg
   };
 }
 
-/** Writes a register if it still holds `expected`, and tells nobody; false when it does not. */
+/** Writes a register if it still holds `expected`, without a new version. Returns false when it holds another text. */
 export function setRegister(
   door: RedisAccess,
   name: string,
@@ -110,7 +110,8 @@ export function setRegister(
 }
 
 /**
- * The text on which all nodes of a store agree: the first node writes its `own` into a register, the others read it.
+ * Agrees with all nodes of a store on a text: the first node writes its `own` into a register, and the others read
+ * it.
  */
 export async function agreeOnText(
   registers: Pick<Registers, 'read' | 'compareAndSet'>,
@@ -126,7 +127,7 @@ export function createRedisListLog(door: RedisAccess): ListLog {
   const log = createRecordLog(door, redis.LISTS);
   return {
     write: (changes, unless) => log.append(changes, { unless }),
-    // Read first, the head never names a change that the records lack.
+    // The head is read first, so it never names a change that the records lack.
     read: async (after, limit) => {
       const head = await log.head();
       return { ...head, records: head.latest <= after ? [] : await log.readAfter(after, limit) };
@@ -134,14 +135,15 @@ export function createRedisListLog(door: RedisAccess): ListLog {
   };
 }
 
-/** The audit in a log, with what leads to payers apart from the entries. */
+/** Stores the audit in a log. The parts that lead to payers are stored apart from the entries. */
 export function createRedisAuditRows(door: RedisAccess): AuditRows {
   const { commands } = door;
   const { parts, partsOf } = redis.AUDIT;
   const log = createRecordLog(door, redis.AUDIT);
   const run: RunCall = (call) => door.runOn(parts)(call);
   return {
-    // A number that is older than the hash is taken already, so that nothing is added after the wrong entry.
+    // The head is read before the text. If another entry is added in between, the number is taken already, and the
+    // addition fails instead of following the wrong entry.
     newest: async () => {
       const { latest } = await log.head();
       const text = await log.newestText();
@@ -165,7 +167,7 @@ export function createRedisAuditRows(door: RedisAccess): AuditRows {
     },
     about: (clientHash) =>
       run(async () => (await commands.sMembers(partsOf(clientHash))).map(Number).sort((a, b) => a - b)),
-    // The index of the client's entries goes last, so that a broken-off erasure can be repeated.
+    // The index of the client's entries is removed last, so that an interrupted erasure can be repeated.
     forgetPayer: async (clientHash, numbers) => {
       const names = numbers.map(String);
       if (names.length === 0) return;
@@ -176,7 +178,7 @@ export function createRedisAuditRows(door: RedisAccess): AuditRows {
   };
 }
 
-/** What is no entry any more has no text that fits. */
+/** Parses a stored entry. A damaged one becomes an entry without hashes, whose body is the stored text. */
 function linkOf(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
   try {
     const [previous, hash, body]: readonly unknown[] = JSON.parse(text);
@@ -186,7 +188,7 @@ function linkOf(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
   }
 }
 
-/** A part that somebody damaged is returned as it is. */
+/** Parses a stored part. A damaged one is returned with its stored text. */
 function partOf(text: string | null) {
   if (text === null) return null;
   try {
@@ -199,7 +201,7 @@ function partOf(text: string | null) {
 
 const addToTally = new RedisScript('add-to-tally-1.lua');
 
-/** A hash for each tally. */
+/** Stores each tally in a hash. */
 export function createRedisTallies(door: RedisAccess): Tallies {
   const { commands, runOn } = door;
   return {
@@ -221,7 +223,10 @@ const takeToken = new RedisScript('take-token-1.lua');
 const ADMITTED_AT_ONCE: Admission = { admitted: true, delayMs: 0 };
 const AT_ONCE = Promise.resolve(ADMITTED_AT_ONCE);
 
-/** Buckets shared by the fleet; each node's own while Redis is away, so that a limit always holds. */
+/**
+ * Stores the buckets that the fleet shares. While Redis is away each node uses its own buckets, so that a limit
+ * always holds.
+ */
 export function createRedisRateBuckets(door: Pick<RedisAccess, 'connection' | 'runOn'>): RateBuckets {
   const monotonicMs = () => performance.now();
   const local = new LocalRateBuckets(monotonicMs);
@@ -253,7 +258,7 @@ export function createRedisRateBuckets(door: Pick<RedisAccess, 'connection' | 'r
       const ofThisNode = local.takeNow(bucket, settings);
       const wanted = leases.ask(bucket, settings);
       if (wanted === 'leased') return AT_ONCE;
-      // The calls that need the store report StoreUnavailable; this one does not.
+      // A failure is not reported here. The calls that need the store report it.
       return shared(bucket, settings, wanted).catch(() => ofThisNode);
     },
   };

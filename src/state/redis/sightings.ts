@@ -29,15 +29,18 @@ export const sightingsScript = new RedisScript('sightings.lua', {
 });
 const notePaymentScript = new RedisScript('note-payment-1.lua');
 
-/** One sorted set in which a client is noted, counted, or both. */
+/** A sorted set in which a client is noted, counted, or both. */
 interface Place {
   readonly key: string;
   readonly question: SharingQuestion;
-  /** Clients are noted there without their marks. */
+  /** Whether clients are noted there without their marks. */
   readonly isUnmarked?: true;
 }
 
-/** Who was seen on which device: one command; in a cluster one a key, because the keys lie on different servers. */
+/**
+ * Counts who was seen on which device. One server is asked by one command. In a cluster each key needs its own,
+ * because the keys lie on different servers.
+ */
 export function createRedisSightings(door: RedisAccess): Store['sightings'] {
   const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
     const [first] = places;
@@ -87,7 +90,7 @@ function attributePlace({ client }: SightingsAsk, { name, value, windowsMs }: As
   };
 }
 
-/** The letters of some marks, for each number of bits. */
+/** The letters of the marks, by the number that their bits form. */
 const LETTERS_OF_BITS: readonly string[] = Array.from({ length: 256 }, (_, bits) =>
   redis.MARK_LETTERS.filter((_, place) => ((bits >> place) & 1) === 1).join(''),
 );
@@ -96,7 +99,10 @@ function lettersOfMarks(marks: readonly SightingMark[]): string {
   return LETTERS_OF_BITS[combineMarkBits(marks)] ?? '';
 }
 
-/** What is noted everywhere, and what is noted besides where a rule set asks for it. */
+/**
+ * The letters of all marks, for places where a rule set counts unpaid orders, and the letters that are noted
+ * everywhere.
+ */
 const EVERY_LETTER = lettersOfMarks(SIGHTING_MARKS);
 const LETTERS_WITHOUT_ORDERS = lettersOfMarks(['paying', 'unpaid', 'blocked']);
 
@@ -112,12 +118,12 @@ function placeArgs({ question, isUnmarked }: Place, at: number): readonly string
   return [...args, ...firstMoments, String(steps.length), ...ofSteps.map(String)];
 }
 
-/** A moment as the script reads it: scores are texts with the number of a mark before it. */
+/** Formats a moment for the script. Its scores are texts, with the number of a mark before the moment. */
 function momentText(atMs: number): string {
   return String(Math.max(0, atMs)).padStart(14, '0');
 }
 
-/** How many counts come back for a place. */
+/** Returns the number of counts that come back for a place. */
 function countsIn({ question: { windowsMs, marks, verdictWindowsMs, notes } }: Place): number {
   return windowsMs.length * (1 + marks.length) + (notes.verdicts ? verdictWindowsMs.length : 0);
 }
@@ -147,7 +153,7 @@ function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<n
   );
 }
 
-/** The counts of one value after the other, each by its windows. */
+/** Groups the counts by attribute and window. They come one value after the other. */
 function byAttribute(
   asked: readonly AskedAttribute[],
   counts: readonly number[],
@@ -162,7 +168,7 @@ function byAttribute(
   );
 }
 
-/** Notes a payment on the devices that the client's notes name: no verdict waits for it. */
+/** Notes a payment on the devices that the client's notes name. No verdict waits for it. */
 export function createRedisPayments(door: RedisAccess): Store['notePayment'] {
   const { commands } = door.connection;
   return async ({ client: { platform, hash }, since, isUnpaid }) => {

@@ -31,26 +31,26 @@ import {
 import { createRedisPayments, createRedisSightings } from './sightings.ts';
 import { createRedisStoredTexts } from './stored-texts.ts';
 
-/** What a test or a simulation may replace. */
+/** The options of a Redis store. */
 export interface RedisStoreOptions {
-  /** A call, and the first connection, may take this long, however short the way to the server is; by the way alone when absent. */
+  /** The least time that a call, and the first connection, may take. Without it the round trip alone decides. */
   readonly commandTimeoutMs?: number | undefined;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
   readonly security?: RedisSecurity;
-  /** Of clients, where there is none yet; random when absent. */
+  /** The salt of client hashes for a new store. The default is random. */
   readonly salt?: string | undefined;
-  /** What the store must hold; absent: whatever it holds. */
+  /** The installation that the store must hold. Without it any is accepted. */
   readonly expected?: ExpectedInstallation | null | undefined;
-  /** The store is taken as it is, also when it is empty or another one than expected. */
+  /** Whether the store is accepted even when it is empty or another one than expected. */
   readonly isAccepted?: boolean | undefined;
 }
 
 /**
- * All state in Redis 7.0 or later, shared by a fleet. `url` is a REDIS_URL: `redis://`, `rediss://`, a
- * comma-separated list for a cluster, `redis-sentinel://` or `rediss-sentinel://`. Throws when the first connection fails,
- * or a server is too old or belongs to another installation; later failures go to `onError`, and the connection comes back
- * by itself.
+ * Opens a store that keeps all state in Redis 7.0 or later, shared by a fleet. `url` is a REDIS_URL: `redis://`,
+ * `rediss://`, a comma-separated list for a cluster, `redis-sentinel://` or `rediss-sentinel://`. Throws when the
+ * first connection fails, or when a server is too old or belongs to another installation. Later failures go to
+ * `onError`, and the connection is restored automatically.
  */
 export async function openRedisStore(
   url: string,
@@ -119,7 +119,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   };
 }
 
-/** Finds out about the store by calls that are made whatever it holds. */
+/** Creates the installation check. Its calls reach the store whatever it holds. */
 function installationOf(door: RedisAccess): Installation {
   const read = (name: string) =>
     door.runOn(registerKey(name))(() =>
@@ -157,7 +157,7 @@ function redisClaims({ commands, runOn }: RedisAccess): Store['claimIdempotencyK
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;
     return runOn(claim)(async () => {
       const first = await commands.set(claim, requestHash, { condition: 'NX', GET: true, expiration });
-      // The answer may come long after the key first came, and is kept for a day from now on.
+      // The answer may come long after the key first came, and is kept for a day from then on.
       if (first === requestHash) await commands.set(claim, requestHash, { expiration });
       return first ?? requestHash;
     });

@@ -14,10 +14,10 @@ import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import type { ClientErasure } from './erasure.ts';
 
-/** Keys that one step looks at: well under a millisecond, in which no request is served. */
+/** The most keys that one step looks at. That takes well under a millisecond, during which no request is served. */
 const SCAN_KEYS = 500;
 
-/** The texts under the keys of states, documents and registers, on every server. */
+/** Reads and replaces the texts of states, documents and registers on every server. */
 export function createRedisStoredTexts(
   connection: RedisConnection,
   calls: NodeCalls,
@@ -53,7 +53,10 @@ export function createRedisStoredTexts(
   };
 }
 
-/** A cursor names the current server and the place there; servers that came meanwhile wait for the next pass. */
+/**
+ * Reads a page of states. A cursor names the current server and the place there. Servers that are added meanwhile
+ * wait for the next pass.
+ */
 async function statesPage(
   connection: RedisConnection,
   calls: NodeCalls,
@@ -63,7 +66,7 @@ async function statesPage(
   const [cursor = '0', started] = from?.split(' ') ?? [];
   const place = started === undefined ? 0 : nodes.indexOf(started);
   const node = nodes[place];
-  // The server is gone: its clients are with others.
+  // The server is gone, and its clients are on others.
   if (node === undefined) return { states: [], next: null };
   const page = await calls.onNode(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
   const states = await Promise.all(
@@ -96,7 +99,7 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
   }
 }
 
-/** Which stored text a key holds, for an operator; null for every other key. */
+/** Finds which stored text a key holds. Returns null for every other key. */
 function textPlaceOf(key: string): TextPlace | null {
   const place = (kind: TextKind, pattern: RegExp) => {
     const name = pattern.exec(key)?.[1];

@@ -3,7 +3,7 @@ import { loadRuleSet } from './rule-folder.ts';
 import type { RuleReader } from './rule-reader.ts';
 import { scanRuleFolders } from './scan.ts';
 
-/** Reads in this thread: for commands and tests, which have nothing else to do meanwhile. */
+/** Creates a reader in this thread, for commands and tests, which have no other work meanwhile. */
 export function createDirectReader(rulesDir: string): RuleReader {
   return {
     scan: async () => scanRuleFolders(rulesDir),

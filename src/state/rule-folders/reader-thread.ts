@@ -6,7 +6,10 @@ const works = { scan: scanRuleFolders, load };
 
 export type ReaderWorks = typeof works;
 
-/** Sound rules leave without the functions of their facts, which cannot go to another thread; see `withFacts`. */
+/**
+ * Reads a rule set for another thread. Functions cannot be sent there, so its facts leave without theirs; `withFacts`
+ * adds them again.
+ */
 function load(folder: string) {
   const read = readRuleSet(folder);
   if (read.ok) for (const ref of read.rules.facts) Reflect.deleteProperty(ref, 'fact');

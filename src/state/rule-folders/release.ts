@@ -4,7 +4,7 @@ import type { Problem } from '#decision/rules/problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { computeDigest, computeFileDigests } from '#decision/rules/text/draft-text.ts';
 
-/** What `release.json` says: from then on the version never changes. */
+/** The content of `release.json`. A version with this file never changes. */
 export interface Release {
   readonly ruleVersion: string;
   readonly releasedAt: string;
@@ -13,7 +13,7 @@ export interface Release {
   readonly digest: string;
 }
 
-/** Why a version with a draft's name is not released, and what to do instead. */
+/** Explains why a version with a draft's name is not released, and what to do instead. */
 export function refuseDraftName(version: RuleVersion): string {
   const copy = version.slice(0, version.indexOf('-'));
   return `${version} has a draft's name, which is never released; release a copy of it: rules new ${copy} --from ${version}`;
@@ -28,7 +28,7 @@ export function createRelease(ruleVersion: string, files: RuleFiles, releasedAt:
   };
 }
 
-/** Every difference between a release and the files as they are now. */
+/** Lists every difference between a release and the present files. */
 export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
     return [problem('release.json', refuseDraftName(folder))];

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Lies in the folder of a version that was rolled back; it is not part of the rules, and of no digest. */
+/** A file in the folder of a version that was rolled back. It is no part of the rules and of no digest. */
 export const ROLLED_BACK_FILE = 'rolled-back.json';
 
 interface RolledBack {
@@ -12,8 +12,8 @@ interface RolledBack {
 }
 
 /**
- * Notes that a version was rolled back, so that no first start chooses it as the newest. False when the
- * folder may not be written to, as in a container.
+ * Notes that a version was rolled back, so that no first start chooses it as the newest. Returns false when the
+ * folder is not writable, as in a container.
  */
 export function noteRolledBack(folder: string, { at, who, reason }: RolledBack): boolean {
   try {
@@ -25,12 +25,12 @@ export function noteRolledBack(folder: string, { at, who, reason }: RolledBack):
   }
 }
 
-/** The version is wanted again. Where the note cannot be removed it stays. */
+/** Removes the note when the version is wanted again. A note that cannot be removed stays. */
 export function forgetRolledBack(folder: string): void {
   try {
     rmSync(join(folder, ROLLED_BACK_FILE), { force: true });
   } catch {
-    // The folder may not be written to.
+    // The folder may not be writable.
   }
 }
 

@@ -15,7 +15,7 @@ import { computeDigest, type LoadResult } from '#decision/rules/text/draft-text.
 import { checkRelease } from './release.ts';
 import { explainSystemError, RELEASE_FILE, requireErrorCode } from './rules-dir.ts';
 
-/** What a folder holds: sound rules, not compiled yet, or everything that is wrong with it. */
+/** The content of a folder: sound rules that are not compiled yet, or all their problems. */
 type ReadResult =
   | {
       readonly ok: true;
@@ -26,16 +26,19 @@ type ReadResult =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The rule set in a folder such as `rules/p2.v10`, or everything that is wrong with it. */
+/** Loads the rule set in a folder such as `rules/p2.v10`, or returns all its problems. */
 export function loadRuleSet(folder: string): LoadResult {
   const read = readRuleSet(folder);
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, read.digest, read.released) } : read;
 }
 
-/** Nodes take sound rules over from the reader's thread, which these make a matter of milliseconds. */
+/**
+ * The most comparisons in a rule set. A node receives sound rules from the reader's thread, and this limit keeps that
+ * to some milliseconds.
+ */
 const COMPARISONS_MAX = 5000;
 
-/** The same without the functions that decide. */
+/** Reads a rule set as `loadRuleSet` does, without compiling the functions that decide. */
 export function readRuleSet(folder: string): ReadResult {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
@@ -51,12 +54,12 @@ export function readRuleSet(folder: string): ReadResult {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
-  // json-rules-engine must accept the rules: better to find out here than on a thread that answers.
+  // json-rules-engine must accept the rules. Trying it here is better than on a thread that answers requests.
   for (const rules of groupRulesByFile(result.rules)) new RuleEngine(rules, result.rules.facts);
   return { ok: true, rules: result.rules, digest: computeDigest(files), released: release !== null };
 }
 
-/** Folders in `rulesDir` that hold rule files and have no version's name, so that nobody reads them. */
+/** Lists the folders in `rulesDir` that hold rule files but are not named like a version, so that nobody reads them. */
 export function listMisnamedFolders(rulesDir: string): readonly string[] {
   return readdirSync(rulesDir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !isRuleVersion(entry.name))
@@ -66,8 +69,8 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
 }
 
 /**
- * The texts of all rule files, lists and cases in a folder; null when there is no such folder. A file that cannot be
- * read, or a link that leads out of the folder of rule sets, is a problem.
+ * Reads the texts of all rule files, lists and cases in a folder. Returns null when there is no such folder. A file
+ * that cannot be read, or a link that leads out of the folder of rule sets, becomes a problem.
  */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
   const before = problems.length;
@@ -78,7 +81,7 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
   }
   const files = new Map<string, string>();
   const paths = ['.', 'cases', 'lists'].flatMap((below) => yamlFiles(folder, below, problems));
-  // One more than allowed is enough for the parser to say so.
+  // One file more than allowed is enough for the parser to report it.
   for (const path of paths.slice(0, RULE_SET_FILES_MAX + 1)) {
     const text = readText(folder, path, problems);
     if (text !== null) files.set(path, text);
@@ -86,7 +89,7 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
   return files;
 }
 
-/** Files that nobody reads to the end are not rule files. */
+/** A larger file is refused before it is read. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 function yamlFiles(folder: string, below: string, problems: Problem[]): readonly string[] {
@@ -102,7 +105,10 @@ function yamlFiles(folder: string, below: string, problems: Problem[]): readonly
   }
 }
 
-/** The text of a file, or null when it is missing; what cannot be read or is not UTF-8 is a problem. */
+/**
+ * Reads the text of a file. Returns null when it is missing. A file that cannot be read or is not UTF-8 becomes a
+ * problem.
+ */
 function readText(folder: string, path: string, problems: Problem[]): string | null {
   const place = realPlace(folder, path, problems);
   if (place === null) return null;
@@ -122,7 +128,7 @@ function readText(folder: string, path: string, problems: Problem[]): string | n
   }
 }
 
-/** Where a path below a folder really leads; null when there is nothing there, or no permission. */
+/** Resolves links of a path below a folder. Returns null when there is nothing there or it may not be read. */
 function realPlace(folder: string, path: string, problems: Problem[]): string | null {
   try {
     const place = realpathSync(join(folder, path));

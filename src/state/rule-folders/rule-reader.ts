@@ -10,21 +10,21 @@ import type { ReaderWorks } from './reader-thread.ts';
 import type { ScannedFolder } from './scan.ts';
 
 export interface RuleReader {
-  /** All versions there, oldest first. */
+  /** Lists all versions in the folder, the oldest first. */
   scan(): Promise<readonly ScannedFolder[]>;
   load(version: RuleVersion): Promise<LoadResult>;
   close(): Promise<void>;
 }
 
-/** A rule set takes milliseconds; only one that is made hard to prove comes near this. */
+/** A rule set takes milliseconds. Only one that is made hard to prove comes near these limits. */
 const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
 
 const THREAD = new URL('./reader-thread.ts', import.meta.url);
 
 /**
- * Reads, parses and proves in a thread of its own: for nodes, whose requests must not wait behind a draft that
- * somebody put on the disk. It refuses what takes too much work; only sound rules come back, as plain data, and
- * become functions here.
+ * Reads, parses and proves rule sets in a thread of its own. Nodes use it, so that requests never wait behind a draft
+ * on the disk. It refuses a rule set that takes too much work. Only sound rules come back, as plain data, and are
+ * compiled here.
  */
 export class ThreadedReader implements RuleReader {
   readonly #rulesDir: string;
@@ -56,7 +56,10 @@ export class ThreadedReader implements RuleReader {
   }
 }
 
-/** The list, the conditions and the reasons of rules have the same facts, here as in the thread that read them. */
+/**
+ * Gives the facts of rules their functions again. The list, the conditions and the reasons of rules share the same
+ * fact objects, here as in the thread that read them.
+ */
 function withFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {
     const declared = rules.attributes.get(ref.attribute ?? '');

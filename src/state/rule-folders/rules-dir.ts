@@ -3,7 +3,7 @@ import { compareRuleVersions, isRuleVersion, type RuleVersion } from '#decision/
 
 export const RELEASE_FILE = 'release.json';
 
-/** Why the folder of rule sets cannot be used, for people; null when it can. */
+/** Explains why the folder of rule sets cannot be used. Returns null when it can. */
 export function refuseRulesDir(rulesDir: string): string | null {
   const refused = (what: string) => `RULES_DIR is ${rulesDir}, ${what}; set it to the folder of rule sets`;
   try {
@@ -18,7 +18,7 @@ export function refuseRulesDir(rulesDir: string): string | null {
   }
 }
 
-/** Names of the rule sets in `rulesDir`, oldest first. */
+/** Lists the versions in `rulesDir`, the oldest first. */
 export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
   return readdirSync(rulesDir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
@@ -27,7 +27,7 @@ export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
     .toSorted(compareRuleVersions);
 }
 
-/** Why the system refuses a file, for people. */
+/** Explains why the system refuses a file. */
 export function explainSystemError(code: string): string {
   switch (code) {
     case 'ELOOP':
@@ -40,7 +40,7 @@ export function explainSystemError(code: string): string {
   }
 }
 
-/** The system's code of an error; throws the error when it has none. */
+/** Returns the system's code of an error. Throws the error when it has none. */
 export function requireErrorCode(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;

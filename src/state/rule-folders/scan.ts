@@ -6,12 +6,12 @@ import { listRuleVersions, RELEASE_FILE } from './rules-dir.ts';
 
 export interface ScannedFolder {
   readonly version: RuleVersion;
-  /** Changes whenever a file of the folder does. */
+  /** Changes whenever a file of the folder changes. */
   readonly stamp: string;
   readonly rolledBack: boolean;
 }
 
-/** All versions in `rulesDir`, oldest first. A folder that cannot be read is among them. */
+/** Lists all versions in `rulesDir`, the oldest first, including folders that cannot be read. */
 export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
   if (!existsSync(rulesDir)) return [];
   return listRuleVersions(rulesDir).map((version) => {
@@ -20,7 +20,7 @@ export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
   });
 }
 
-/** Names, sizes and times of all files: cheap enough to check every second. */
+/** Computes a stamp from the names, sizes and times of all files, which is cheap enough for every second. */
 function stampOf(folder: string): string {
   try {
     return [folder, join(folder, 'cases'), join(folder, 'lists')]
@@ -35,7 +35,7 @@ function stampOf(folder: string): string {
       )
       .join('\n');
   } catch (error) {
-    // Reading the folder then says what is wrong with it.
+    // Reading the folder will then say what is wrong with it.
     return `unreadable: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

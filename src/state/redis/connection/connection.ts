@@ -22,35 +22,35 @@ type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, Re
 type Cluster = RedisClusterType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 type Sentinel = RedisSentinelType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 
-/** The commands that all three kinds of client have in common. */
+/** The commands that all three kinds of client share. */
 export type RedisCommands = Standalone | Cluster | Sentinel;
 
-/** A connected client. It reconnects by itself and rejects commands while it is away. */
+/** A connected client. It reconnects automatically, and rejects commands while it is away. */
 export interface RedisConnection {
-  /** For people: kind and addresses, without credentials. */
+  /** Kind and addresses for people, without credentials. */
   readonly name: string;
   readonly commands: RedisCommands;
   /** `how` is EVALSHA with a hash, or EVAL with the source. */
   runScript(how: 'EVALSHA' | 'EVAL', script: string, call: ScriptCall): Promise<unknown>;
-  /** Keys of one command must share a slot. */
+  /** Whether the keys of one command must share a slot. */
   readonly sharded: boolean;
-  /** Only where all keys are on one server: in a cluster a key may move between the commands. */
+  /** Absent in a cluster, where a key may move between two commands. */
   readonly sendTogether?: SendTogether;
-  /** Only where one address stands for whichever server is the master: connects to it again. */
+  /** Connects to the address again. Present only where one address stands for whichever server is the master. */
   readonly connectAnew?: () => void;
   /** Names the server that answers for a key. */
   nodeOf(key: string): string;
-  /** All servers that take writes, by the names that `nodeOf` gives. */
+  /** Names all servers that take writes, as `nodeOf` does. */
   nodes(): readonly string[];
-  /** A key for which that server answers; null when it answers for none. */
+  /** Finds a key for which that server answers. Returns null when it answers for none. */
   keyOn(node: string): string | null;
-  /** Some of the keys of that server, from a cursor on; the first and the last cursor are '0'. */
+  /** Reads some of that server's keys from a cursor on. The first and the last cursor are '0'. */
   scanOn(node: string, cursor: string, keys: number, match?: string): Promise<ScannedKeys>;
-  /** The server's own INFO. */
+  /** Reads the server's own INFO. */
   infoOf(node: string): Promise<string>;
-  /** Resolves when that server answers, or is no longer one of ours. */
+  /** Resolves when that server answers, or is no longer part of the store. */
   pingNode(node: string): Promise<unknown>;
-  /** Replaces the connection to that server at once: its replies cannot be trusted any more. */
+  /** Replaces the connection to that server at once, because its replies can no longer be trusted. */
   renew(node: string): void;
   close(): Promise<void>;
 }
@@ -60,10 +60,10 @@ interface ScriptCall {
   readonly args: readonly string[];
 }
 
-/** Sends commands one behind the other, in one piece; their replies in the same order. */
+/** Sends commands directly after each other. Their replies come in the same order. */
 export type SendTogether = (commands: readonly string[][]) => Promise<readonly unknown[]>;
 
-/** The way to the servers; `runOn` gives who runs a call on the server that answers for a key. */
+/** The access to the servers. `runOn` returns what runs a call on the server that answers for a key. */
 export interface RedisAccess {
   readonly connection: RedisConnection;
   readonly commands: RedisCommands;
@@ -77,13 +77,13 @@ interface ScannedKeys {
 
 const CONNECT_TIMEOUT_MS = 800;
 
-/** A connection without a byte this long is dead. It carries at least a ping every interval. */
+/** A connection without a byte for this long is dead. At least a ping passes over it in every interval. */
 const SILENCE_MS_MAX = 2000;
 const PING_INTERVAL_MS = 500;
 
 const QUEUED_COMMANDS_MAX = 10_000;
 
-/** How long a node of a cluster is tried again before the others are asked who took its place. */
+/** How long a node of a cluster is tried again before the others are asked for its successor. */
 const TOPOLOGY_REFRESH_AFTER_MS = 500;
 const SENTINEL_SCAN_INTERVAL_MS = 1000;
 
@@ -92,10 +92,10 @@ const DRAIN_MS_MAX = 1000;
 
 const PROBE_KEY = 'probe';
 
-/** Enough that each master of a cluster has one of them, however small its share of the slots is. */
+/** So many keys that each master of a cluster has one of them, however small its share of the slots is. */
 const PROBE_KEYS: readonly string[] = Array.from({ length: 1000 }, (_, number) => `${PROBE_KEY}:${number}`);
 
-/** Of a server that no longer belongs to the store. */
+/** The scan of a server that no longer belongs to the store. */
 const NO_KEYS: ScannedKeys = { cursor: '0', keys: [] };
 
 const NO_COMMAND_TIMER = { timeout: 0 };
@@ -104,9 +104,9 @@ const NO_COMMAND_TIMER = { timeout: 0 };
 const TO_CHECK = 'check that it runs, and the host, port, password and TLS (rediss://) in REDIS_URL';
 
 /**
- * Connects once, or throws StoreUnavailable with the addresses and without the password.
- * Everything that goes wrong later goes to `onError`. A server that is late is tried again for
- * `patienceMs`: a person waits longer than a node that starts, whose supervisor starts it again.
+ * Connects once. Throws StoreUnavailable with the addresses and without the password. Later errors go to `onError`. A
+ * server that is late is tried again for `patienceMs`: a person waits longer than a node that starts, whose
+ * supervisor starts it again.
  */
 export async function connectRedis(
   target: RedisTarget,
@@ -150,7 +150,7 @@ async function connectOnce(
   }
 }
 
-/** Before the first connection an error is the reason of the failure; afterwards it is reported. */
+/** Keeps an error before the first connection as the reason of the failure. Later errors are reported. */
 class FirstErrors {
   connected = false;
   last: Error | null = null;
@@ -165,7 +165,7 @@ class FirstErrors {
     else this.last = error;
   };
 
-  /** The first failure ends the attempt to start; afterwards it is tried until it works. */
+  /** Before the first connection the first failure ends the attempt. Afterwards the client tries until it works. */
   readonly reconnectStrategy = (tries: number): number | false =>
     this.connected && (tries === 0 ? 0 : 50 + Math.random() * 100);
 }
@@ -218,7 +218,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
       name: `Redis at ${node}`,
       commands: client,
       ...ofOneServer(client, node),
-      // What every verdict sends goes past the library's own wording of it, which makes four promises of each command.
+      // Commands of every verdict bypass the library's own formatting, which creates four promises for each command.
       runScript: (how, script, { keys, args }) =>
         client.sendCommand([how, script, String(keys.length), ...keys, ...args]),
       sendTogether: (commands) => Promise.all(commands.map((command) => client.sendCommand(command))),
@@ -285,9 +285,9 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
       ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
       socket: { connectTimeout: Math.max(CONNECT_TIMEOUT_MS, opening.patienceMs), ...secure },
     },
-    // A failed command is never sent again by the client: it may have been applied.
+    // The client never sends a failed command again, because it may have been applied.
     maxCommandRediscovers: 0,
-    // Otherwise commands that start together wait for a free connection that busy traffic never frees.
+    // Otherwise commands that start together wait for a free connection, which busy traffic never frees.
     reserveClient: true,
     scanInterval: SENTINEL_SCAN_INTERVAL_MS,
     passthroughClientErrorEvents: true,
@@ -311,7 +311,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
   };
 }
 
-/** What a connection to one server does, which answers for all keys. */
+/** The part of a connection to one server, which answers for all keys. */
 function ofOneServer(client: Standalone | Sentinel, node: string) {
   return {
     sharded: false,
@@ -325,7 +325,7 @@ function ofOneServer(client: Standalone | Sentinel, node: string) {
   } satisfies Partial<RedisConnection>;
 }
 
-/** By the library's own commands, which find the server that answers for the keys. */
+/** Runs scripts by the library's own commands, which find the server that answers for the keys. */
 function scriptsOf(client: Cluster | Sentinel): RedisConnection['runScript'] {
   return (how, script, { keys, args }) => {
     const options = { keys: [...keys], arguments: [...args] };
@@ -333,7 +333,7 @@ function scriptsOf(client: Cluster | Sentinel): RedisConnection['runScript'] {
   };
 }
 
-/** What holds for a connection to any server that keeps data. */
+/** The options of a connection to any server that keeps data. */
 function nodeOptions({ username, password }: RedisTarget, { errors, patienceMs }: Opening) {
   return {
     ...(username === undefined ? {} : { username }),
@@ -343,7 +343,8 @@ function nodeOptions({ username, password }: RedisTarget, { errors, patienceMs }
     commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: 'disabled',
-    // Seen in CLIENT LIST; and without a command to answer, a server that hangs would pass for connected.
+    // Shown in CLIENT LIST. It also sends a first command: without one to answer, a hanging server would count as
+    // connected.
     name: 'client-scoring-service',
     socket: {
       connectTimeout: Math.max(CONNECT_TIMEOUT_MS, patienceMs),
@@ -353,7 +354,7 @@ function nodeOptions({ username, password }: RedisTarget, { errors, patienceMs }
   } as const;
 }
 
-/** Lets commands under way finish, unless the server does not answer. */
+/** Closes a client after its commands under way, or at once when the server does not answer. */
 async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<void> {
   if (!client.isOpen) return;
   const { promise: late, resolve } = Promise.withResolvers<'late'>();
@@ -363,14 +364,13 @@ async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<voi
   if (drained === 'late') await client.destroy();
 }
 
-/**
- * The connection to a server that stays a replica is not renewed more often than this, however many calls it refuses.
- */
+/** A connection to a server that stays a replica is renewed at most this often, however many calls it refuses. */
 const ANEW_MS_MIN = 1000;
 
 /**
- * Ends the connection of a client, which then connects to its address again: after a failover behind a name or a virtual
- * address, an open connection still leads to the former master, which is a replica by now and answers all but writes.
+ * Ends the connection of a client, which then connects to its address again. After a failover behind a name or a
+ * virtual address, an open connection still leads to the former master. That server is now a replica and answers
+ * everything except writes.
  */
 function connectingAnew(client: Pick<Standalone, 'sendCommand'>): () => void {
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -389,14 +389,14 @@ export function isReplicaRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
 }
 
-/** The part of a client that is needed to end its connection and to make another. */
+/** The part of a client that ends its connection and makes another. */
 interface Renewable {
   readonly isOpen: boolean;
   destroy(): unknown;
   connect(): Promise<unknown>;
 }
 
-/** Ends a client's connection without waiting for what is under way on it, and connects again until that works. */
+/** Ends a client's connection without waiting for commands under way, and connects again until that works. */
 function renewing(clientNow: () => Renewable | undefined, onError: (error: Error) => void): () => void {
   let isRenewing = false;
   return () => {
@@ -412,10 +412,10 @@ function renewing(clientNow: () => Renewable | undefined, onError: (error: Error
   };
 }
 
-/** Keys that one command looks at: some tenths of a millisecond, in which no request is served. */
+/** The most keys that one command looks at: some tenths of a millisecond, during which no request is served. */
 const KEYS_AT_ONCE = 500;
 
-/** The keys of a server that match, some at a time; one written meanwhile may be left out. */
+/** Lists the matching keys of a server, some at a time. A key that is written meanwhile may be left out. */
 export async function* scanKeys(
   connection: RedisConnection,
   node: string,

@@ -3,7 +3,7 @@ import { explainFailure } from '#state/store-health.ts';
 import { isReplicaRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 
-/** A circuit breaker for each server: one that stalls does not stop calls on the others. */
+/** A circuit breaker for each server: a server that stalls does not stop calls on the others. */
 export class NodeCalls {
   readonly #connection: RedisConnection;
   readonly #roundTrips: RoundTrips;
@@ -13,8 +13,8 @@ export class NodeCalls {
   #closed = false;
 
   /**
-   * `limitMs` says how long a call may take, given the round trip to its server; `refusal` why no call for a key may be made
-   * now, null as long as it may.
+   * `limitMs` says how long a call may take, given the round trip to its server. `refusal` says why no call for a key
+   * may be made now, and returns null when it may.
    */
   constructor(
     connection: RedisConnection,
@@ -33,13 +33,13 @@ export class NodeCalls {
     return this.#limitOf(this.#connection.nodeOf(key));
   }
 
-  /** For calls on the server that holds a key. */
+  /** Runs calls on the server that holds a key. */
   readonly on = (key: string): RunCall => this.#refused() ?? this.onNode(this.#connection.nodeOf(key));
 
-  /** For calls on one server, whatever it holds. */
+  /** Runs calls on one server, whatever it holds. */
   readonly onNode = (node: string): RunCall => (this.#closed ? refuse : this.#breakerOf(node).run);
 
-  /** The same as `on` for calls that change nothing. */
+  /** Runs calls that change nothing on the server that holds a key. */
   readonly reading = (key: string): RunCall => {
     if (this.#closed) return refuse;
     return this.#refused() ?? this.#breakerOf(this.#connection.nodeOf(key)).read;
@@ -76,41 +76,45 @@ export class NodeCalls {
 
 const refuse: RunCall = () => Promise.reject(new StoreUnavailable('the store is closed'));
 
-/** How often waiting calls are checked: one timer for all of them, none for each. */
+/** How often waiting calls are checked. One timer serves all of them. */
 const SWEEP_MS = 10;
 
 /**
  * A call is late only after this many checks, half as many as a process that gets its core makes within the shortest
- * limit. Otherwise a pause of this process would look like one of the server, and one late call refuses all others.
+ * limit. Otherwise a pause of this process would look like a pause of the server, and one late call refuses all
+ * others.
  */
 const SWEEPS_MIN = 10;
 
 /** How often a stalled server gets a probe, beside the calls that still wait for it. */
 const PROBE_INTERVAL_MS = 100;
 
-/** A probe without an answer for this long is lost, too. Longer than a silent connection is kept. */
+/** A probe that is not answered within this time counts as lost. It is longer than a silent connection is kept. */
 const PROBE_LOST_MS = 5000;
 
 interface Call {
   readonly startedMs: number;
-  /** How many sweeps there had been. */
+  /** The number of the check at which the call started. */
   readonly startedSweep: number;
-  /** It is given up as soon as the server is known to be stalled, however short it has waited itself. */
+  /**
+   * Whether the call changes nothing. It is then given up as soon as the server is known to be stalled, however short
+   * it has waited itself.
+   */
   readonly onlyReads: boolean;
   readonly reject: (error: StoreUnavailable) => void;
 }
 
 interface Listeners {
-  /** Is told of every call that failed by itself. */
+  /** Called for every call that failed by itself. */
   readonly onFailure?: (error: unknown) => void;
-  /** Gets how long each answer took, ms, also of calls that were given up. */
+  /** Called with the duration of each answer in ms, also for calls that were given up. */
   readonly onAnswer?: (tookMs: number) => void;
 }
 
 /**
- * Gives up calls that one server does not answer in time. While one of them still waits the circuit is open:
- * new calls fail at once, so that nothing queues up behind a stopped server. It closes again as soon as the
- * late answers arrive, the connection drops (which rejects them), or a probe is answered.
+ * Gives up calls that one server does not answer in time. While one of them is still unanswered, the circuit is open:
+ * new calls fail at once, so that no queue builds up behind a stopped server. The circuit closes as soon as the late
+ * answers arrive, the connection drops (which rejects the calls), or a probe is answered.
  */
 export class CircuitBreaker {
   readonly #server: string;
@@ -120,15 +124,15 @@ export class CircuitBreaker {
   readonly #onFailure: (error: unknown) => void;
   /** Calls that are still in time, in the order in which they started. */
   readonly #waiting = new Set<Call>();
-  /** Given up, but the client may still deliver them. */
+  /** Calls that were given up and that the client may still deliver. */
   readonly #overdue = new Set<Call>();
   #timer: NodeJS.Timeout | null = null;
   #sweeps = 0;
-  /** When a probe was last sent, and whether it is still out. */
+  /** When the last probe was sent, and whether it is still unanswered. */
   #probedMs = Number.NEGATIVE_INFINITY;
   #probing = false;
 
-  /** `limitMs` is asked whenever calls are looked at: it follows the way to the server. */
+  /** `limitMs` is asked at every check, because it follows the round trip to the server. */
   constructor(
     server: string,
     limitMs: () => number,
@@ -142,16 +146,16 @@ export class CircuitBreaker {
     this.#onAnswer = onAnswer;
   }
 
-  /** Runs one call; rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
+  /** Runs one call. Rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
   readonly run: RunCall = (call) => this.#run(call, false);
 
   /**
-   * The same for a call that changes nothing. A call that changes something keeps all of its time: it may take effect
-   * until then, and its caller should learn of it.
+   * Runs a call that changes nothing. A call that changes something keeps its full time, because it may take effect
+   * until then and its caller should learn of it.
    */
   readonly read: RunCall = (call) => this.#run(call, true);
 
-  /** A call is overdue and its answer has not come. */
+  /** Whether a call is overdue and not answered yet. */
   get stalled(): boolean {
     return this.#overdue.size > 0;
   }
@@ -215,7 +219,7 @@ export class CircuitBreaker {
     call.reject(new StoreLate(why));
   }
 
-  /** An answered probe proves that every call that still waits is lost. */
+  /** Sends a probe. When it is answered, every call that still waits is lost. */
   #askAgain(now: number): void {
     const patienceMs = this.#probing ? PROBE_LOST_MS : PROBE_INTERVAL_MS;
     if (now - this.#probedMs < patienceMs) return;
@@ -227,7 +231,7 @@ export class CircuitBreaker {
         this.#overdue.clear();
       },
       () => {
-        // Still away: the next probe comes after the interval.
+        // The server is still away. The next probe follows after the interval.
         this.#probing = false;
       },
     );
@@ -242,9 +246,9 @@ function unavailable(server: string, error: unknown): StoreUnavailable {
 /** The fastest answer within this time counts as the round trip to a server. */
 const WINDOW_MS = 2000;
 
-/** Callers get a refusal within this time when the store is away, */
+/** Callers are refused within this time when the store is away, */
 const ANSWER_MS_MIN = 300;
-/** or within as many round trips where those are longer, */
+/** or within this many round trips where those take longer, */
 const ROUND_TRIPS = 5;
 /** and never later than this. */
 const ANSWER_MS_MAX = 1000;
@@ -252,13 +256,13 @@ const ANSWER_MS_MAX = 1000;
 interface Fastest {
   sinceMs: number;
   ms: number;
-  /** The fastest of the window before. */
+  /** The fastest answer of the previous window. */
   beforeMs: number;
 }
 
 /**
- * How long the way to each server and back takes: the fastest answer of the last two to four seconds. A server that is
- * busy or stands still makes answers slow and leaves the fastest one as it is, so it does not look far away.
+ * Measures the round trip to each server as the fastest answer of the last two to four seconds. A busy or paused
+ * server slows answers down and leaves the fastest one unchanged, so it does not look far away.
  */
 export class RoundTrips {
   readonly #fastest = new Map<string, Fastest>();
@@ -273,7 +277,7 @@ export class RoundTrips {
     known.ms = Math.min(known.ms, tookMs);
   }
 
-  /** The round trip in milliseconds; 0 while nothing is known. */
+  /** Returns the round trip in ms, and 0 while nothing is known. */
   of(node: string): number {
     const { ms, beforeMs } = this.#windowOf(node);
     const fastest = Math.min(ms, beforeMs);
@@ -288,7 +292,7 @@ export class RoundTrips {
       this.#fastest.set(node, first);
       return first;
     }
-    // Without an answer the last known round trip stays: a server that is away has not moved.
+    // Without new answers the last known round trip stays: a server that is away has not moved.
     if (nowMs - known.sinceMs >= WINDOW_MS && Number.isFinite(known.ms)) {
       known.sinceMs = nowMs;
       known.beforeMs = known.ms;
@@ -298,12 +302,15 @@ export class RoundTrips {
   }
 }
 
-/** How long a call that decides a request may take, ms: two thirds of what its caller waits. */
+/** Computes how long a call that decides a request may take, ms: two thirds of its caller's time. */
 export function computeCallLimitMs(roundTripMs: number): number {
   return (answerLimitMs(roundTripMs) * 2) / 3;
 }
 
-/** The same for a token of the rate limit, which has a fallback: together with the call it is within the caller's time. */
+/**
+ * Computes how long a call for a token of the rate limit may take, ms. It has a fallback. Together with the call that
+ * decides, it stays within the caller's time.
+ */
 export function computeTokenLimitMs(roundTripMs: number): number {
   const limitMs = answerLimitMs(roundTripMs);
   return Math.min(limitMs / 3, Math.max(limitMs / 6, 1.5 * roundTripMs));

@@ -2,8 +2,8 @@ import { isJsonObject } from '#base/files/json-object.ts';
 import { NamedError } from '#base/named-error.ts';
 
 /**
- * No server of ours answers so: bytes were lost, changed or moved on the way. What else comes on that connection may belong
- * to another question, so it is ended, and every call that waits there fails.
+ * The reply is not one that Redis gives to the question: bytes were lost, changed or moved on the way. Later replies
+ * on that connection may belong to other questions, so the connection is ended and every call that waits on it fails.
  */
 export class BadReply extends NamedError {
   constructor(what: string, reply: unknown) {
@@ -11,12 +11,15 @@ export class BadReply extends NamedError {
   }
 }
 
-/** Whether the client library could not read the reply; it keeps the connection nevertheless. */
+/** Whether the client library could not read the reply. It keeps the connection nevertheless. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && error.message.startsWith('Unknown RESP'));
 }
 
-/** The result of a command of the client library, which throws a TypeError when it cannot read the reply. */
+/**
+ * Runs a command of the client library and checks its reply. Throws BadReply when `is` rejects the reply, or when the
+ * library cannot read it and throws a TypeError.
+ */
 export async function callChecked<T>(
   what: string,
   command: Promise<T>,
@@ -37,7 +40,7 @@ export function isTextOrNull(reply: unknown): boolean {
   return reply === null || typeof reply === 'string';
 }
 
-/** As many texts as were asked for, null for those that are missing. */
+/** Whether a reply has this many texts. A missing text is null. */
 export function areTexts(count: number): (reply: unknown) => boolean {
   return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNull);
 }
@@ -46,7 +49,7 @@ export function areSomeTexts(reply: unknown): boolean {
   return Array.isArray(reply) && reply.every(isText);
 }
 
-/** Entries of a stream, or none. */
+/** Whether a reply consists of entries of a stream, or none. */
 export function areRows(reply: unknown): boolean {
   const isRow = (row: unknown) =>
     isJsonObject(row) && typeof row['id'] === 'string' && isJsonObject(row['message']);
@@ -67,7 +70,7 @@ export function requireItems(what: string, reply: unknown): readonly unknown[] {
   throw new BadReply(what, reply);
 }
 
-/** A text, or nothing. */
+/** Returns a text, or null for none. Throws BadReply for anything else. */
 export function requireTextOrNull(what: string, reply: unknown): string | null {
   if (reply === undefined || reply === null) return null;
   if (typeof reply === 'string') return reply;

@@ -5,7 +5,7 @@ interface Endpoint {
   readonly port: number;
 }
 
-/** What a REDIS_URL asks for. */
+/** The servers and credentials of a REDIS_URL. */
 export type RedisTarget = {
   readonly tls: boolean;
   readonly username: string | undefined;
@@ -19,7 +19,7 @@ export type RedisTarget = {
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-/** The forms that are understood, for messages. None of them repeats the URL: it may hold a password. */
+/** The allowed forms, for messages. A message never repeats the URL, because it may hold a password. */
 const FORMS =
   'redis://[user:password@]host:port[/database], rediss:// for TLS, a comma-separated list for a cluster, redis-sentinel://[user:password@]host:port,host:port/name, rediss-sentinel:// for TLS';
 
@@ -29,7 +29,7 @@ class RedisUrlRefused extends NamedError {
   }
 }
 
-/** Throws RedisUrlRefused when the URL is not one of the forms of REDIS_URL. */
+/** Parses a REDIS_URL. Throws RedisUrlRefused when it has none of the allowed forms. */
 export function parseRedisUrl(url: string): RedisTarget {
   const [, scheme, s, sentinels, rest = ''] = /^(redis(s?)(-sentinel)?):\/\/(.*)$/s.exec(url.trim()) ?? [];
   if (scheme === undefined) throw new RedisUrlRefused('unknown scheme');
@@ -38,7 +38,7 @@ export function parseRedisUrl(url: string): RedisTarget {
   return { tls, ...(rest.includes(',') ? cluster(scheme, rest) : standalone(rest)) };
 }
 
-/** Every address, for messages: no credentials. */
+/** Formats every address for messages, without credentials. */
 export function formatAddresses(target: RedisTarget): string {
   const endpoints = target.kind === 'standalone' ? [target.endpoint] : target.endpoints;
   return endpoints.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ');
@@ -52,7 +52,7 @@ function standalone(rest: string) {
   return { kind: 'standalone', endpoint, username, password, database } as const;
 }
 
-/** Each item may repeat the scheme and credentials of the first, or leave them out. */
+/** Parses a list of servers. Each item may repeat the scheme and the credentials of the first, or leave them out. */
 function cluster(scheme: string, rest: string) {
   const servers = rest
     .split(',')
@@ -63,7 +63,7 @@ function cluster(scheme: string, rest: string) {
   return { kind: 'cluster', endpoints, username, password } as const;
 }
 
-/** The credentials are those of the servers that keep data; Sentinels have their own. */
+/** Parses the URL of Sentinels. Its credentials are those of the servers that keep data. Sentinels have their own. */
 function sentinel(rest: string) {
   const servers = rest.split(',').map((item) => server(item.trim(), SENTINEL_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
@@ -95,18 +95,21 @@ function decoded(text: string): string {
   }
 }
 
-/** What a connection to Redis trusts and proves, beside the URL. Plain data, so that it can be handed to a thread. */
+/**
+ * The certificates and passwords of a connection to Redis that the URL does not hold. Plain data, so that it can be
+ * sent to a thread.
+ */
 export interface RedisSecurity {
-  /** PEM: the authorities that may have signed the servers' certificates; absent, those that Node knows. */
+  /** PEM of the authorities that may have signed the servers' certificates. The default is Node's own list. */
   readonly ca?: string;
-  /** PEM: what this client shows where the servers ask for a certificate. */
+  /** PEM of the certificate that this client shows to servers that ask for one. */
   readonly cert?: string;
   readonly key?: string;
-  /** Of the Sentinels; that of the servers that keep data is in the URL. */
+  /** The password of the Sentinels. The password of the servers that keep data is in the URL. */
   readonly sentinelPassword?: string;
 }
 
-/** The part of a client's socket options that makes it speak TLS, or nothing. */
+/** Creates the TLS options of a client's socket. They are empty without TLS. */
 export function createTlsOptions(tls: boolean, { ca, cert, key }: RedisSecurity) {
   if (!tls) return {};
   return {
