@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { ListenError } from '#checkout/http/server/listener.ts';
 import { RulesError } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError } from '#config.ts';
@@ -26,7 +26,25 @@ class Interrupted extends Error {
 async function main(): Promise<void> {
   const program = new Command('replay')
     .description('Replays recorded payments against the service and prints what it saw')
-    .argument('<file>', 'NDJSON, one recorded payment a line; see scripts/replay/README.md')
+    .argument('<file>', 'NDJSON or .csv, one recorded payment a line; see scripts/replay/README.md')
+    .option(
+      '--column <member=heading>',
+      'the column of a CSV file that holds a member',
+      collectPairs,
+      new Map(),
+    )
+    .option(
+      '--constant <member=value>',
+      'what a member is in every row of a CSV file',
+      collectPairs,
+      new Map(),
+    )
+    .option(
+      '--value <member:text=value>',
+      'what a text of a CSV file means, like outcome:paid=PAID',
+      collectPairs,
+      new Map(),
+    )
     .option('--data-dir <folder>', 'keep the store there, for "journal export" and "decisions find"')
     .option('--json', 'print one JSON object')
     .exitOverride()
@@ -39,16 +57,27 @@ async function main(): Promise<void> {
   }
 }
 
+/** Adds `NAME=VALUE` to the pairs that an option was given before. */
+function collectPairs(text: string, pairs: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must look like NAME=VALUE.');
+  return new Map([...pairs, [text.slice(0, at), text.slice(at + 1)]]);
+}
+
 interface Options {
+  readonly column: ReadonlyMap<string, string>;
+  readonly constant: ReadonlyMap<string, string>;
+  readonly value: ReadonlyMap<string, string>;
   readonly dataDir?: string;
   readonly json?: true;
 }
 
-async function run(path: string, { dataDir, json }: Options): Promise<void> {
+async function run(path: string, { column, constant, value, dataDir, json }: Options): Promise<void> {
   const progress = await createProgressBar();
   const options = {
     env: process.env,
     dataDir: dataDir ?? null,
+    mapping: { columns: column, constants: constant, values: value },
     signal: interruption(),
     onProgress: progress.show,
   };

@@ -4,6 +4,7 @@ import type { Verdict } from '#decision/rules/rule-set.ts';
 
 /** What the service said about one recorded payment, beside what was recorded about it. */
 export interface Observation {
+  readonly clientIdKey: string;
   readonly clientGroup: ClientGroup;
   /** As answered by the score, before the outcome of this payment was known. */
   readonly paymentScore: number;

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { isJsonObject, type JsonObject, parseJsonObject } from '#base/files/json-object.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
+import { type CsvMapping, NO_MAPPING, readCsvFile } from './csv-payments.ts';
 
 /** The members of every line of the file, which README.md lists. */
 interface RecordedLine {
@@ -69,15 +70,16 @@ const LATEST_MS = Date.UTC(2200, 0, 1);
 const KINDS = ['payment', 'outcome', 'binding', 'unbinding'] as const;
 
 /** Reads the whole file. Throws InputError when it cannot be read or holds nothing that can be replayed. */
-export async function readRecordedHistory(path: string): Promise<RecordedHistory> {
+export async function readRecordedHistory(
+  path: string,
+  mapping: CsvMapping = NO_MAPPING,
+): Promise<RecordedHistory> {
   const events: RecordedEvent[] = [];
   const badLines: BadLine[] = [];
-  let line = 0;
-  for await (const text of linesOf(path)) {
-    line += 1;
-    if (text.trim() === '') continue;
+  const isCsv = /\.csv$/i.test(path);
+  for await (const { line, read } of isCsv ? readCsvLines(path, mapping) : readJsonLines(path)) {
     try {
-      events.push(...parseRecordedLine(text, line));
+      events.push(...read());
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       badLines.push(`${path}:${line}: ${error.message}`);
@@ -86,7 +88,74 @@ export async function readRecordedHistory(path: string): Promise<RecordedHistory
   if (events.length > 0) return { events: events.toSorted((a, b) => a.at - b.at), badLines };
   const [first] = badLines;
   if (first !== undefined) throw new InputError(`no line can be replayed; the first one is ${first}`);
-  throw new InputError(`${path} holds no recorded payment; it should hold one JSON object a line`);
+  const wanted = isCsv ? 'a heading and one payment a row' : 'one JSON object a line';
+  throw new InputError(`${path} holds no recorded payment; it should hold ${wanted}`);
+}
+
+/** A line of a file, with the way to its events. `read` throws InputError for a bad line. */
+interface UnreadLine {
+  readonly line: number;
+  readonly read: () => readonly RecordedEvent[];
+}
+
+async function* readJsonLines(path: string): AsyncGenerator<UnreadLine> {
+  let line = 0;
+  for await (const text of linesOf(path)) {
+    line += 1;
+    const at = line;
+    if (text.trim() !== '') yield { line, read: () => parseRecordedLine(text, at) };
+  }
+}
+
+async function* readCsvLines(path: string, mapping: CsvMapping): AsyncGenerator<UnreadLine> {
+  const { headings, rows } = await readCsvFile(path, mapping).catch((cause: unknown) => {
+    throw new InputError(explainUnreadable(path, cause), { cause });
+  });
+  requireColumns(path, headings, mapping);
+  for (const row of rows) {
+    const { line } = row;
+    yield {
+      line,
+      read: () => {
+        if ('problem' in row) throw new InputError(row.problem);
+        return toRecordedEvents(joinHints(row.record), line);
+      },
+    };
+  }
+}
+
+/** The members that every payment has. Throws InputError when a CSV file has no column for one. */
+function requireColumns(path: string, headings: readonly string[], { columns, constants }: CsvMapping): void {
+  if (headings.length === 0) return;
+  const unknown = [...columns].filter(([, heading]) => !headings.includes(heading));
+  const [first] = unknown;
+  if (first !== undefined)
+    throw new InputError(
+      `${path} has no column "${first[1]}" for "${first[0]}"; its columns are ${headings.join(', ')}`,
+    );
+  const missing = REQUIRED_MEMBERS.filter(
+    (member) => !headings.includes(member) && !columns.has(member) && !constants.has(member),
+  );
+  if (missing.length === 0) return;
+  throw new InputError(
+    `${path} has no column for ${missing.join(', ')}; its columns are ${headings.join(', ')}. ` +
+      `Say which column it is: --column ${missing[0]}=HEADING, or what it is in every row: --constant ${missing[0]}=VALUE`,
+  );
+}
+
+const REQUIRED_MEMBERS = [
+  'at',
+  'clientIdKey',
+  'orderRef',
+  'sellPointKey',
+  'amountRequested',
+  'method',
+] as const;
+
+/** A CSV file has the hints of the page in columns of their own. */
+function joinHints({ jsOk, honeypotTriggered, ...record }: JsonObject): JsonObject {
+  const hints = Object.entries({ jsOk, honeypotTriggered }).filter(([, value]) => value !== undefined);
+  return hints.length === 0 ? record : { ...record, clientHints: Object.fromEntries(hints) };
 }
 
 /**
@@ -95,6 +164,10 @@ export async function readRecordedHistory(path: string): Promise<RecordedHistory
 export function parseRecordedLine(text: string, line: number): readonly RecordedEvent[] {
   const record = parseJsonObject(text);
   if (record === null) throw new InputError('this is not a JSON object; each line must hold exactly one');
+  return toRecordedEvents(record, line);
+}
+
+function toRecordedEvents(record: JsonObject, line: number): readonly RecordedEvent[] {
   const field = new Fields(record);
   const kind = field.oneOf('kind', KINDS, 'payment');
   const about = { line, at: field.moment('at'), clientIdKey: field.text('clientIdKey') };
@@ -238,7 +311,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 
 function explainUnreadable(path: string, cause: unknown): string {
   if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') {
-    return `there is no file ${path}; give the path of an NDJSON file of recorded payments`;
+    return `there is no file ${path}; give the path of an NDJSON or CSV file of recorded payments`;
   }
   return `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
 }

@@ -1,6 +1,7 @@
 import { isGrant } from '#decision/conclude-verdict.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Outcome } from '#decision/payer/order.ts';
+import type { CsvMapping } from './csv-payments.ts';
 import { Driver, UnexpectedAnswer, type Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import {
@@ -36,6 +37,8 @@ export interface ReplayOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the store is kept afterwards; null means in a temporary folder that is removed. */
   readonly dataDir: string | null;
+  /** How a CSV file names what it holds; absent: as the record does. */
+  readonly mapping?: CsvMapping;
   /** Where it happens; absent: on one of its own. */
   readonly platform?: PlatformName;
   /** Ends the replay after the request that is under way. */
@@ -53,9 +56,9 @@ export interface ReplayOptions {
  */
 export async function replay(
   path: string,
-  { env, dataDir, platform, signal, onProgress }: ReplayOptions,
+  { env, dataDir, mapping, platform, signal, onProgress }: ReplayOptions,
 ): Promise<Replay> {
-  const history = await readRecordedHistory(path);
+  const history = await readRecordedHistory(path, mapping);
   const { events } = history;
   const time = { firstAt: events[0]?.at ?? 0, lastAt: events.at(-1)?.at ?? 0 };
   const clock: MovableClock = { now: time.firstAt };
@@ -146,6 +149,7 @@ class Replayer {
     const order = orderKey(payment);
     const before = this.#orders.get(order);
     this.#observations.push({
+      clientIdKey: payment.clientIdKey,
       clientGroup,
       paymentScore: Number(paymentScore),
       isBotAtScore: isBot,

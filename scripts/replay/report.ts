@@ -1,6 +1,11 @@
+import { formatCount } from '#base/counted.ts';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
+import { formatShare } from '#history/evidence/presentation.ts';
+import { estimateClusteredShare } from '#history/statistics/intervals.ts';
 import { formatTable } from '#workbench/commands/print.ts';
 import type { Use } from './driver.ts';
+import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';
 import type { BotQuality, PaymentScoreQuality, Summary, VerdictCounts } from './summary.ts';
 
@@ -10,6 +15,7 @@ type Row = readonly string[];
 export function report(path: string, replayed: Replay, summary: Summary): string {
   const parts = [
     introduction(path, replayed),
+    inShort(replayed.observations),
     requests(replayed.use, replayed.elapsedMs),
     verdicts(summary),
     groups(summary),
@@ -31,6 +37,44 @@ function introduction(path: string, replayed: Replay): string {
     ...(badLines.length === 0 ? [] : [`left out: ${whole(badLines.length)} lines`]),
     `rules ${ruleVersion} sha256:${digest}, store ${storeName}`,
   ].join('\n');
+}
+
+/** What the rules would have done to payments, by what became of them. Payments of one payer depend on each other. */
+function inShort(observations: readonly Observation[]): string {
+  const unknown = observations.filter(({ outcome }) => outcome === null).length;
+  const lines = [
+    heldBack(
+      'paid',
+      observations.filter(({ outcome }) => outcome === 'PAID'),
+    ),
+    heldBack(
+      'unpaid',
+      observations.filter(({ outcome }) => outcome === 'UNPAID'),
+    ),
+    unknown === 0
+      ? null
+      : `${formatCount(unknown, 'payment')} had no outcome: what holding them back costs is not known`,
+  ].filter((line) => line !== null);
+  return ['Of the payments as they came, these rules would have', ...lines.map((line) => `- ${line}`)].join(
+    '\n',
+  );
+}
+
+function heldBack(ending: string, observations: readonly Observation[]): string | null {
+  if (observations.length === 0) return null;
+  const byPayer = Map.groupBy(observations, ({ clientIdKey }) => clientIdKey)
+    .values()
+    .toArray();
+  const told = (wanted: Verdict) => {
+    const clusters = byPayer.map((own) => ({
+      part: own.filter(({ verdict }) => verdict === wanted).length,
+      whole: own.length,
+    }));
+    const part = clusters.reduce((sum, cluster) => sum + cluster.part, 0);
+    const interval = estimateClusteredShare(clusters);
+    return `${whole(part)}, ${interval === null ? 'too few for a share' : formatShare(interval)}`;
+  };
+  return `of ${whole(observations.length)} that ended ${ending}: refused ${told('BLOCK')}; made wait ${told('WAIT')}`;
 }
 
 function requests(use: Use, elapsedMs: number): string {

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -150,13 +151,152 @@ describe('a file of recorded payments', () => {
   it('is refused when it is missing, empty, or has only bad lines', async () => {
     const [missing, empty, bad] = [path(), ndjson(path(), []), ndjson(path(), [{ ...LINE, method: null }])];
     for (const [file, why] of [
-      [missing, `there is no file ${missing}; give the path of an NDJSON file of recorded payments`],
+      [missing, `there is no file ${missing}; give the path of an NDJSON or CSV file of recorded payments`],
       [empty, `${empty} holds no recorded payment; it should hold one JSON object a line`],
       [bad, `no line can be replayed; the first one is ${bad}:1: "method" is missing`],
     ] as const) {
       const error = await readRecordedHistory(file).catch((cause: unknown) => cause);
       expect(error).to.be.instanceOf(InputError).with.property('message', why);
     }
+  });
+});
+
+describe('a CSV file of recorded payments', () => {
+  const HEADING = 'at,clientIdKey,orderRef,sellPointKey,amountRequested,method,outcome,outcomeAt';
+  const written = (text: string) => {
+    const path = join(temporaryDirectory(), 'payments.csv');
+    writeFileSync(path, text);
+    return path;
+  };
+  const mapping = (given: Readonly<Record<string, Readonly<Record<string, string>>>>) => ({
+    columns: new Map(Object.entries(given['columns'] ?? {})),
+    constants: new Map(Object.entries(given['constants'] ?? {})),
+    values: new Map(Object.entries(given['values'] ?? {})),
+  });
+  const refusalOfFile = async (text: string, given = {}) => {
+    const path = written(text);
+    const error = await readRecordedHistory(path, mapping(given)).catch((cause: unknown) => cause);
+    return error instanceof InputError ? error.message.replaceAll(path, 'payments.csv') : error;
+  };
+
+  it('says the same as the JSON of its rows', async () => {
+    const cell = fc
+      .stringMatching(/^[a-zA-Z0-9 ,;"'|.\u00e4-]{1,12}$/)
+      .filter((text) => text.trim() === text);
+    const rows = fc.record({
+      at: fc.integer({ min: START, max: START + HOUR }),
+      clientIdKey: cell,
+      orderRef: cell,
+      ip: fc.option(cell),
+      abuse: fc.option(fc.boolean()),
+    });
+    const law = fc.asyncProperty(
+      fc.array(rows, { minLength: 1, maxLength: 8 }),
+      fc.constantFrom(',', ';', '\t'),
+      async (some, separator) => {
+        const records = some.map((row) => ({ ...LINE, ...row }));
+        const headings = Object.keys({ ...LINE, ip: '', abuse: '' });
+        const quoted = (value: unknown) => `"${String(value ?? '').replaceAll('"', '""')}"`;
+        const lines = records.map((record) =>
+          headings
+            .map((name) => quoted(Object.entries(record).find(([key]) => key === name)?.[1]))
+            .join(separator),
+        );
+        const fromCsv = await readRecordedHistory(
+          written(`${[headings.join(separator), ...lines].join('\n')}\n`),
+        );
+        const fromJson = await readRecordedHistory(
+          ndjson(join(temporaryDirectory(), 'payments.ndjson'), records),
+        );
+        const withoutLines = (events: readonly object[]) => events.map((event) => ({ ...event, line: 0 }));
+        expect(fromCsv.badLines).to.deep.equal([]);
+        expect(withoutLines(fromCsv.events)).to.deep.equal(withoutLines(fromJson.events));
+      },
+    );
+    await fc.assert(law, { numRuns: 20 });
+  });
+
+  it('may call its columns and their words otherwise, and leave out what is the same in every row', async () => {
+    const path = written(
+      '\ufeffcreated;customer;order;sum;status;done\n2026-01-05 12:00:00;ann;o-1;25.00;failed;2026-01-05 13:00+01:00\n',
+    );
+    const columns = {
+      at: 'created',
+      clientIdKey: 'customer',
+      orderRef: 'order',
+      amountRequested: 'sum',
+      outcome: 'status',
+      outcomeAt: 'done',
+    };
+    const constants = { sellPointKey: 'shop', method: 'card' };
+    const { events } = await readRecordedHistory(
+      path,
+      mapping({ columns, constants, values: { 'outcome:failed': 'UNPAID' } }),
+    );
+    expect(events).to.deep.equal([
+      {
+        kind: 'payment',
+        line: 2,
+        at: START,
+        clientIdKey: 'ann',
+        orderRef: 'o-1',
+        sellPointKey: 'shop',
+        method: 'card',
+        amountRequested: '25.00',
+        toPayCurrency: null,
+        fingerprint: null,
+        ip: null,
+        userAgent: null,
+        clientHints: null,
+        abuse: null,
+      },
+      {
+        kind: 'outcome',
+        line: 2,
+        at: START,
+        clientIdKey: 'ann',
+        orderRef: 'o-1',
+        outcome: 'UNPAID',
+        cause: null,
+      },
+    ]);
+  });
+
+  it('has the hints of the page in columns of their own', async () => {
+    const { events } = await readRecordedHistory(
+      written(`${HEADING},jsOk,honeypotTriggered\n${START},ann,o-1,shop,25,card,,,yes,0\n`),
+    );
+    expect(events[0])
+      .to.have.property('clientHints')
+      .that.deep.equals({ jsOk: true, honeypotTriggered: false });
+  });
+
+  it('says of each bad row where it stands and what is wrong', async () => {
+    const path = written(
+      `${HEADING}\n${START},ann,o-1,shop,25,card,,\n1,ann,o-2,shop,25,card,,\n${START},ann,o-3,shop,25,card,paid,${START}\n`,
+    );
+    const { events, badLines } = await readRecordedHistory(path);
+    expect(events).to.have.lengthOf(1);
+    expect(badLines.map((line) => line.replace(path, 'payments.csv'))).to.deep.equal([
+      'payments.csv:3: "at" must be a moment from the year 2000 on, RFC 3339 like "2026-11-21T10:00:00Z" or milliseconds since 1970 (not seconds), not 1',
+      'payments.csv:4: "outcome" must be one of PAID, UNPAID, not "paid"',
+    ]);
+  });
+
+  it('is refused without the columns that every payment needs, with the way to name them', async () => {
+    expect(
+      await refusalOfFile(`when,clientIdKey,orderRef,amountRequested,method\n${START},ann,o-1,25,card\n`),
+    ).to.equal(
+      'payments.csv has no column for at, sellPointKey; its columns are when, clientIdKey, orderRef, amountRequested, method. Say which column it is: --column at=HEADING, or what it is in every row: --constant at=VALUE',
+    );
+    expect(
+      await refusalOfFile(`${HEADING}\n${START},ann,o-1,shop,25,card,,\n`, { columns: { ip: 'address' } }),
+    ).to.equal(
+      `payments.csv has no column "address" for "ip"; its columns are ${HEADING.replaceAll(',', ', ')}`,
+    );
+    expect(await refusalOfFile(`${HEADING}\n`)).to.equal(
+      'payments.csv holds no recorded payment; it should hold a heading and one payment a row',
+    );
   });
 });
 
@@ -251,6 +391,20 @@ describe('npm run replay', () => {
     expect(second).to.match(
       /:2: the service answered 400 \{"title":"malformed JSON body".+ to POST \/v1\/client\/score \{/,
     );
+  });
+
+  it("answers the guide's question about payments of one's own", async () => {
+    const guide = readFileSync(join(ROOT, 'scripts', 'replay', 'README.md'), 'utf8');
+    const [csv, command, answer] = blocksOf(guide).map(({ text }) => text);
+    writeFileSync(join(folder, 'payments.csv'), csv ?? '');
+    const words = (command ?? '')
+      .replaceAll('\\\n', ' ')
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    const { exitCode, stderr, stdout } = await replayed(words.slice(words.indexOf('--') + 1));
+    expect([exitCode, stderr]).to.deep.equal([0, '']);
+    const withoutRules = stdout.replace(/^rules p2.*\n/m, '');
+    expect(withoutRules.slice(0, answer?.trimEnd().length)).to.equal(answer?.trimEnd());
   });
 
   it("replays hints, bindings, several reports of an order, and reversals of a merchant's history", async () => {
@@ -380,6 +534,7 @@ function attempt(payer: string, seconds: number, more: object): object {
 
 function seen(more: Partial<Observation>): Observation {
   return {
+    clientIdKey: 'payer-1',
     clientGroup: 'NEW',
     paymentScore: 0.5,
     isBotAtScore: false,

@@ -1,0 +1,121 @@
+import { availableParallelism } from 'node:os';
+import { withTemporaryFolder } from '#base/files/folders.ts';
+import type { JsonObject } from '#base/files/json-object.ts';
+import { type DuckRow, QueryEngine, quote, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
+
+/** How the columns of a CSV file say what the members of a recorded payment say. */
+export interface CsvMapping {
+  /** The heading of a member's column, by the name of the member; other members are called as their column. */
+  readonly columns: ReadonlyMap<string, string>;
+  /** The value that a member has in every row, by the name of the member. */
+  readonly constants: ReadonlyMap<string, string>;
+  /** The value that stands for another one, by `member:value`, like `outcome:succeeded`. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+export const NO_MAPPING: CsvMapping = { columns: new Map(), constants: new Map(), values: new Map() };
+
+/** A row of a CSV file as a JSON object, or why it cannot be read. `line` counts from 1, the heading included. */
+export type CsvRow = { readonly line: number } & (
+  | { readonly record: JsonObject }
+  | { readonly problem: string }
+);
+
+export interface CsvFile {
+  readonly headings: readonly string[];
+  readonly rows: readonly CsvRow[];
+}
+
+const MEMORY_MIB = 512;
+
+/**
+ * Reads a CSV file with a heading. The engine of the archive finds out whether commas, semicolons or tabs separate its
+ * columns. Throws the engine's error when the file cannot be read at all.
+ */
+export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile> {
+  return withTemporaryFolder('replay-csv-', async (temporaryFolder) => {
+    const limits = { threads: Math.min(2, availableParallelism()), memoryMiB: MEMORY_MIB, temporaryFolder };
+    const engine = await QueryEngine.open(limits);
+    try {
+      const rows = await engine.rows(
+        `SELECT * FROM read_csv(${quote(path)}, header = true, all_varchar = true, store_rejects = true)`,
+      );
+      const rejected = await engine.rows(
+        'SELECT line, min(error_message) AS problem FROM reject_errors GROUP BY line',
+      );
+      return { headings: Object.keys(rows[0] ?? {}), rows: numberRows(rows, rejected, mapping) };
+    } finally {
+      engine.close();
+    }
+  });
+}
+
+/** Gives the rows the lines of the file: the engine leaves out rejected lines and the heading. */
+function numberRows(
+  rows: readonly DuckRow[],
+  rejected: readonly DuckRow[],
+  mapping: CsvMapping,
+): readonly CsvRow[] {
+  const problems = new Map(
+    rejected.map(({ line, problem }) => [
+      toNumberOrNull(line) ?? 0,
+      toTextOrNull(problem) ?? 'it cannot be read',
+    ]),
+  );
+  const found: CsvRow[] = [];
+  let line = 1;
+  for (const row of rows) {
+    line += 1;
+    for (let problem = problems.get(line); problem !== undefined; problem = problems.get(line)) {
+      found.push({ line, problem });
+      problems.delete(line);
+      line += 1;
+    }
+    found.push({ line, record: toRecord(row, mapping) });
+  }
+  for (const [rest, problem] of problems) found.push({ line: rest, problem });
+  return found;
+}
+
+/** The members of a row. An empty cell is an absent member. */
+function toRecord(row: DuckRow, { columns, constants, values }: CsvMapping): JsonObject {
+  const renamed = new Map([...columns].map(([member, heading]) => [member, row[heading]]));
+  const members = [...Object.entries(row), ...renamed, ...constants];
+  return Object.fromEntries(
+    members.flatMap(([member, cell]) => {
+      const text = toTextOrNull(cell)?.trim() ?? '';
+      return text === '' ? [] : [[member, toValue(member, values.get(`${member}:${text}`) ?? text)]];
+    }),
+  );
+}
+
+/** The value that the record of a payment has in JSON. */
+function toValue(member: string, text: string): unknown {
+  if (member === 'at' || member === 'outcomeAt' || member === 'expiresAt') return toMoment(text);
+  if (member === 'abuse' || member === 'jsOk' || member === 'honeypotTriggered') return toFlag(text);
+  if (member === 'acceptorKeys') return text.split('|').map((key) => key.trim());
+  return text;
+}
+
+/** Milliseconds since 1970 become a number; `2026-01-05 12:00:00`, as databases export moments, is taken as UTC. */
+function toMoment(text: string): unknown {
+  if (/^\d+$/.test(text)) return Number(text);
+  const [, day, time, zone = ''] =
+    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/.exec(
+      text,
+    ) ?? [];
+  if (day === undefined || time === undefined) return text;
+  return `${day}T${time.length === 5 ? `${time}:00` : time}${toOffset(zone)}`;
+}
+
+function toOffset(zone: string): string {
+  if (zone === '' || zone === 'UTC' || zone === 'Z') return 'Z';
+  const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
+  return `${zone.slice(0, 1)}${digits.slice(0, 2)}:${digits.slice(2)}`;
+}
+
+function toFlag(text: string): unknown {
+  const word = text.toLowerCase();
+  if (word === 'true' || word === '1' || word === 'yes') return true;
+  return word === 'false' || word === '0' || word === 'no' ? false : text;
+}
