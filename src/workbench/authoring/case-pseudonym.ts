@@ -3,11 +3,11 @@ import type { Pseudonymize } from '#decision/addresses.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 
-/** Nothing of a case is stored, so no secret is needed. */
+/** Creates the pseudonyms of cases. Nothing of a case is stored, so they need no secret. */
 export const CASE_PSEUDONYM: Pseudonymize = (kind, value) =>
   hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
-/** The attributes of cases, and of payers that proofs find, all under one secret. */
+/** The HMACs of attributes in cases, and of payers that proofs find. All count as kept under one secret. */
 export const CASE_HMACS: AttributeHmacs = {
   keptAs: (text) => [`${PSEUDONYM_MARK}${CASE_PSEUDONYM('attribute', text)}`],
   isComparable: () => true,

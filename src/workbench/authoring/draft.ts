@@ -12,8 +12,8 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
 /**
- * Makes a draft as a copy of the version in a folder, and gives its folder; that version may have been edited after its
- * release. `shown` is a path as messages show it. Throws DraftRefused.
+ * Creates a draft as a copy of the version in a folder, and returns the draft's folder. The version may have been
+ * edited after its release. `shown` formats a path for messages. Throws `DraftRefused`.
  */
 export function copyVersion(
   source: string,
@@ -40,7 +40,7 @@ export function copyVersion(
   return join(rulesDir, version);
 }
 
-/** The draft cannot be made; the message says why and what to do. */
+/** The draft cannot be made or saved. The message says why and what to do. */
 export class DraftRefused extends NamedError {}
 
 interface DraftPlace {
@@ -55,8 +55,8 @@ type Lying =
   | { readonly is: 'unreadable' };
 
 /**
- * Reads what RULES_DIR has under a version's name, sound or not. A link counts as unreadable: nothing is written
- * through one.
+ * Reads what RULES_DIR has under a version's name, with or without problems. A link counts as unreadable, because
+ * nothing is written through links.
  */
 export function readDraftPlace({ rulesDir, version }: DraftPlace): Lying {
   return lying(join(rulesDir, version));
@@ -72,7 +72,9 @@ function lying(folder: string): Lying {
   return digest === null ? { is: 'unreadable' } : { is: 'draft', digest };
 }
 
-/** `digestOf` the rule files in a folder, sound or not; null when they cannot be read. */
+/**
+ * Computes the digest of the rule files in a folder, with or without problems. Returns null when they cannot be read.
+ */
 function digestLying(folder: string): string | null {
   const problems: [] = [];
   const files = readRuleFiles(folder, problems);
@@ -80,9 +82,10 @@ function digestLying(folder: string): string | null {
 }
 
 /**
- * Puts a draft's files where its version lies, in place of those that are there; what else lies in the folder stays.
- * The folder is made beside its place and moved there whole, so that nobody sees half a version. `replaces` is the
- * digest of what may be replaced, null for nothing. Throws DraftRefused, and then everything is as before.
+ * Puts a draft's files into its version's folder. They replace the rule files there, and other files in the folder
+ * are kept. The folder is built beside its place and moved there as a whole, so that nobody sees half a version.
+ * `replaces` is the digest of the draft that may be replaced, and null when there may be none. Throws `DraftRefused`,
+ * and then nothing has changed.
  */
 function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null): void {
   const target = join(place.rulesDir, place.version);
@@ -103,7 +106,10 @@ function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null
   }
 }
 
-/** Not the rule files, which are rewritten, and no links, through which something else would be written. */
+/**
+ * Tells whether a file is copied. Rule files are not, because they are rewritten. Links are not, because a write
+ * through a link would change something else.
+ */
 function isKept(path: string): boolean {
   const found = lstatSync(path);
   if (found.isDirectory()) return true;
@@ -131,11 +137,11 @@ function refuseUnless(replaces: string | null, version: RuleVersion, found: Lyin
   }
 }
 
-/** The message for somebody who wanted to keep something in a folder without write permission. */
+/** The message for a person who wants to save something in a folder without write permission. */
 export const NOT_WRITABLE =
   'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
 
-/** A folder beside the target, on the same disk, whose name no version has. */
+/** Creates a folder beside the target and on the same disk. No version can have its name. */
 function besideOf(target: string): string {
   try {
     return mkdtempSync(join(dirname(target), '.new-'));
@@ -153,7 +159,9 @@ function moveToFree(made: string, target: string): void {
   }
 }
 
-/** The replaced files are checked once more when nobody can reach them under their name any more. */
+/**
+ * Exchanges two folders. The replaced files are checked once more when nobody can reach them by their name any more.
+ */
 function exchange(made: string, target: string, check: () => void): void {
   const before = join(dirname(made), 'before');
   renameSync(target, before);
@@ -178,7 +186,7 @@ export interface DraftToSave {
   readonly version: RuleVersion;
   /** All texts, by path. */
   readonly files: readonly (readonly [path: string, text: string])[];
-  /** The digest of the draft that it replaces; null: nothing may lie there. */
+  /** The digest of the draft to replace. Null means that there may be none. */
   readonly replaces: string | null;
 }
 
@@ -186,14 +194,14 @@ export type SavedDraft =
   | { readonly ok: true; readonly version: RuleVersion; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Keeps a draft in RULES_DIR when it is sound, or gives its problems. Throws DraftRefused. */
+/** Saves a draft in RULES_DIR when it has no problems, and returns its problems otherwise. Throws `DraftRefused`. */
 export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {
   const files: RuleFiles = new Map(draft.files);
   const made = loadDraft(version, files);
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
   const lying = readDraftPlace({ rulesDir, version });
-  // Saving twice does no harm: a caller that got no answer the first time may try again.
+  // Saving twice does no harm, so a caller that got no answer the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, replaces);
   return { ok: true, version, digest };

@@ -9,15 +9,15 @@ import type { Store } from '#state/store.ts';
 
 export const DRAFTS_MAX = 30;
 
-/** A draft that nobody changes for this long is forgotten. */
+/** A draft that nobody changes for this many days is deleted. */
 export const DRAFT_DAYS_MAX = 60;
 
 const DRAFT_MS_MAX = DRAFT_DAYS_MAX * 24 * 3600_000;
 
-/** Files outlive what points at them, so that a draft that is listed can always be opened. */
+/** Files are kept longer than the entry that points at them, so that a listed draft can always be opened. */
 const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
 
-/** Each try after the first means that somebody else changed one of the platform's drafts. */
+/** Each further try means that somebody else changed one of the platform's drafts. */
 const TRIES_MAX = 20;
 
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
@@ -38,20 +38,23 @@ export interface OpenedDraft {
 
 interface StoredDraft extends DraftSummary {
   readonly digest: string;
-  /** Names the document that holds its files. */
+  /** The name of the document that holds the draft's files. */
   readonly filesId: string;
 }
 
-/** All drafts of a platform but their files, in one text that changes by compare-and-set. */
+/** All drafts of a platform without their files, in one text that changes by compare-and-set. */
 interface DraftRegister {
-  /** Never used again, so that a draft that is begun anew differs from the one before. */
+  /**
+   * The last revision that was given. Revisions are never used again, so a draft that is begun anew differs from the
+   * one before.
+   */
   readonly lastRevision: number;
   readonly drafts: readonly StoredDraft[];
 }
 
 /** The change is refused, because the draft is no longer at the revision that it was made on. */
 export class DraftChanged extends NamedError {
-  /** Null when there is none now. */
+  /** The present draft. Null when there is none. */
   readonly now: DraftSummary | null;
 
   constructor(now: DraftSummary | null) {
@@ -60,12 +63,12 @@ export class DraftChanged extends NamedError {
   }
 }
 
-/** The platform has the most drafts that it may have. */
+/** The platform has as many drafts as it may have. */
 export class TooManyDrafts extends NamedError {}
 
 /**
  * The drafts that people work on outside RULES_DIR, by platform. A change names the revision that it was made on, so
- * that nobody overwrites what somebody else typed.
+ * that nobody overwrites the changes of somebody else.
  */
 export class Drafts {
   readonly #store: Pick<Store, 'registers' | 'documents'>;
@@ -76,13 +79,13 @@ export class Drafts {
     this.#now = now;
   }
 
-  /** Newest first. */
+  /** Lists the drafts of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly DraftSummary[]> {
     const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
     return drafts.map(summaryOf);
   }
 
-  /** Null when there is none, or its files are lost. */
+  /** Opens a draft. Returns null when there is none, or when its files are lost. */
   async open(platform: PlatformName, version: string): Promise<OpenedDraft | null> {
     let missing: string | null = null;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -91,15 +94,15 @@ export class Drafts {
       if (found === undefined || found.filesId === missing) return null;
       const files = await this.#store.documents.get<DraftFiles>(collectionOf(platform), found.filesId);
       if (files !== undefined) return { draft: summaryOf(found), files };
-      // It may have been changed between the two readings.
+      // The draft may have been changed between the two reads.
       missing = found.filesId;
     }
     return null;
   }
 
   /**
-   * Keeps what was written on the revision `basis`; null: there is none yet. Saying the same twice does no harm: a
-   * caller that did not hear of the first time may try again. Throws DraftChanged and TooManyDrafts.
+   * Writes a draft on top of the revision `basis`; null means that there is none yet. Writing the same twice does no
+   * harm, so a caller that got no answer the first time may try again. Throws `DraftChanged` and `TooManyDrafts`.
    */
   async write(
     platform: PlatformName,
@@ -128,14 +131,14 @@ export class Drafts {
       if (unneeded !== null) await this.#store.documents.delete(collectionOf(platform), unneeded);
       return summaryOf(draft);
     } catch (error) {
-      // A store that did not answer may have made the change: then the files are those of the draft.
+      // A store that did not answer may have made the change. Then the files belong to the draft and are kept.
       if (error instanceof DraftChanged || error instanceof TooManyDrafts)
         await this.#store.documents.delete(collectionOf(platform), filesId);
       throw error;
     }
   }
 
-  /** Returns the discarded draft. Throws DraftChanged. */
+  /** Discards a draft and returns it. Throws `DraftChanged`. */
   async discard(platform: PlatformName, version: RuleVersion, basis: number): Promise<DraftSummary> {
     const gone = await this.#change(platform, ({ lastRevision, drafts }) => {
       const found = drafts.find((one) => one.version === version);
@@ -146,7 +149,7 @@ export class Drafts {
     return summaryOf(gone);
   }
 
-  /** Returns the result of `change`, which also returns the new register. */
+  /** Changes the register. Returns the second value of `change`; the first is the new register. */
   async #change<T>(
     platform: PlatformName,
     change: (register: DraftRegister) => readonly [after: DraftRegister, given: T],

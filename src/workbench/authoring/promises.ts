@@ -17,7 +17,7 @@ import { matchesFacts } from './prove.ts';
 /** Something that a rule set does although it is promised otherwise. */
 export interface BrokenPromise extends Problem {
   readonly promise: PromiseBreach;
-  /** A payer who shows it; null where no payer is needed to see it. */
+  /** A payer who shows the breach. Null when no payer is needed to see it. */
   readonly example: Example | null;
 }
 
@@ -25,17 +25,17 @@ interface Breach {
   readonly at: Location;
   /** What happens, and by which rules. */
   readonly what: string;
-  /** What to do if it is not meant. */
+  /** What to do if the breach is not intended. */
   readonly remedy: string;
   readonly example: Example | null;
 }
 
-/** Undecided: the search took too long. */
+/** The result of a search. `undecided` means that the search took too long. */
 type Finding = Breach | 'none' | 'undecided';
 
 /**
- * What a rule set does although the interface or the guide promises otherwise, each with a payer who shows it; and what
- * it means in `ruleset.yaml` and does not do.
+ * Finds what a rule set does although the interface or the guide promises otherwise, each with a payer who shows it.
+ * It also finds what `ruleset.yaml` says is meant, but the rule set does not do.
  */
 export function findBrokenPromises(
   rules: ParsedRules,
@@ -78,7 +78,7 @@ function told(
   return [{ at, message, promise, example }];
 }
 
-/** Shorter than this is no time in which a payer thinks again. */
+/** A payer who waits for less than this does not reconsider. */
 const FIRST_LEVEL_MS_MIN = 10_000;
 
 function firstLevelIsShort(rules: ParsedRules): Finding {
@@ -105,14 +105,14 @@ function firstLevelIsShort(rules: ParsedRules): Finding {
   };
 }
 
-/** An answer that a rule of verdicts.yaml gives, or `otherwise`. */
+/** The answer of a rule of verdicts.yaml, or of `otherwise`. */
 interface GivenAnswer {
   readonly name: string;
   readonly at: Location;
   readonly verdict: Verdict;
-  /** Those of the rule; none of `otherwise`. */
+  /** The conditions of the rule. Empty for `otherwise`. */
   readonly conditions: readonly Condition[];
-  /** Of the rules that are asked before it. */
+  /** The conditions of the rules that are asked before. */
   readonly before: readonly Condition[];
 }
 
@@ -121,14 +121,14 @@ interface Shown {
   readonly facts: ReadonlyMap<string, FactReading>;
 }
 
-/** Whether some payers can get an answer that breaks a promise. */
+/** A question: can some payers get an answer that breaks a promise? */
 interface Question {
   readonly what: string;
-  /** Who says that it is otherwise. */
+  /** The source of the promise, and what it says. */
   readonly law?: string;
-  /** What is true of these payers, and is shown of one of them. */
+  /** What is true of these payers, and is shown for the example. */
   readonly given: readonly Condition[];
-  /** What else is true of them. */
+  /** What else is true of these payers. */
   readonly implied?: readonly Condition[];
   readonly isBreach: (verdict: Verdict) => boolean;
   readonly remedy: string;
@@ -171,7 +171,10 @@ class PromiseProof {
     ];
   }
 
-  /** What counts as a first request: the very first one, and one after a payment or a long absence. */
+  /**
+   * Asks whether a first request can wait. The very first request counts as one, and so does a request after a
+   * payment or a long absence.
+   */
   firstRequestWaits(): Finding {
     const { facts } = this;
     const nothingDue = [
@@ -226,7 +229,7 @@ class PromiseProof {
     };
   }
 
-  /** For another reason than for being flagged, which is told by itself. */
+  /** Asks whether a trusted payer can get BLOCK for another reason than a bot flag, which is reported separately. */
   trustedIsRefused(): Finding {
     const { facts } = this;
     return this.#breach({
@@ -239,7 +242,10 @@ class PromiseProof {
     });
   }
 
-  /** The guide tells how to let whom a person trusts never wait. */
+  /**
+   * Asks whether an early request can be granted. Payers whom a person trusts are left out, because the guide
+   * explains how to let them never wait.
+   */
   earlyRequestIsGranted(): Finding {
     const { facts } = this;
     return this.#breach({
@@ -252,7 +258,7 @@ class PromiseProof {
     });
   }
 
-  /** Counts of requests before, and of what was answered then. */
+  /** Lists the conditions that counts of earlier requests and answers are 0. */
   #nothingBefore(): readonly Condition[] {
     const { facts } = this;
     const none = ['attempts', 'waits', 'blocks', 'earlyRequests'].flatMap((name) => facts.windows(name));
@@ -282,7 +288,7 @@ class PromiseProof {
     };
   }
 
-  /** The facts that the conditions ask for, and those from which group and bot flag follow. */
+  /** Picks the facts that the conditions ask for, and those from which the group and the bot flag follow. */
   #exampleOf(facts: ReadonlyMap<string, FactReading>, conditions: readonly Condition[]): Example {
     const asked = new Set(listFacts(conditions).map(({ name }) => name));
     const groups = this.#rules.groups.rules.filter(({ condition }) => matchesFacts(condition, facts));
@@ -298,7 +304,7 @@ class PromiseProof {
   }
 }
 
-/** `, by "some-rule" and 2 more` */
+/** Names the rules, like ` ("some-rule" and 2 more)`. */
 function byNames(some: readonly { readonly name: string }[]): string {
   const names = some.slice(0, NAMES_SHOWN).map(({ name }) => `"${name}"`);
   const others = some.length - names.length;

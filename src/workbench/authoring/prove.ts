@@ -38,23 +38,23 @@ import {
   formatPart,
 } from './remarks.ts';
 
-/** A finding about a rule set that cannot be intended, although every file is sound. */
+/** A finding about a rule set that cannot be intended, although every file is correct. */
 interface Finding extends Problem {
   readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
-  /** Null for what concerns no single rule. */
+  /** The rule. Null when the finding is about no single rule. */
   readonly rule: string | null;
-  /** Facts that show it; null when the finding is that there are none. */
+  /** Facts that show the finding. Null when no facts can show it. */
   readonly example: Example | null;
 }
 
 export interface Proofs {
   readonly findings: readonly Finding[];
-  /** Worth knowing, but no mistake; also what could not be decided in reasonable time. */
+  /** What is worth knowing but is no mistake, and what could not be decided in reasonable time. */
   readonly notes: readonly Problem[];
 }
 
 /**
- * What can be proved of a rule set without running it. Every finding is certain: it follows from the
+ * Proves what can be known of a rule set without running it. Every finding is certain: it follows from the
  * conditions, the domains of the facts and the relations in `relations.ts`.
  */
 export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
@@ -82,8 +82,9 @@ export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
 }
 
 /**
- * Signals that ask for one fact and reach the threshold only together: one observation then counts several times. Facts
- * about who the payer is are no observations, because most signals ask for them to spare somebody.
+ * Finds signals that ask for the same fact and reach the threshold only together, so that one observation counts
+ * several times. Facts about who the payer is are no observations, because most signals ask for them to exempt
+ * somebody.
  */
 function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
   const { threshold } = ruleFile;
@@ -106,7 +107,7 @@ function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): rea
   });
 }
 
-/** What a fact observes, in words; null for one that says who the payer is. */
+/** Says in words what a fact observes. Returns null for a fact about who the payer is. */
 function observationOf({ name, fact, attribute }: FactRef): string | null {
   if (fact.kind === 'windowed' && fact.sharing !== null)
     return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
@@ -116,7 +117,10 @@ function observationOf({ name, fact, attribute }: FactRef): string | null {
   return fact.kind === 'windowed' || (isHint && name !== 'scoredBefore') ? name : null;
 }
 
-/** Signals that can match together and then reach the threshold, the heaviest first; none where no such were found. */
+/**
+ * Finds signals that can match together and then reach the threshold, the heaviest first. Returns an empty list when
+ * it finds none.
+ */
 function matchingTogether(
   signals: readonly Rule<SignalParams>[],
   reasoner: Reasoner,
@@ -136,7 +140,7 @@ function matchingTogether(
   return [];
 }
 
-/** Conditions of signals that always hold where signals apply at all, because whoever fails them is exempt. */
+/** Finds conditions of signals that always hold where signals apply, because everybody who fails them is exempt. */
 function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
   if (exempt === null || exemptsEverybody(exempt, reasoner)) return [];
   const mayFail = (part: Condition, spared: readonly Condition[]) =>
@@ -151,7 +155,10 @@ function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasone
   );
 }
 
-/** What looks like a slip in rules that work. What several rules share as a named condition is told of the first. */
+/**
+ * Remarks on rules that work but may contain a slip. A remark on a named condition that several rules share is
+ * reported for the first of them.
+ */
 function remarksOn(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Problem[] {
   const told = new Map<string, Problem>();
   for (const rule of rules) {
@@ -167,7 +174,7 @@ function remarksOn(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonl
   return [...told.values()];
 }
 
-/** Rules of which the first match counts: `rules` are in the order in which they are asked. */
+/** Examines rules of which the first match counts. `rules` are in the order in which they are asked. */
 export function proveOrdered(
   rules: readonly Rule<unknown>[],
   reasoner: Reasoner,
@@ -218,7 +225,7 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
   };
 }
 
-/** Why a comparison never holds, and what to ask instead, where the fact is known. */
+/** Says why a comparison never holds and what to ask instead, where that is known for the fact. */
 function whyNever([condition]: readonly Condition[]): string {
   if (condition?.kind !== 'comparison') return '';
   const why = WHY_NEVER[condition.fact.name];
@@ -233,13 +240,13 @@ const WHY_NEVER: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['verdicts', ...FACTS_OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
 };
 
-/** Comparisons that never hold in a rule that can still match, as in an "any". */
+/** Finds comparisons that never hold in a rule that can still match, for example within an "any". */
 function partsThatNeverHold(
   { name, condition, written }: Rule<unknown>,
   reasoner: Reasoner,
 ): readonly Problem[] {
   if (reasoner.find([condition]).kind === 'none') return [];
-  // One that stands within a "not" is looked at as it is written, too: if it never holds, its "not" asks for nothing.
+  // A comparison within a "not" is also examined as it is written. When it never holds, its "not" has no effect.
   return listComparisons([condition, written])
     .filter((comparison) => reasoner.find([comparison]).kind === 'none')
     .map((comparison) => ({
@@ -270,7 +277,7 @@ function neverFirst(
   };
 }
 
-/** Adds, for facts that the rules so far leave to the rule, one that takes them, until none are left. */
+/** Finds rules that cover another rule. As long as some facts are left to that rule, it adds a rule that takes them. */
 function coveringRules(
   before: readonly Rule<unknown>[],
   leftBy: (some: readonly Rule<unknown>[]) => Answer,
@@ -280,7 +287,7 @@ function coveringRules(
     const left = leftBy(covering);
     const others = before.filter((rule) => !covering.includes(rule));
     const [highest] = others;
-    // When the search gave up, more rules may help it.
+    // When the search gave up, further rules may help it.
     if (left.kind === 'none' || highest === undefined)
       return before.filter((rule) => covering.includes(rule));
     const taking =
@@ -291,19 +298,19 @@ function coveringRules(
   }
 }
 
-/** Whether a condition holds for these facts; those that it asks for and that are not among them do not count. */
+/** Tells whether a condition holds for these facts. A fact that is missing among them counts as not known. */
 export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, FactReading>): boolean {
   const values: FactReading[] = [];
   for (const { label, index } of listFacts([condition])) values[index] = facts.get(label) ?? null;
   return createMatcher(condition)(values);
 }
 
-/** What must all hold for the condition to hold. */
+/** Splits a condition into the parts that must all hold. */
 function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === 'all' ? condition.conditions.flatMap(conjuncts) : [condition];
 }
 
-/** As few items as possible: leaves out each one without which `enough` still holds. */
+/** Keeps as few items as possible: it drops each item without which `enough` still holds. */
 function necessary<T>(items: readonly T[], enough: (some: readonly T[]) => boolean): readonly T[] {
   return items.reduce<readonly T[]>((kept, item) => {
     const rest = kept.filter((other) => other !== item);
@@ -317,7 +324,10 @@ function thatNeverMatch(rules: readonly Rule<unknown>[], reasoner: Reasoner): re
     .map((rule) => neverMatches(rule, reasoner));
 }
 
-/** Every matching signal counts, so each must be able to match, and all together reach the threshold. */
+/**
+ * Examines signals. Every matching signal counts, so each must be able to match, and all together must be able to
+ * reach the threshold.
+ */
 function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
   const { signals } = rules;
   if (signals.exempt !== null && exemptsEverybody(signals.exempt, reasoner)) {
@@ -373,7 +383,7 @@ function proveThreshold(
   return found(outOfReach(signals, most, heaviest, at));
 }
 
-/** The signals weigh `most` together, with the facts `heaviest`, and that is not enough. */
+/** Reports that signals cannot reach the threshold. They weigh at most `most` together, with the facts `heaviest`. */
 function outOfReach(
   { rules, threshold }: ParsedRules['signals'],
   most: number,

@@ -19,14 +19,20 @@ import { allOf, compare } from '#decision/rules/proof/built-conditions.ts';
 import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
 
-/** An order that a rule would have held back may cost any amount when its client is held out. */
+/**
+ * Finds a holdout without a bound. When a client is held out, an order that the rule would have held back may cost
+ * any amount.
+ */
 export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
   const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
   return [{ at: holdout.at, message }];
 }
 
-/** An amount is a number of currency units, so a limit means nothing before the currency is known. */
+/**
+ * Finds comparisons of amounts without the currency. An amount is a number of currency units, so a limit means
+ * nothing before the currency is known.
+ */
 export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
   const comparisons = listComparisons([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
@@ -41,9 +47,10 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
 }
 
 /**
- * Comparisons that hold for what people take a missing value to be, "long ago" for seconds since the last payment, and that
- * therefore look as if payers without a value were meant, whom they never see. A rule that asks whether a value is known
- * has thought of those who lack it. What is missing for the same payers is told once.
+ * Finds comparisons that look as if they were meant for payers without a value, but never hold for them. Such a
+ * comparison holds for what people take a missing value to be, for example "long ago" for the seconds since the last
+ * payment. A rule that asks whether the value is known has considered payers without one. Comparisons that miss the
+ * same payers are reported once.
  */
 export function findPayersNeverSeen(
   { name, condition }: Rule<unknown>,
@@ -55,7 +62,7 @@ export function findPayersNeverSeen(
   const unseeing = comparisons.filter((comparison) => {
     if (thoughtOf.has(payersOf(comparison)) || !seemsMeantForMissing(comparison)) return false;
     const others = withoutComparison(condition, comparison);
-    // Whatever else the rule asks may rule these payers out anyhow.
+    // Another part of the rule may exclude these payers anyway.
     return reasoner.find([others, compare(comparison.fact, 'known', false)]).kind !== 'none';
   });
   return [...Map.groupBy(unseeing, payersOf)].flatMap(([payers, parts]) => {
@@ -67,17 +74,17 @@ export function findPayersNeverSeen(
   });
 }
 
-/** Whether the comparison holds for what people take a missing value to be. */
+/** Tells whether the comparison holds for what people take a missing value to be. */
 function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Comparison): boolean {
   const { absence, domain } = fact;
   if (absence === undefined || isFactRef(value)) return false;
-  // Nobody means those of whom the caller says nothing by "an e-mail of less than 7 days".
+  // "An e-mail of less than 7 days" is not meant for payers of whom the caller says nothing.
   const asksForLess = domain.type === 'number' && operator.startsWith('lessThan') && value !== 0;
   if (attribute !== undefined && asksForLess) return false;
   return createComparisonMatcher(0, operator, value)([absence.mistakenFor]);
 }
 
-/** What is left of a condition once a comparison in it holds. */
+/** Returns what is left of a condition once a comparison in it holds. */
 function withoutComparison(condition: Condition, gone: Comparison): Condition {
   return foldCondition(condition, {
     group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
@@ -87,7 +94,7 @@ function withoutComparison(condition: Condition, gone: Comparison): Condition {
   });
 }
 
-/** `{ fact: clientsOnIp, params: { window: 1h }, operator: known, value: false }` */
+/** Formats a comparison like `{ fact: clientsOnIp, params: { window: 1h }, operator: known, value: false }`. */
 function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: boolean): string {
   const window = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
   const params = attribute === undefined ? window : `, params: { name: ${attribute} }`;
@@ -95,8 +102,8 @@ function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: b
 }
 
 /**
- * Texts that name what the fact could be compared with, and are compared as they are: as `ipCountry` where the value of
- * that attribute is meant.
+ * Finds texts that name a fact or an attribute but are compared as texts, like `ipCountry` where the value of that
+ * attribute is meant.
  */
 export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
   return listComparisons(listConditions(rules)).flatMap(({ fact, operator, value, list, at }) => {
@@ -113,7 +120,10 @@ export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly
   });
 }
 
-/** A method may be called as an attribute is; only of what can be compared does the name look like a slip. */
+/**
+ * Tells whether a text looks like a slip. A method may have the same name as an attribute, so an attribute counts
+ * only when the fact can be compared with it.
+ */
 function isMeant(fact: FactRef, other: FactRef): boolean {
   return other.attribute === undefined || refuseComparison(fact, 'equal', other) === null;
 }
@@ -121,7 +131,7 @@ function isMeant(fact: FactRef, other: FactRef): boolean {
 /** The files with values that facts are compared with. */
 const COMPARING_FILE = /^(groups|bot-signals|verdicts|flags|lists\/.*)\.yaml$/;
 
-/** Words that name what says who somebody is, where they end the name of an attribute. */
+/** Words for personal data, when the name of an attribute ends with them. */
 const PERSONAL_WORDS = [
   'email',
   'mail',
@@ -138,7 +148,7 @@ const PERSONAL_WORDS = [
 const NUMBER_WORDS = ['number', 'no', 'nr', 'id'];
 const NUMBERED_WORDS = ['card', 'account', 'bank', 'passport', 'tax', 'phone'];
 
-/** Attributes whose names look like personal data that would be kept in clear. */
+/** Finds attributes whose names look like personal data and that would be kept in clear. */
 export function findPersonalAttributes({ attributes }: ParsedRules, files: RuleFiles): readonly Problem[] {
   const declared = [...attributes.values()].filter(({ type, oneOf, pseudonym, name }) => {
     return type === 'text' && oneOf === null && !pseudonym && isPersonal(name);
@@ -160,10 +170,10 @@ function isPersonal(name: string): boolean {
   return PERSONAL_WORDS.includes(last) || (NUMBER_WORDS.includes(last) && NUMBERED_WORDS.includes(before));
 }
 
-/** As many digits as every double holds. */
+/** The number of digits that every double holds exactly. */
 const EXACT_DIGITS = 15;
 
-/** Numbers that are compared as other numbers than they are written. */
+/** Finds numbers that rules compare as another number than the written one. */
 export function findLongNumbers(files: RuleFiles): readonly Problem[] {
   const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
   const numbers = comparing.flatMap(([path, text]) =>
@@ -176,13 +186,13 @@ export function findLongNumbers(files: RuleFiles): readonly Problem[] {
   });
 }
 
-/** How many digits of a plain number tell it from others: zeros before and behind them do not. */
+/** Counts the significant digits of a plain number. Zeros before and after them do not count. */
 function significantDigits(source: string): number {
   const digits = source.replace(/^-/, '').replace(/^(\d*)\.(\d*?)0*$/, '$1$2');
   return digits.replace(/^0+/, '').length;
 }
 
-/** `unpaidChain >= 4 (line 12)`; a condition that has parts is named by its place alone. */
+/** Formats a part like `unpaidChain >= 4 (line 12)`. A condition with parts is named by its place only. */
 export function formatPart(condition: Condition): string {
   const { kind, at } = condition;
   if (condition.kind === 'comparison')

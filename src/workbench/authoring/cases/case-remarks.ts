@@ -7,7 +7,10 @@ import { listSharedLists, type ParsedRules } from '#decision/rules/rule-set.ts';
 
 type Node = Member['value'];
 
-/** What the cases say that no rule sees, as it seems by a slip. Cases that cannot be read are left to their reader. */
+/**
+ * Lists values in cases that no rule can see, probably by a slip. Cases that cannot be read are left out: the parser
+ * of cases reports them.
+ */
 export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
   return [...files].flatMap(([path, text]) => {
     if (!path.startsWith('cases/')) return [];
@@ -48,7 +51,7 @@ class CaseRemarks {
     return `no rule asks about the shared list "${name}"${asked.length === 0 ? '' : suggestName(name, asked)}`;
   }
 
-  /** Entries of a list of attributes that no known value ever is. */
+  /** Remarks on entries of a list of attributes that no known value can match. */
   #onEntries(list: Node): void {
     const attribute = this.#member(list, 'attribute')?.value;
     const name = attribute === undefined ? null : this.#file.plain(attribute);
@@ -92,7 +95,8 @@ class CaseRemarks {
 }
 
 /**
- * What makes a value not known that is nearly one that counts. Others may be sent on purpose, to show that no checkout breaks.
+ * Says why a value counts as not known, when it is close to one that counts. Other such values may be intended, to
+ * show that they break no checkout. Returns null for those.
  */
 function slipIn(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
   const { name, type, oneOf } = declared;

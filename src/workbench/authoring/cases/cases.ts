@@ -25,14 +25,14 @@ import {
 import { parseCases } from './parse-cases.ts';
 
 export interface CaseReport {
-  /** Problems of the case files themselves; then no case was run. */
+  /** Problems of the case files. When there are any, no case was run. */
   readonly problems: readonly Problem[];
   readonly passed: number;
   readonly failures: readonly CaseFailure[];
   readonly coverage: Coverage;
 }
 
-/** Runs the cases of a rule set in virtual time, each on a platform of its own. */
+/** Runs the cases of a rule set in virtual time. Each case runs on a platform of its own. */
 export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
   const rules = rehashConstants(ruleSet, CASE_HMACS);
   const problems: Problem[] = [];
@@ -45,7 +45,7 @@ export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
   return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.result() };
 }
 
-/** The rules as the failing step saw them; null when it asked none. */
+/** Traces the rules over the values that the failing step saw. Returns null when the step asked no rules. */
 export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,
@@ -53,7 +53,7 @@ export async function traceFailure(
   return values === null ? null : traceRuleSet(rehashConstants(rules, CASE_HMACS), values);
 }
 
-/** The first step that fails ends its case: what follows would only be a consequence. */
+/** Runs a case. The first step that fails ends it, because later failures would only be consequences. */
 function runCase(
   meter: CoverageMeter,
   { name, platform, lists, heldOut, startsAt, steps }: RuleCase,
@@ -89,7 +89,7 @@ function runCase(
   return null;
 }
 
-/** Performs one action and returns what a case can expect of it, by member. */
+/** Performs one action. Returns the members of which a case can expect something. */
 function act(
   simulation: Simulation,
   clientIdKey: string,
@@ -145,7 +145,7 @@ function act(
   }
 }
 
-/** A case says how long something lasts; the client's state says until when. */
+/** Converts how long something lasts, as a case says it, to when it ends, as the client's state says it. */
 function dated<T extends { readonly expiresAfterMs: number | null }>(
   item: T | null,
   now: number,
@@ -165,14 +165,14 @@ function unmet(
     : { member, expected: value, seen, at };
 }
 
-/** Signals and flags have no order of their own, so a case may name them in any. */
+/** Sorts signals and flags, because they have no order of their own and a case may name them in any order. */
 function inOrder(member: string, value: unknown): unknown {
   return (member === 'signals' || member === 'flags') && Array.isArray(value) ? value.toSorted() : value;
 }
 
 const ToldFailureSchema = shape('A case that failed', {
   caseName: word('Of the case'),
-  /** Of the step that failed. */
+  /** Where the failing step is. */
   at: location,
   lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
 });
@@ -196,7 +196,10 @@ const coverages = new LRUCache<string, RuleCoverage, readonly [RuleSet, RuleFile
   fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => madeCoverage(ruleSet, files),
 });
 
-/** The results of cases, computed once for a digest: a run takes some tens of milliseconds. */
+/**
+ * Returns the results of the cases. They are computed once for each digest, because a run takes some tens of
+ * milliseconds.
+ */
 export function readCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
   return coverages.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
 }
@@ -221,22 +224,22 @@ export const ChangedLineSchema = shape('A line of a case file', {
 type ChangedLine = Shape<typeof ChangedLineSchema>;
 
 export interface UpdatedCases {
-  /** The texts of the case files that change, by path; comments and layout stay. */
+  /** The texts of the case files that change, by path. Comments and layout are kept. */
   readonly files: RuleFiles;
   readonly lines: readonly ChangedLine[];
   /** How many cases change. */
   readonly written: number;
-  /** Cases that stay as they are, because something else than the length of a wait differs. */
+  /** Cases that stay as they are, because they differ in more than the length of a wait. */
   readonly left: readonly CaseFailure[];
 }
 
 /**
- * The cases with the lengths of waits that the rules give now, also in the words of reasons. A case in which a
- * verdict or a rule differs stays as it is: a person has to judge that.
+ * Updates the cases to the lengths of waits that the rules give now, also in the words of reasons. A case in which a
+ * verdict or a rule differs is not changed, because a person must decide about it.
  */
 export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
   const left = new Map<string, CaseFailure>();
-  // When a case turns out to stay as it is, all begin again without it.
+  // When a case turns out to be left as it is, all cases start again without it.
   for (;;) {
     const found = rewritten(rules, files, left);
     const { stuck, written } = found;
@@ -251,7 +254,7 @@ function rewritten(rules: RuleSet, files: RuleFiles, left: ReadonlyMap<string, C
   let now = files;
   for (;;) {
     const failures = runCases(rules, now).failures.filter((failure) => !left.has(nameOf(failure)));
-    // A step that fails again after it was rewritten would do so for ever.
+    // A step that fails again after it was rewritten would fail for ever.
     const stuck = failures.filter((failure) => !isLengthOnly(failure) || done.has(stepOf(failure)));
     if (stuck.length > 0 || failures.length === 0) return { files: now, stuck, written: cases.size };
     for (const failure of failures) {
@@ -269,7 +272,7 @@ function isLengthOnly({ differences }: CaseFailure): boolean {
   });
 }
 
-/** A reason without its seconds and levels. */
+/** Returns a reason without its seconds and levels. */
 function wordsOf(reason: unknown): string {
   return String(reason).replaceAll(/\d+/g, '#');
 }

@@ -23,7 +23,7 @@ const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no 
   asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
 });
 
-/** What no case has shown of a condition: that it holds, or that it does not. */
+/** What no case has shown of a condition: that it holds, that it does not hold, or either. */
 const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
 
 const OneSidedConditionSchema = shape('A condition seen only one way', {
@@ -46,7 +46,7 @@ interface RuleRecord {
   readonly name: string;
   readonly at: Location;
   asked: boolean;
-  /** How often it matched without being skipped, or answered as an `otherwise`. */
+  /** How often the rule matched without being skipped, or answered as an `otherwise`. */
   counted: number;
   readonly comparisons: readonly ComparisonRecord[];
 }
@@ -59,20 +59,20 @@ interface ComparisonRecord {
 }
 
 /**
- * Watches a rule set being asked. Rules after the first match are not asked, so a condition counts as seen only where
- * it could have made a difference to its rule.
+ * Measures which rules and conditions the cases exercise. Rules after the first match are not asked, so a condition
+ * counts as seen only when it could have made a difference to its rule.
  */
 export class CoverageMeter {
-  /** The rule set to decide with: the same rules, each noting what it is asked. */
+  /** The rule set to decide with. It has the same rules, and each rule notes what it is asked. */
   readonly watched: RuleSet;
   readonly #ruleCount: number;
   readonly #records: RuleRecord[] = [];
-  /** By file and name, what follows when a rule that matched is skipped. */
+  /** What happens when a rule that matched is skipped, by file and name of the rule. */
   readonly #skips = new Map<string, () => void>();
   readonly #hmacs: AttributeHmacs;
   #lastValues: readonly FactReading[] = [];
 
-  /** `files` tell where each `otherwise` stands. */
+  /** `files` say where each `otherwise` is written. */
   constructor(rules: RuleSet, files: RuleFiles) {
     const { groups, signals, verdicts, flags } = rules;
     this.#ruleCount = countRules(rules);
@@ -100,12 +100,15 @@ export class CoverageMeter {
     };
   }
 
-  /** The values that the rules were last asked with, the conclusions drawn from them included. */
+  /** The values that the rules were asked with last, including the conclusions from them. */
   get lastValues(): readonly FactReading[] {
     return this.#lastValues;
   }
 
-  /** Holds clients out of these rules, named by file; one that matched and was skipped decided nothing. */
+  /**
+   * Holds clients out of these rules, which are named by file and name. A rule that matched and was skipped decided
+   * nothing.
+   */
   holdingOut(rules: readonly string[]): IsHeldOut {
     return (rule) => {
       const isHeldOut = rules.includes(rule);
@@ -133,7 +136,10 @@ export class CoverageMeter {
     };
   }
 
-  /** When the last rule does not match either, or is skipped, `otherwise` answers. */
+  /**
+   * Watches rules of which the first match counts. When the last rule does not match or is skipped, `otherwise`
+   * answers.
+   */
   #watchFirstMatch<Params>(
     file: HoldoutFile,
     rules: readonly Matchable<Params>[],
@@ -149,7 +155,7 @@ export class CoverageMeter {
     return watched;
   }
 
-  /** `onPassed` is told when the rules behind it are asked. */
+  /** Watches a rule. `onPassed` is called when the rules after it are asked. */
   #watch<Params>(file: HoldoutFile, rule: Matchable<Params>, onPassed: () => void): Matchable<Params> {
     const { record, watched } = this.#watchRule(rule, onPassed);
     this.#skips.set(`${file}/${rule.name}`, () => {

@@ -40,10 +40,10 @@ import {
   type Paint,
 } from '#workbench/authoring/explain/explanation-text.ts';
 
-/** The members of a step's answer. */
+/** The members of a step's answer, each with its form. */
 type Expectable = Readonly<Record<string, Form<unknown>>>;
 
-/** What the answers of steps may be expected to say; without rules, as an editor may know it. */
+/** Lists what a case can expect of the answer to each kind of step. Without rules, it is what an editor can know. */
 export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
     clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
@@ -93,7 +93,7 @@ function nameAmong(names: readonly string[], schema: JsonSchema = {}): Form<stri
   };
 }
 
-/** The expectations of a step; impossible ones are reported. */
+/** Reads the expectations of a step, and reports impossible ones. */
 export function readExpectations(
   file: YamlFile,
   kind: StepKind,
@@ -113,24 +113,27 @@ export function readExpectations(
   });
 }
 
-/** What a step may expect depends on what it does. */
+/**
+ * Creates the schema of a step's expectations. It depends on what the step does, and is false for a step without an
+ * answer.
+ */
 export function createExpectationSchema(forms: Expectable): JsonSchema | false {
   const members = Object.entries(forms).map(([name, form]) => [name, optional(form)]);
   if (members.length === 0) return false;
   return mapping('What must be answered.', Object.fromEntries(members), () => null).schema;
 }
 
-/** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
+/** Reads names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
 export function heldOut(rules: ParsedRules | null, description: string): Form<readonly string[]> {
   const names = rules === null ? [] : [...listHoldoutShares(rules).keys()];
   const rule = nameAmong(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
   return listOrEmpty(rule, 'rule with a holdout', description);
 }
 
-/** What rules conclude, file by file. */
+/** The files of rules, each of which draws one kind of conclusion. */
 type Stage = Exclude<keyof RuleSetTrace, 'exempt'>;
 
-/** Which rules give a member of an answer; the summary has the others. */
+/** The file whose rules give a member of an answer. Members that no rule gives are missing. */
 const GIVEN_BY: Readonly<Record<string, Stage>> = {
   clientGroup: 'groups',
   preferredAcceptorKey: 'groups',
@@ -152,10 +155,10 @@ const TITLES = {
   flags: 'Flags',
 } as const satisfies Record<Stage, string>;
 
-/** `expected ..., seen ...` takes two lines when it would be longer than this. */
+/** `expected ..., seen ...` is written on two lines when it would be longer than this. */
 const DIFFERENCE_CHARACTERS_MAX = 70;
 
-/** A failing case: the step, what was expected and seen, and the rules of that step with their values. */
+/** Formats a failing case: the step, what was expected and seen, and the rules of that step with their values. */
 export function formatFailure(
   failure: CaseFailure,
   trace: RuleSetTrace | null,
@@ -194,7 +197,7 @@ function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: Ca
   return `step ${step}: ${kind} of ${formatName(clientIdKey)}${where}, ${when}${time}`;
 }
 
-/** The rules behind the unmet expectations in full, the other rules in a line. */
+/** Formats the rules behind the unmet expectations in full, and the other rules in one line. */
 function traceLines(
   failure: CaseFailure,
   trace: RuleSetTrace,
@@ -224,7 +227,10 @@ function traceLines(
   ];
 }
 
-/** The rules asked, and those that the case expected to match; of signals those that matched. */
+/**
+ * Tells whether a rule is shown: when it was asked, or when the case expected it to match. A signal is shown when it
+ * matched.
+ */
 function worthTelling(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
   return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);
 }
@@ -258,11 +264,11 @@ function shown(value: unknown): string {
 export interface RuleCase {
   readonly name: string;
   readonly platform: PlatformName;
-  /** The shared lists, as they are from the first step to the last. */
+  /** The shared lists. They are the same from the first step to the last. */
   readonly lists: SharedLists;
-  /** The rules that its clients are held out of, like `groups/blocked-by-unpaid-chain`. */
+  /** The rules that the case's clients are held out of, like `groups/blocked-by-unpaid-chain`. */
   readonly heldOut: readonly string[];
-  /** Epoch ms; its steps tell what time passes. */
+  /** When the case starts, in epoch ms. The steps say how much time passes. */
   readonly startsAt: number;
   readonly steps: readonly CaseStep[];
   readonly at: Location;
@@ -270,10 +276,10 @@ export interface RuleCase {
 
 export interface CaseStep {
   readonly afterMs: number;
-  /** `{n}` in it stands for the number of the time, so that one step can be taken by many clients. */
+  /** The client. `{n}` in it stands for the number of the repetition, so that many clients can take the same step. */
   readonly clientIdKey: string;
   readonly action: Action;
-  /** How often the action happens, `everyMs` apart; expectations are about the last time. */
+  /** How often the action happens, `everyMs` apart. Expectations are about the last time. */
   readonly times: number;
   readonly everyMs: number;
   readonly expect: readonly Expectation[];
@@ -288,9 +294,12 @@ export type Action =
       readonly orderRef: string;
       readonly outcome: Outcome;
       readonly cause: OutcomeCause | null;
-      /** How long before its report it happened; null: the report has no moment. */
+      /** How long before its report the outcome happened. Null means that the report has no moment. */
       readonly agoMs: number | null;
-      /** What was captured or taken back so far, as `formatMoney` writes it; null: the report does not say. */
+      /**
+       * The amount that was captured or taken back so far, in the form of `formatMoney`. Null means that the report
+       * has none.
+       */
       readonly money: string | null;
     }
   | { readonly kind: 'binding'; readonly binding: CaseBinding | null }
@@ -300,13 +309,13 @@ interface CaseBinding {
   readonly requisiteRef: string;
   readonly acceptorKeys: readonly string[];
   readonly method: string | null;
-  /** Null lasts for the whole case. */
+  /** Null means that the binding lasts for the whole case. */
   readonly expiresAfterMs: number | null;
 }
 
 interface CaseOverride {
   readonly group: OverrideGroup;
-  /** Null lasts for the whole case. */
+  /** Null means that the override lasts for the whole case. */
   readonly expiresAfterMs: number | null;
 }
 
@@ -314,7 +323,7 @@ export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override']
 
 type StepKind = (typeof STEP_KINDS)[number];
 
-/** One member that the answer must have with this value; null means that it must not be there. */
+/** A member that the answer must have with this value. Null means that the member must be absent. */
 export interface Expectation {
   readonly member: string;
   readonly value: unknown;
@@ -325,15 +334,15 @@ export interface CaseFailure {
   readonly caseName: string;
   readonly platform: PlatformName;
   readonly at: Location;
-  /** From 1. */
+  /** The number of the step, from 1. */
   readonly step: number;
   readonly kind: StepKind;
   readonly clientIdKey: string;
-  /** How often the step acted; the expectations are about the last time. */
+  /** How often the step acted. The expectations are about the last time. */
   readonly times: number;
   readonly elapsedMs: number;
   readonly differences: readonly UnmetExpectation[];
-  /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
+  /** The values that the rules saw, for `traceFailure`. Null when the step asks no rules. */
   readonly values: readonly FactReading[] | null;
 }
 

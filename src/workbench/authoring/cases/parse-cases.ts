@@ -68,11 +68,11 @@ import {
   STEP_KINDS,
 } from './expectations.ts';
 
-/** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
+/** An ordinary payer at an ordinary checkout. A case names only what matters to it. */
 const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-/** The cases in `cases/*.yaml`; what is wrong with them is added to `problems`. */
+/** Parses the cases in `cases/*.yaml`, and adds their problems to `problems`. */
 export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
   const form = caseFile(rules);
   return [...files].flatMap(([path, content]) => {
@@ -82,7 +82,7 @@ export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Probl
   });
 }
 
-/** How `cases/*.yaml` is written; without rules, as an editor may know it. */
+/** Creates the form of `cases/*.yaml`. Without rules, it is what an editor can know. */
 export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
   const first = new Map<string, Location>();
   const ruleCase = mapping(
@@ -138,7 +138,7 @@ const LISTED_ATTRIBUTE = parsedText(
   (found) => `has ${ATTRIBUTE_NAME_FORM}, unlike "${found}"`,
 );
 
-/** `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }` */
+/** Reads shared lists, like `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }`. */
 const sharedLists = (rules: ParsedRules | null) =>
   mapByName(
     'The shared lists while the case runs, by name; others have no entries.',
@@ -205,7 +205,7 @@ function stepOf(rules: ParsedRules | null): Form<CaseStep> {
       override: optional(OVERRIDE),
       times: withDefault(numberInRange({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
       every: withDefault(duration('Time from one time to the next.'), 0),
-      // What may be expected depends on what happens.
+      // The allowed members depend on the kind of the step.
       expect: optional(uncheckedMapping('What the answer must be; null: the member must be absent.')),
     },
     (read, { file, node, members }): CaseStep | null => {
@@ -265,7 +265,7 @@ const toPayCurrency = optional(
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 const maybe = optional(nullable(text('Null: none.')));
 
-/** A text, a number, or true or false. */
+/** An attribute's value: a text, a number, or true or false. */
 const SAID: Form<AttributeValue> = {
   schema: { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX },
   read: (file, node, what) => {
@@ -392,7 +392,7 @@ const OVERRIDE_WITH_END = mapping(
   ({ group, expiresAfter: expiresAfterMs = null }) => ({ group, expiresAfterMs }),
 );
 
-/** `override: BLOCKED`, or `{ group, expiresAfter }`; `override: null` lifts it. */
+/** Reads `override: BLOCKED`, or `{ group, expiresAfter }`. `override: null` lifts the override. */
 const OVERRIDE: Form<Action> = {
   schema: {
     description: "A person's decision about the client; null lifts it.",
@@ -423,7 +423,7 @@ function sayings(said: ReadonlyMap<string, AttributeValue> | undefined) {
   return said === undefined ? {} : { attributes: Object.fromEntries(said) };
 }
 
-/** Without the members that a request lacks. */
+/** Removes the members that a request does not have. */
 function sent<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };

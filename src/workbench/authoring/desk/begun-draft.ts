@@ -11,13 +11,19 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { readCoverage } from '#workbench/authoring/cases/cases.ts';
 import { examineRuleSet, type Remark } from './examine.ts';
 
-/** A draft with the version that it was begun with, whose parts of other platforms it keeps. */
+/** A draft with the version that it was begun with. The parts of other platforms come from that version. */
 export interface BegunDraft extends DraftText {
-  /** Null: not known; the draft is then looked at without the parts of other platforms. */
+  /**
+   * The version that the draft was begun with. Null when it is not known; the draft is then examined without the
+   * parts of other platforms.
+   */
   readonly from: string | null;
 }
 
-/** The files that a release of the draft would fix: with what `owner`, whose draft it is, may not read. */
+/**
+ * Completes a draft to the files that its release would fix. It adds the parts that `owner`, whose draft it is, may
+ * not read.
+ */
 export function completeDraft(rulesDir: string, draft: BegunDraft, owner: PlatformName): CompletedFiles {
   const { from } = draft;
   const files: RuleFiles = new Map(draft.files);
@@ -29,7 +35,10 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
   return { ok: false, problems: [{ at: IN_RULE_SET, message }] };
 }
 
-/** Null when something of it cannot be read: a part that is missing would be lost in silence. */
+/**
+ * Reads the files in a folder. Returns null when any of them cannot be read, because a missing part would be lost
+ * without notice.
+ */
 function filesIn(folder: string): RuleFiles | null {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
@@ -45,8 +54,8 @@ interface FoundInPart {
 }
 
 /**
- * What prevents the release of a draft, in words that its owner may read. A problem of the part that the whole does not
- * have is none.
+ * Lists what prevents the release of a draft, in words that its owner may read. A problem of the owner's part that
+ * the complete draft does not have does not count.
  */
 export async function listReleaseProblems(
   { version, files }: DraftText,
@@ -66,7 +75,7 @@ export async function listReleaseProblems(
   return failed > failedCases ? [...shown, hidden(formatCount(failed - failedCases, 'failing case'))] : shown;
 }
 
-/** Lines differ between the two. */
+/** Names a problem without its line, because lines differ between the part and the complete draft. */
 function nameOf({ at, message }: Problem): string {
   return `${at.file} ${message}`;
 }

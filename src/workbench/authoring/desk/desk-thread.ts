@@ -42,7 +42,7 @@ import {
   writeRelease,
 } from './examine.ts';
 
-/** What goes to the other thread, and on to a page, stays small whatever the disk holds. */
+/** Limits of what is sent to the main thread and on to the console, whatever the disk holds. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
 const PROBLEMS_MAX = 200;
 
@@ -66,7 +66,7 @@ function rulesOf(source: RulesSource, reader: PlatformName): LoadResult {
   return seen === files ? loadRuleSet(source) : loadDraft(basename(source), seen);
 }
 
-/** The owner of the installation reads all platforms' parts. */
+/** Returns the files that a platform may read. The owner of the installation reads the parts of all platforms. */
 function readBy(reader: PlatformName, files: RuleFiles): RuleFiles {
   return isInstallation(reader) ? files : keepOwnPart(files, reader);
 }
@@ -146,7 +146,7 @@ function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
   return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
 }
 
-/** Null when the draft is not sound: its cases say nothing then. */
+/** Rewrites the cases of a draft. Returns null when the draft has problems, because its cases then say nothing. */
 function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
   const files: RuleFiles = new Map(texts);
   const made = loadDraft(version, files);
@@ -179,7 +179,7 @@ function orRefused<T>(write: () => T): T {
   }
 }
 
-/** The rules come before the cases, so they are cut last. */
+/** Cuts the texts to the limit. Rules come before cases, so cases are cut first. */
 function cutTexts(files: RuleFiles): OpenedFolder['files'] {
   let left = TEXT_CHARACTERS_MAX;
   return [...files].map(([path, text]) => {
@@ -206,30 +206,30 @@ function firstOf<One extends Problem>(problems: readonly One[]): readonly (One |
 serveWork(works);
 
 export interface OpenedFolder {
-  /** Long texts are cut, and say so. */
+  /** The files. Long texts are cut, and say so at their end. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** False: a text was cut, so saving would lose some of it. */
+  /** Whether all texts are complete. A text that was cut would lose something when it is saved. */
   readonly isWhole: boolean;
-  /** Over the files in the folder, sound or not; null when something cannot be read. */
+  /** The digest of the files in the folder, whether or not they have problems. Null when a file cannot be read. */
   readonly filesDigest: string | null;
   readonly problems: readonly Problem[];
-  /** The digest of the folder now; null when it is not sound. */
+  /** The digest of the rule set in the folder. Null when it has problems. */
   readonly digest: string | null;
   readonly coverage: RuleCoverage | null;
-  /** The constants that may be varied, as written; empty when it is not sound. */
+  /** The constants that may be varied, as written. Empty when the rule set has problems. */
   readonly constants: readonly Constant[];
 }
 
 export interface CheckedDraft {
-  /** Null when some file is not sound; a node would refuse it. */
+  /** The digest of the draft. Null when it has problems, so that a node would refuse it. */
   readonly digest: string | null;
-  /** Why it is not sound; otherwise what prevents a release. */
+  /** The problems of the files. When there are none, what prevents a release. */
   readonly problems: readonly Remark[];
   readonly notes: readonly Remark[];
-  /** Null when it is not sound. */
+  /** The results of the cases. Null when the draft has problems. */
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;
-  /** The constants that may be varied, as written, as far as the files can be read. */
+  /** The constants that may be varied, as written, where the files can be read. */
   readonly constants: readonly Constant[];
 }
 
@@ -238,16 +238,16 @@ export type CompletedDraft =
   | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The caller saw other files than those in the folder now. */
+/** What prevents a release. `other files` means that the files in the folder are not those that the caller saw. */
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
 
 /** What prevents a release, and what else the person who releases must know. */
 export interface DeskRelease {
   readonly obstacle: DeskObstacle | null;
   readonly lost: LostCases | null;
-  /** What it does although it is promised otherwise, in words. */
+  /** What the version does although it is promised otherwise, in words. */
   readonly breaches: readonly string[];
 }
 
-/** A folder, or a draft without one. */
+/** A folder with rules, or a draft without a folder. */
 type RulesSource = string | DraftText;

@@ -29,18 +29,18 @@ import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
 import { proveRules } from '#workbench/authoring/prove.ts';
 
-/** A remark about a rule set, with facts that show it when there are any, and the promise that it breaks. */
+/** A remark about a rule set. It may have facts that show it, and the promise that it breaks. */
 export type Remark = Problem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
 
 interface Examined {
   readonly problems: readonly Remark[];
-  /** Worth knowing, and no reason to fail. */
+  /** What is worth knowing, but is no reason to fail. */
   readonly notes: readonly Remark[];
 }
 
 /**
- * The remarks about a rule set whose files are sound: what can be proved of its rules together, and whether its cases
- * can be read. `lists` are those of a store; null when it was not asked.
+ * Examines a rule set whose files have no problems: what can be proved of its rules together, and whether its cases
+ * can be read. `lists` are the shared lists of a store, and null when no store was asked.
  */
 export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: Problem[] = [];
@@ -55,15 +55,18 @@ export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownL
   return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
 }
 
-/** What breaks a promise, in words, of all that is remarked. */
+/** Lists in words which remarks are about broken promises. */
 export function listBreaches(remarks: readonly Remark[]): readonly string[] {
   return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
-/** The shared lists that somebody may know of: a platform its own and those of the installation, the installation all. */
+/**
+ * The shared lists that a viewer may know of. A platform knows its own lists and those of the installation; the
+ * installation knows all.
+ */
 export interface KnownLists {
   readonly seenBy: ListOwner;
-  /** Those with entries; in force where some entry is not past its end. */
+  /** The lists with entries. A list is in force when some entry has not ended. */
   readonly lists: readonly KnownList[];
 }
 
@@ -72,7 +75,7 @@ interface KnownList extends Pick<ListContent, 'attribute'> {
   readonly isInForce: boolean;
 }
 
-/** The lists with entries in a copy, as far as `seenBy` may know of them. */
+/** Finds the lists with entries in a copy, as far as `seenBy` may know of them. */
 export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
@@ -86,8 +89,8 @@ export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): 
 }
 
 /**
- * Remarks about the shared lists that rules ask about: without entries their rules cannot take effect yet. Null when
- * the lists were not read.
+ * Remarks on shared lists that rules ask about and that have no effect yet, for example because they have no entries.
+ * When the lists were not read (null), a single remark says so.
  */
 export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
   const asked = askedLists(rules);
@@ -103,7 +106,7 @@ export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | nu
   ];
 }
 
-/** Each list with the first comparison that asks about it. */
+/** Finds the shared lists that rules ask about, each with the first comparison about it. */
 function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
   const asked = new Map<string, Comparison>();
   for (const comparison of listComparisons(listConditions(rules))) {
@@ -139,7 +142,7 @@ function noteOn(
   return [{ at, message: `${nobody} anything on the shared list "${list}"${meant}` }];
 }
 
-/** What prevents a release: afterwards nothing can be mended. */
+/** What prevents a release. After a release nothing can be corrected. */
 export type ReleaseObstacle =
   | { readonly is: 'draft name' }
   | { readonly is: 'released' }
@@ -147,7 +150,7 @@ export type ReleaseObstacle =
   | { readonly is: 'no cases' }
   | { readonly is: 'failed cases'; readonly failed: number };
 
-/** Null when the version in a folder may be released. */
+/** Finds what prevents the release of the version in a folder. Returns null when it may be released. */
 export function findReleaseObstacle(
   folder: string,
   rules: RuleSet,
@@ -161,7 +164,10 @@ export function findReleaseObstacle(
   });
 }
 
-/** Null when neither what was found in a version nor its cases, which are not run before, prevent a release. */
+/**
+ * Finds what prevents a release: the problems of a version, or else its cases, which are run only when there are no
+ * problems. Returns null when nothing does.
+ */
 export function toReleaseObstacle(
   problems: readonly Remark[],
   runCases: () => { readonly passed: number; readonly failed: number },
@@ -186,8 +192,8 @@ export type LostCases = Shape<typeof LostCasesSchema>;
 export const lostCasesMember = nullable(LostCasesSchema);
 
 /**
- * What the version in a folder lost of the cases of the version released before it, of which `seen` gives what may be
- * told; null where there is nothing to say.
+ * Finds the cases that the version in a folder lacks, compared with the version released before it. `seen` reduces
+ * the files of that version to those that may be shown. Returns null when none is missing.
  */
 export function findLostCases(
   folder: string,
@@ -228,7 +234,7 @@ export function formatLostCases({ before, of, names }: LostCases): string {
   return `${names.length} of the ${of} cases of ${before}, which was released before it, are not in it: ${listed}`;
 }
 
-/** Fixes a version for good: from then on a changed file is refused. */
+/** Releases a version for good: from then on, changed files are refused. */
 export function writeRelease(folder: string, { version }: RuleSet, files: RuleFiles): Release {
   const release = createRelease(version, files, new Date());
   writeFileSync(join(folder, RELEASE_FILE), `${JSON.stringify(release, null, 2)}\n`, { flag: 'wx' });

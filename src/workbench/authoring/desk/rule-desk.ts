@@ -22,7 +22,7 @@ import type {
 } from './desk-thread.ts';
 import type { KnownLists } from './examine.ts';
 
-/** Every work takes less than a second, except for what is made to be hard. */
+/** Limits of a work. Each takes less than a second, except for rule sets that are made to be hard. */
 const LIMITS = {
   where: 'thread',
   cpuMs: 8000,
@@ -33,7 +33,7 @@ const LIMITS = {
 
 export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
 
-/** A platform with hard work holds up only itself; the owner of the installation always has a thread. */
+/** A platform with hard work delays only itself. The owner of the installation always has a free thread. */
 const TURNS = {
   atOnceMax: 3,
   ownerMax: 1,
@@ -41,10 +41,13 @@ const TURNS = {
   first: { owner: INSTALLATION, kept: 1 },
 } as const;
 
-/** How many rule sets a node holds for its desk; each may be a megabyte. */
+/** The most rule sets that a node holds in memory for its desk. Each may be a megabyte. */
 export const DRAFTS_AT_HAND_MAX = 16;
 
-/** For one platform, so that one that sends slowly, or much at once, leaves room for the others. */
+/**
+ * The most rule sets of one platform, so that a platform that sends slowly or sends many leaves places for the
+ * others.
+ */
 export const PLATFORM_DRAFTS_MAX = 4;
 
 const DRAFTS = {
@@ -57,9 +60,9 @@ const DRAFTS = {
 const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
- * Opens, compares, checks and keeps rule sets for platforms, each in its turn, in threads of its own: however hard a
- * draft is to read, no request of another platform waits for it. Throws JobLimitExceeded for too much work, QueueFull
- * for too much at once, and the reason of a signal that ends the work.
+ * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads:
+ * however hard a draft is to read, no request of another platform waits for it. Throws `JobLimitExceeded` for work
+ * that exceeds its limits, `QueueFull` when too much waits, and the reason of a signal that ends the work.
  */
 export class RuleDesk {
   readonly rulesDir: string;
@@ -71,13 +74,16 @@ export class RuleDesk {
     this.#threads = new BackgroundWork(THREAD, { ...LIMITS, ...limits, turns: TURNS });
   }
 
-  /** Without the parts of other platforms, here and in what is compared. Null when there is no such folder. */
+  /**
+   * Opens a version. Parts of other platforms are left out, here and in comparisons. Returns null when there is no
+   * such folder.
+   */
   open(owner: PlatformName, version: RuleVersion, signal?: AbortSignal): Promise<OpenedFolder | null> {
     const source = { folder: join(this.rulesDir, version), reader: owner };
     return this.#threads.run('open', source, { owner, signal });
   }
 
-  /** Null when one of the two is not sound any more. */
+  /** Compares two versions. Returns null when one of them has problems by now. */
   compare(
     owner: PlatformName,
     before: RuleVersion,
@@ -102,30 +108,33 @@ export class RuleDesk {
     return this.#threads.run('check', task, { owner, signal });
   }
 
-  /** The files that a release of the draft of `draftOwner` would fix, with those parts that its owner may not read. */
+  /** Completes a draft to the files that its release would fix, including the parts that `draftOwner` may not read. */
   complete(owner: PlatformName, draft: BegunDraft, draftOwner: PlatformName): Promise<CompletedDraft> {
     return this.#threads.run('complete', { rulesDir: this.rulesDir, draft, draftOwner }, { owner });
   }
 
-  /** The cases of the draft with the lengths of waits that it gives now; null when it is not sound. */
+  /**
+   * Rewrites the cases of a draft to the lengths of waits that it gives now. Returns null when the draft has
+   * problems.
+   */
   rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {
     return this.#threads.run('rewriteCases', draft, { owner, signal });
   }
 
-  /** Throws DraftRefused. */
+  /** Saves a draft. Throws `DraftRefused`. */
   save(owner: PlatformName, draft: DraftToSave): Promise<SavedDraft> {
     return orRefused(this.#threads.run('save', { rulesDir: this.rulesDir, draft }, { owner }));
   }
 
   /**
-   * Releases the folder when it has the digest and nothing prevents it. A folder that may not be written to throws
-   * DraftRefused.
+   * Releases the folder when it has this digest and nothing prevents the release. Throws `DraftRefused` when the
+   * folder may not be written to.
    */
   release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, false);
   }
 
-  /** What would prevent that release. */
+  /** Returns what would prevent that release. */
   releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, true);
   }
@@ -135,7 +144,10 @@ export class RuleDesk {
     return orRefused(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
   }
 
-  /** Wraps the work of a request that carries a rule set, its reading included. Throws QueueFull at once. */
+  /**
+   * Runs the work of a request that carries a rule set, including reading it. Throws `QueueFull` at once when there
+   * is no place.
+   */
   atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
     return this.#drafts.run(owner, work);
   }

@@ -44,16 +44,19 @@ import {
 } from '#decision/rules/rule-set.ts';
 import { formatCondition } from './condition-changes.ts';
 
-/** The rules of two versions over the facts of one payer, in the form that proofs take. */
+/** The rules of two versions over the facts of one payer, in the form that proofs need. */
 export interface BothVersions {
   readonly place: Place;
-  /** The version before, with the settings of the platform; holdouts and exemptions are parts of the rules' conditions. */
+  /**
+   * The version before, with the settings of the platform. Holdouts and exemptions are parts of the rules'
+   * conditions.
+   */
   readonly before: ParsedRules;
-  /** The version after; a fact that it computes differently from the version before has another label here. */
+  /** The version after. A fact that it computes differently from the version before has another label here. */
   readonly after: ParsedRules;
-  /** The label here of a fact of the version after. */
+  /** Returns the label here for a fact of the version after. */
   readonly labelAfter: (label: string) => string;
-  /** By labels of draws: when a rule that matches is skipped, and the record says so. */
+  /** By the label of a draw, the condition under which a matching rule is skipped and the record says so. */
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
   readonly conditions: readonly Condition[];
@@ -62,14 +65,17 @@ export interface BothVersions {
 
 /** Platforms for which each of two versions has the same settings. */
 export interface Place {
-  /** One of these platforms; null: any that neither version names. */
+  /** One of these platforms. Null stands for any platform that neither version names. */
   readonly platform: string | null;
   readonly is: Condition;
   readonly before: PlatformSettings;
   readonly after: PlatformSettings;
 }
 
-/** Every place where one of two versions has other settings than elsewhere, that of unnamed platforms first. */
+/**
+ * Lists each platform with other settings than elsewhere in one of two versions. The first place stands for all
+ * platforms that are not named.
+ */
 export function listPlaces(before: ParsedRules, after: ParsedRules): readonly Place[] {
   const named = [...new Set([...before.platforms.keys(), ...after.platforms.keys()])];
   const settingsFor = (name: string) => ({
@@ -88,8 +94,8 @@ export function listPlaces(before: ParsedRules, after: ParsedRules): readonly Pl
 }
 
 /**
- * Combines two versions. What both compute alike is one fact; a fact that they compute differently, such as the
- * payment score under another smoothing, gets another label for the version after.
+ * Combines two versions. A fact that both compute in the same way is one fact. A fact that they compute differently,
+ * such as the payment score with another smoothing, gets another label for the version after.
  */
 export function combineVersions(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
   const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
@@ -149,18 +155,21 @@ const LADDER_LEVEL = catalogued('ladderLevel');
 const ATTEMPT_OPEN = compare(catalogued('attemptOpen'), 'equal', true);
 const CLOCKS = [catalogued('hourOfDay'), catalogued('dayOfWeek')];
 
-/** What follows from the platform's currency, which requests without one are in, as orders before them were. */
+/**
+ * Facts that depend on the platform's currency. Requests without a currency, and the orders before them, are in that
+ * currency.
+ */
 const MONEY_FACTS = ['currency', 'distinctAmounts', 'attemptedAmount', 'paidAmount'];
 
-/** What is different once the ladder is forgotten. */
+/** Facts that change when the ladder is forgotten. */
 const LADDER_FACTS = ['attemptOpen', 'ladderLevel', 'waitRemainingSeconds', 'waitServed', 'earlyRequests'];
 
-/** That the ladder stands at each of its levels. */
+/** The conditions that the ladder is at each of its levels. */
 const LADDER_LEVELS = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) =>
   compare(LADDER_LEVEL, 'equal', level),
 );
 
-/** Often enough within a year to see every quarter of an hour at which clocks of two time zones differ. */
+/** Within a year, this step meets every quarter of an hour at which clocks of two time zones differ. */
 const CLOCK_STEP_MS = 45 * 60_000;
 const CLOCK_YEAR = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2027, 0, 1) };
 
@@ -184,7 +193,10 @@ class FactsApart {
     return this.#names.has(name);
   }
 
-  /** Whether the version after computes the fact differently: its names are those of facts, and labels of attributes. */
+  /**
+   * Tells whether the version after computes the fact differently. The names are those of facts, and labels of
+   * attributes.
+   */
   isApart({ name, attribute }: FactRef): boolean {
     return (
       this.#names.has(name) || (attribute !== undefined && this.#names.has(formatAttributeLabel(attribute)))
@@ -195,12 +207,12 @@ class FactsApart {
     return this.isApart(ref) ? { ...ref, label: `${ref.label}${this.#suffix}` } : ref;
   }
 
-  /** Whether one of these is a fact of the version after alone. */
+  /** Tells whether one of these is a fact of the version after alone. */
   isIn(refs: readonly FactRef[]): boolean {
     return refs.some(({ label }) => label.endsWith(this.#suffix));
   }
 
-  /** The rules of the version after, in which each conclusion asks for those before it by their new labels. */
+  /** Relabels the rules of the version after. Each conclusion uses the new labels of the conclusions before it. */
   relabel(before: ParsedRules, after: ParsedRules): ParsedRules {
     const groups = { ...after.groups, rules: after.groups.rules.map((rule) => this.#within(rule)) };
     if (ordered(before.groups) !== ordered(groups)) this.#names.add('clientGroup');
@@ -224,7 +236,7 @@ class FactsApart {
     return foldCondition(condition, relabelling);
   }
 
-  /** How the facts that the two versions compute differently are related, where they are compared. */
+  /** Lists how the facts that the two versions compute differently are related, for facts that are compared. */
   together({ before: was, after: is }: Place, asked: readonly Comparison[]): readonly Condition[] {
     const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
       allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
@@ -257,7 +269,7 @@ class FactsApart {
     return allOf(implies(one, other), implies(other, one));
   }
 
-  /** What clocks of two time zones show at the same moment. */
+  /** Relates what the clocks of two time zones show at the same moment. */
   #shownBy(clocks: readonly FactRef[], was: string, is: string): Condition {
     const shown = new Map<string, Condition>();
     for (let now = CLOCK_YEAR.fromMs; now < CLOCK_YEAR.toMs; now += CLOCK_STEP_MS) {
@@ -270,7 +282,7 @@ class FactsApart {
     return anyOf(...shown.values());
   }
 
-  /** A signal that matches in other cases than its namesake gets a name of its own. */
+  /** Renames each signal that matches in other cases than the signal of the same name before. */
   #signals(before: ParsedRules, after: ParsedRules): ParsedRules['signals'] {
     const texts = new Map(
       before.signals.rules.map(({ name, condition }) => [name, formatCondition(condition)]),
@@ -292,11 +304,11 @@ function resetsAlike(was: LadderSettings, is: LadderSettings): boolean {
   return was.resetAfterMs === is.resetAfterMs && isDeepStrictEqual(was.resetsAfterMs, is.resetsAfterMs);
 }
 
-/** Labels of the attributes that two versions declare differently. */
+/** Lists the labels of the attributes that two versions declare differently. */
 function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
   const apart = [...after].filter(([name, declared]) => {
     const was = before.get(name);
-    // A unit says which attributes may be compared, and nothing of their values.
+    // A unit says which attributes may be compared with each other, and nothing about their values.
     return was !== undefined && !isDeepStrictEqual({ ...was, unit: null }, { ...declared, unit: null });
   });
   return apart.map(([name]) => formatAttributeLabel(name));
@@ -308,7 +320,7 @@ function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {
     : false;
 }
 
-/** Equal texts when two lists of groups have the same form. */
+/** Serializes a list of groups. Lists of the same form give equal texts. */
 function ordered({ rules, otherwise }: ParsedRules['groups']): string {
   return JSON.stringify([
     ...rules.map(({ condition, params }) => [formatCondition(condition), params.group]),
@@ -317,28 +329,28 @@ function ordered({ rules, otherwise }: ParsedRules['groups']): string {
 }
 
 /**
- * A rule set in which each holdout is a part of its rule's condition, and what exempts from the signals a part of
- * theirs: a rule matches nobody who is held out of it or exempt.
+ * A rule set in which each holdout is part of its rule's condition, and the exemption from signals is part of the
+ * signals' conditions. So a rule never matches a client who is held out of it or exempt.
  */
 interface RulesWithDraws {
   readonly rules: ParsedRules;
-  /** By `formatDrawLabel`: when a rule matches and is skipped, which the record says. */
+  /** By `formatDrawLabel`, the condition under which a rule matches and is skipped. The record says so. */
   readonly skipped: ReadonlyMap<string, Condition>;
   readonly draws: readonly Draw[];
 }
 
-/** One draw: who is held out of a rule, named like `groups/has-paid`, that a share of the clients is held out of. */
+/** A draw: who is held out of a rule, named like `groups/has-paid`, that holds out a share of the clients. */
 interface Draw {
   readonly rule: string;
   readonly share: number;
 }
 
-/** The label of the fact that a client is held out of a rule. */
+/** Formats the label of the fact that a client is held out of a rule. */
 export function formatDrawLabel({ rule, share }: Draw): string {
   return `held out of ${rule} (${Math.round(share * 10_000) / 100}%)`;
 }
 
-/** Being held out of a rule becomes a fact of its own, named by `formatDrawLabel`. */
+/** Turns each holdout into a fact, named by `formatDrawLabel`. */
 function withDraws(rules: ParsedRules): RulesWithDraws {
   const skipped = new Map<string, Condition>();
   const draws: Draw[] = [];
@@ -379,7 +391,10 @@ function withDraws(rules: ParsedRules): RulesWithDraws {
   };
 }
 
-/** A client who is held out with a small share is held out with a larger one, too: it is one draw. */
+/**
+ * Relates draws of the same rule: a client who is held out at a small share is also held out at a larger one, because
+ * there is one draw.
+ */
 function drawsTogether(draws: readonly Draw[]): readonly Condition[] {
   return draws.flatMap((one) =>
     draws
@@ -392,7 +407,10 @@ function isDrawn(draw: Draw): Condition {
   return compare(createInnerFact(formatDrawLabel(draw), BOOLEAN_DOMAIN), 'equal', true);
 }
 
-/** Never a client whom a person decided about or who is on a shared list, and never for more than the rule allows. */
+/**
+ * Lists the conditions under which a client may be held out. Clients whom a person decided about or who are on a
+ * shared list are never held out, and neither are amounts above the rule's bound.
+ */
 function mayBeHeldOut({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
   const known = new FactsByName(facts);
   const bounds = Object.entries(maxAmounts ?? {}).map(([currency, most]) =>

@@ -8,14 +8,17 @@ import {
 import { formatTest } from '#decision/rules/condition-text.ts';
 import type { ReasonPart } from '#decision/rules/rule-set.ts';
 
-/** A condition without what makes no difference: where it is written, its order, needless nesting. */
+/** A condition without what makes no difference: its place in the file, its order, and needless nesting. */
 type PlainCondition =
   | { readonly kind: 'all' | 'any'; readonly conditions: readonly PlainCondition[]; readonly text: string }
   | { readonly kind: 'not'; readonly condition: PlainCondition; readonly text: string }
   | { readonly kind: 'named'; readonly text: string }
   | { readonly kind: 'comparison'; readonly fact: FactRef; readonly test: string; readonly text: string };
 
-/** Equal conditions have equal texts. `expand` puts named conditions and lists in full. */
+/**
+ * Simplifies a condition. Equal conditions get equal texts. With `expand`, named conditions and lists are written in
+ * full.
+ */
 export function toPlainCondition(condition: Condition, expand: boolean): PlainCondition {
   return foldCondition(condition, {
     group: (kind, parts) => joined(kind, parts),
@@ -25,7 +28,7 @@ export function toPlainCondition(condition: Condition, expand: boolean): PlainCo
   });
 }
 
-/** Two conditions with the same form give the same text, whatever names they use. */
+/** Formats a condition. Two conditions of the same form give the same text, whatever names they use. */
 export function formatCondition(condition: Condition): string {
   return toPlainCondition(condition, true).text;
 }
@@ -53,8 +56,8 @@ function plainComparison({ fact, operator, value, list }: Comparison, expand: bo
 }
 
 /**
- * What changed between two conditions, in as few words as say it: `waitRemainingSeconds > 0 -> > 2`.
- * Empty when they mean the same by their form.
+ * Lists what changed between two conditions in as few words as possible, like `waitRemainingSeconds > 0 -> > 2`. The
+ * list is empty when both have the same form.
  */
 export function listConditionChanges(before: PlainCondition, after: PlainCondition): readonly string[] {
   if (before.text === after.text) return [];
@@ -76,7 +79,7 @@ export function listConditionChanges(before: PlainCondition, after: PlainConditi
   ];
 }
 
-/** "all" on one side and "any" on the other cannot be compared part by part. */
+/** Tells whether a condition cannot be compared part by part, because one side is "all" and the other "any". */
 function isOther(condition: PlainCondition, kind: 'all' | 'any'): boolean {
   return condition.kind !== kind && (condition.kind === 'all' || condition.kind === 'any');
 }
@@ -85,7 +88,7 @@ function partsOf(condition: PlainCondition): readonly PlainCondition[] {
   return condition.kind === 'all' || condition.kind === 'any' ? condition.conditions : [condition];
 }
 
-/** Parts that are one and the same part before and after: about the same fact, or the only one of a kind. */
+/** Pairs the parts that are the same part before and after: they are about the same fact, or the only one of a kind. */
 function pair(
   gone: readonly PlainCondition[],
   come: readonly PlainCondition[],
@@ -101,7 +104,7 @@ function pair(
   });
 }
 
-/** By `name` a fact is the same with another window. */
+/** With `name`, two facts that differ only in their window are the same. */
 function samePart(a: PlainCondition, b: PlainCondition, by: 'label' | 'name'): boolean {
   if (a.kind === 'comparison') return b.kind === 'comparison' && a.fact[by] === b.fact[by];
   return a.kind === b.kind && a.kind !== 'named';

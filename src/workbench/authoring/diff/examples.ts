@@ -48,8 +48,8 @@ const EXAMPLES_MAX = 10;
 const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_000_000 };
 
 /**
- * Payers whom two rule sets answer differently, on any platform, one for each way of differing, the simplest first.
- * It is a proof where `searched` is true: nobody else is answered differently, now or later.
+ * Finds payers whom two rule sets answer differently, on any platform: one for each way of differing, the simplest
+ * first. When `searched` is true, it is proved that nobody else is answered differently, now or later.
  */
 export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples {
   const search = new ExampleSearch(before, after);
@@ -61,8 +61,8 @@ export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples 
 const SLICE_MS = 2;
 
 /**
- * The same search beside other work, for at most `limitMs`: it pauses every few milliseconds, so that
- * requests are answered meanwhile.
+ * Searches as `findDiffExamples` does, beside other work, for at most `limitMs`. It pauses every few milliseconds, so
+ * that requests are answered meanwhile.
  */
 export async function findDiffExamplesWithin(
   before: RuleSet,
@@ -85,7 +85,7 @@ export async function findDiffExamplesWithin(
 class ExampleSearch {
   readonly #before: RuleSet;
   readonly #after: RuleSet;
-  /** The examples by the way in which they differ. */
+  /** The examples, by the ways in which they differ. */
   readonly #found = new Map<string, DiffExample>();
   readonly #shown = new Set<string>();
   #undecided = false;
@@ -95,7 +95,7 @@ class ExampleSearch {
     this.#after = rehashConstants(after, CASE_HMACS);
   }
 
-  /** Yields after every step, so that the caller may pause or stop. */
+  /** Searches. Yields after every step, so that the caller can pause or stop. */
   *run(): Generator<void> {
     for (const place of listPlaces(this.#before, this.#after)) {
       const both = combineVersions(this.#before, this.#after, place);
@@ -115,7 +115,7 @@ class ExampleSearch {
   }
 
   *#ask(request: AskedFor, ways: readonly WayToDiffer[], both: BothVersions): Generator<void> {
-    // Groups and signals are also concluded for a score, which may be of a client whom nobody knows.
+    // Groups and signals are also concluded for a score, which may be about an unknown client.
     const knowledge = both.knowledge(request === 'verdict' ? 'a verdict' : 'any request');
     const reasoner = new Reasoner(knowledge, SEARCH_LIMITS);
     const conditions = ways.flatMap(({ must, mustNot }) => [...must, ...mustNot]);
@@ -133,7 +133,7 @@ class ExampleSearch {
       if (kind !== 'witness') continue;
       const facts = yield* payer.nearest(must, mustNot);
       const answers = this.#answers(request, facts, both);
-      // A found payer whom both answer alike shows nothing.
+      // A payer whom both versions answer in the same way shows nothing.
       if (answers.differsIn.length === 0) {
         this.#undecided = true;
         continue;
@@ -157,7 +157,7 @@ class ExampleSearch {
 
 type PayerFacts = ReadonlyMap<string, FactReading>;
 
-/** What an ordinary payer has no value of. */
+/** Facts that have no value for an ordinary payer. */
 const NOT_KNOWN: ReadonlySet<string> = new Set([
   'secondsSinceLastPaid',
   'secondsSinceLastUnpaid',
@@ -166,12 +166,15 @@ const NOT_KNOWN: ReadonlySet<string> = new Set([
   'secondsSinceLastVerdict',
 ]);
 
-/** An ordinary caller sends no attributes. */
+/** Tells whether a fact has no value for an ordinary payer. An ordinary caller sends no attributes. */
 function isUnknown({ name, fact, attribute }: FactRef): boolean {
   return (attribute !== undefined && fact.absence !== undefined) || NOT_KNOWN.has(name);
 }
 
-/** A first request of a payer who was scored before, on a device that nobody else uses; by names of facts. */
+/**
+ * The values, by name of fact, for the first request of a payer who was scored before, on a device that nobody else
+ * uses.
+ */
 const ORDINARY: Readonly<Record<string, FactValue>> = {
   lastOutcome: 'NONE',
   paymentScore: 0.5,
@@ -198,15 +201,15 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   sellPointKey: 'shop-1',
 };
 
-/** Finds payers who are as ordinary as a question allows, by asking what facts can hold together. */
+/** Finds payers who are as ordinary as a question allows, by asking which facts can hold together. */
 class OrdinaryPayer {
   readonly #asked: readonly FactRef[];
   readonly #reasoner: Reasoner;
-  /** By label: the condition that the fact is that of an ordinary payer. */
+  /** By label, the condition that the fact has the value of an ordinary payer. */
   readonly #wishes: ReadonlyMap<string, Comparison>;
   #ordinary: PayerFacts = new Map();
 
-  /** `asked` are the facts that matter, those that rules compare. */
+  /** `asked` are the facts that matter, which are those that rules compare. */
   constructor(asked: readonly FactRef[], currency: string, reasoner: Reasoner) {
     this.#asked = asked;
     this.#reasoner = reasoner;
@@ -221,18 +224,21 @@ class OrdinaryPayer {
     reasoner.prepare([...this.#wishes.values()]);
   }
 
-  /** Must be done before the others. Yields after every step. */
+  /** Finds the ordinary payer. Must run before the other methods. Yields after every step. */
   *settle(): Generator<void> {
     this.#ordinary = yield* this.nearest([], []);
   }
 
-  /** The facts of a payer for whom all of `must` hold and none of `mustNot`, with few that are not ordinary. */
+  /**
+   * Finds the facts of a payer for whom all of `must` and none of `mustNot` hold, with few facts that are not
+   * ordinary.
+   */
   *nearest(must: readonly Condition[], mustNot: readonly Condition[]): Generator<void, PayerFacts> {
     const kept = [...must];
     const refused: Condition[] = [];
     let facts: PayerFacts = new Map();
     for (const [label, wish] of this.#wishes) {
-      // Facts that the last found payer already has need no question.
+      // Facts that the last found payer already has need no further question.
       if (facts.get(label) === (wish.operator === 'known' ? null : wish.value)) {
         kept.push(wish);
         continue;
@@ -242,12 +248,12 @@ class OrdinaryPayer {
       if (answer.kind === 'witness') facts = answer.facts;
       (answer.kind === 'witness' ? kept : refused).push(wish);
     }
-    // Once more with all of them, so that none of the facts is left out.
+    // The last question contains all wishes, so that none of the facts is missing.
     const last = this.#reasoner.find(kept, [...mustNot, ...refused]);
     return last.kind === 'witness' ? last.facts : facts;
   }
 
-  /** The facts in which a payer is not ordinary, among those that rules compare. */
+  /** Returns the facts in which a payer is not ordinary, among those that rules compare. */
   unlike(facts: PayerFacts): Readonly<Record<string, FactReading>> {
     const unlike = this.#asked.flatMap(({ label }) => {
       const value = facts.get(label);

@@ -43,12 +43,12 @@ const DIFF_PARTS = [
   'flags',
 ] as const;
 
-/** Comments, layout, order of members and descriptions make no difference. */
+/** Comments, layout, the order of members and descriptions do not count as differences. */
 const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
   part: choice(DIFF_PARTS, 'Where'),
   name: word('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
   kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
-  /** `asked-too-early: waitRemainingSeconds > 0 -> > 2` */
+  /** For example `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
   text: word('For people', 'asked-too-early: waitRemainingSeconds > 0 -> > 2'),
 });
 
@@ -70,7 +70,7 @@ export const RuleDiffSchema = named(
 
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
 
-/** Without a limit; most searches take less than a second. */
+/** Compares two versions without a time limit. Most searches take less than a second. */
 export function computeRuleDiff(before: RuleSet, after: RuleSet): RuleDiff {
   const differences = diffRuleSets(before, after);
   return told(before, after, differences, differences.length === 0 ? ALIKE : findDiffExamples(before, after));
@@ -98,12 +98,12 @@ function noteOn({ examples, searched }: DiffExamples) {
     : 'No payer was found whom the two answer differently, and not every one could be ruled out.';
 }
 
-/** A search on a busy node is ended after this. */
+/** A search on a busy node ends after this time. */
 const SEARCH_MS_MAX = 3000;
 
 const DIFFS_KEPT_MAX = 20;
 
-/** Diffs of the last pairs that were asked for; a second request for the same pair waits for the same search. */
+/** Keeps the diffs of the last pairs. A second request for the same pair waits for the same search. */
 export class RuleDiffs {
   readonly #kept = new LRUCache<string, Promise<RuleDiff>>({ max: DIFFS_KEPT_MAX });
 
@@ -114,7 +114,7 @@ export class RuleDiffs {
     const diff = this.#search(before, after);
     this.#kept.set(key, diff);
     const forget = () => this.#kept.delete(key);
-    // A diff that a busy node did not finish may be asked for again.
+    // A diff that a busy node did not finish may be requested again.
     diff.then(({ searched }) => searched || forget(), forget);
     return diff;
   }
@@ -133,7 +133,7 @@ function changed(part: DiffPart, name: string, change: string): RuleDifference {
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
-/** Null means that one side has none. */
+/** Describes a changed value. Null means that one side has none. */
 function valueChange(
   part: DiffPart,
   name: string,
@@ -146,7 +146,7 @@ function valueChange(
   return [changed(part, name, `${before} -> ${after}`)];
 }
 
-/** Everything in which two rule sets differ, part by part. */
+/** Lists all differences between two rule sets, part by part. */
 export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
     ...textDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
@@ -168,7 +168,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
   ];
 }
 
-/** What exempts from all signals, told as the conditions of a rule are. */
+/** Compares the exemptions from all signals, in the same way as the conditions of a rule. */
 function exemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
   if (before !== null && after !== null) {
     const [was, is] = [before, after].map(({ written }) => toPlainCondition(written, true));
@@ -209,7 +209,7 @@ function paramChanges(before: Params, after: Params): readonly string[] {
     });
 }
 
-/** Rules of which all that match count, so that they have no priority. */
+/** Files whose matching rules all count, so that rules have no priority. */
 const UNORDERED: ReadonlySet<DiffPart> = new Set(['bot-signals', 'flags']);
 
 /** Compares the rules of one file by their names. */
@@ -251,7 +251,7 @@ class RulesDiff<P> {
     ];
   }
 
-  /** Of rules with one priority the first in the file is asked first. */
+  /** Finds neighbours that changed places. Among rules of the same priority, the first in the file is asked first. */
   #swapped(
     kept: readonly (readonly [Rule<P>, Rule<P>])[],
     after: readonly Rule<P>[],
@@ -305,7 +305,7 @@ class RulesDiff<P> {
     return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
   }
 
-  /** Conditions that rules share by name; a change in one is reported once, not rule by rule. */
+  /** Compares conditions that rules share by name. A change is reported once, and not for each rule. */
   #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
     const was = conditionsByName(before);
     return [...conditionsByName(after)].flatMap(([name, condition]) => {
@@ -317,7 +317,7 @@ class RulesDiff<P> {
   }
 }
 
-/** Whether the rules that both have are asked in the same order; before and after are sorted by priority. */
+/** Tells whether the rules that both versions have are asked in the same order. Both lists are sorted by priority. */
 function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
   return kept.every(([, is], index) => {
     const [, next] = kept[index + 1] ?? [];
@@ -338,7 +338,7 @@ function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly 
   );
 }
 
-/** `prefix` names the platform that they are of, if of one. */
+/** Lists settings as texts. `prefix` names the platform, if they are those of a platform. */
 function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
   const { currency, timeZone, smoothing, scoringLimits } = settings;
   const texts = {
@@ -351,7 +351,7 @@ function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
   return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
 }
 
-/** What callers may say, as `ruleset.yaml` declares it. */
+/** Lists the attributes that callers may send, as `ruleset.yaml` declares them. */
 function attributeTexts({ attributes }: ParsedRules): Texts {
   return new Map([...attributes].map(([name, declared]) => [name, attributeText(declared)]));
 }
@@ -362,7 +362,7 @@ function attributeText({ type, length, unit, oneOf, pseudonym }: DeclaredAttribu
   return pseudonym ? `${value}, kept as a pseudonym` : value;
 }
 
-/** The ladder without a name, the named ones, and when they are forgotten. */
+/** Lists the levels of the unnamed ladder and of named ladders, and when they are forgotten. */
 function ladderTexts({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings, prefix = ''): Texts {
   const named = Object.entries(ladders).map(ofNamedLadder);
   const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
@@ -378,7 +378,7 @@ function ofNamedLadder<T>([name, value]: readonly [string, T]): readonly [string
   return [`ladder "${name}"`, value];
 }
 
-/** Of each platform that has something of its own in one of the two versions. */
+/** Compares each platform that has settings of its own in one of the two versions. */
 function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
   return [...names].flatMap((name) => {
@@ -388,7 +388,7 @@ function platformDifferences(before: ParsedRules, after: ParsedRules): readonly 
     };
     const changesBetween = (was: PlatformSettings, is: PlatformSettings) =>
       textDifferences('platforms', textsOf(was), textsOf(is));
-    // What a platform only inherits is reported once, as a change of the settings.
+    // A change that a platform only inherits is reported once, as a change of the settings.
     const inherited = new Set(changesBetween(before.settings, after.settings).map(({ text }) => text));
     return changesBetween(getPlatformSettings(before, name), getPlatformSettings(after, name)).filter(
       ({ text }) => !inherited.has(text),
@@ -407,7 +407,7 @@ function limitTexts({ limits }: ParsedRules): Texts {
   );
 }
 
-/** Entries that were added and removed, list by list; their order makes no difference. */
+/** Lists the entries that were added and removed in each list. Their order makes no difference. */
 function listDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
   return [...names].flatMap((list) => {
@@ -429,7 +429,7 @@ function entryCount(list: RuleList | undefined): string | null {
   return formatCount(list.values.length, 'entry', 'entries');
 }
 
-/** Entries that a difference names one by one. */
+/** The most entries that a difference names one by one. */
 const NAMED_ENTRIES_MAX = 20;
 
 function someOf(values: RuleList['values']): string {

@@ -25,9 +25,9 @@ import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
 import { type BothVersions, formatDrawLabel, type Place } from './both-versions.ts';
 import { formatCondition } from './condition-changes.ts';
 
-/** Whether there is a payer who is answered differently in one way. */
+/** A question: is there a payer who is answered differently in this way? */
 export interface WayToDiffer {
-  /** One of `listWaysBetween` the two answers. */
+  /** The way, as `listWaysBetween` names it. */
   readonly way: string;
   readonly askedFor: AskedFor;
   readonly must: readonly Condition[];
@@ -52,7 +52,7 @@ export function listWaysBetween(
   ];
 }
 
-/** Differences from settings count separately on each platform; the others are the same everywhere. */
+/** Differences from settings count separately on each platform. Other differences are the same everywhere. */
 const on = (platform: string | null) => (platform === null ? '' : ` on ${platform}`);
 const verdictWay = (was: string, is: string, platform: string | null) =>
   `verdict ${was} -> ${is}${on(platform)}`;
@@ -62,8 +62,8 @@ const limitsWay = (group: string, platform: string | null) => `limits ${group}${
 const scoreWay = (platform: string | null) => `score${on(platform)}`;
 
 /**
- * Every way in which two versions may answer one payer differently. An answer also moves the client on the ladder;
- * where no answer differs, the ladder does not either, so later answers are alike, too.
+ * Lists every way in which two versions may answer a payer differently. An answer also moves the client on the
+ * ladder. When no answer differs, the ladders do not differ either, so later answers are the same too.
  */
 export function* listWaysToDiffer(both: BothVersions): Generator<WayToDiffer> {
   yield* verdictWays(both);
@@ -93,11 +93,14 @@ function* verdictWays({ before, after, place }: BothVersions): Generator<WayToDi
   }
 }
 
-/** When two verdicts differ, or leave the client elsewhere on the ladder; null: never. */
+/**
+ * Creates the condition under which two verdicts differ, or leave the client at different places of the ladder. The
+ * condition is null when they never do.
+ */
 function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
   const [was, is] = [ladderFacts(before), ladderFacts(after)];
   const levels = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) => level);
-  // Facts of one label are one fact; otherwise one of the two versions may have forgotten the ladder.
+  // Facts with the same label are one fact. Otherwise one of the two versions may have forgotten the ladder.
   const pairs =
     was.level.label === is.level.label
       ? levels.map((level) => [level, level] as const)
@@ -118,7 +121,7 @@ function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
       if (a.level !== b.level || pair[0] !== pair[1]) return [at(pair)];
       if (a.waitUntil === b.waitUntil) return [];
-      // The rest of a longer wait hides both.
+      // When more of the last wait remains than this, it determines both waits.
       const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
       return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
     });
@@ -141,7 +144,7 @@ function ladderFacts({ facts }: ParsedRules) {
   };
 }
 
-/** A rule that matches is skipped by one version and not by the other. */
+/** Lists the draws by which one version skips a matching rule and the other does not. */
 function* drawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<WayToDiffer> {
   for (const way of new Set([...skippedBefore.keys(), ...skippedAfter.keys()])) {
     const [was, is] = [skippedBefore.get(way) ?? anyOf(), skippedAfter.get(way) ?? anyOf()];
@@ -172,7 +175,10 @@ function* botWays({ before, after }: BothVersions, askedFor: AskedFor): Generato
   }
 }
 
-/** Another smoothing gives another score after the first few orders, or where these tell nothing, perhaps later. */
+/**
+ * Asks for another score. Another smoothing changes the score after the first few orders. When these show no
+ * difference, any client with a finished order may have one later.
+ */
 function* scoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
   const [was, is] = [before.settings.smoothing, after.settings.smoothing];
   if (isDeepStrictEqual(was, is)) return;
@@ -210,7 +216,7 @@ function concluded({ facts }: ParsedRules, name: string): FactRef {
   return new FactsByName(facts).plain(name);
 }
 
-/** A rule, or `otherwise`, that is the first to match: when it matches and none before it does. */
+/** The first rule that matches, or `otherwise`: it matches, and no rule before it does. */
 interface FirstMatch {
   readonly name: string;
   readonly gives: VerdictParams;
@@ -234,13 +240,15 @@ function firstMatches(
   ];
 }
 
-/** One demands something that the other rules out, which is usual between versions that differ little. */
+/**
+ * Tells whether one demands a condition that the other rules out. This is usual between versions that differ little.
+ */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
   const texts = new Set(mustNot.map(formatCondition));
   return must.some((condition) => texts.has(formatCondition(condition)));
 }
 
-/** Everything in which two answers may differ; reasons and names of rules are only for people. */
+/** All parts in which two answers may differ. Reasons and names of rules are only for people, and do not count. */
 export const ANSWER_MEMBERS = [
   'verdict',
   'wait',
@@ -262,7 +270,7 @@ export type AskedFor = (typeof ASKED_FOR)[number];
 export const AnswerSchema = shape('What a version answers to a payer with certain facts', {
   verdict: nullable(verdict),
   rule: nullable(word('That gave the verdict; null of a score', 'asked-too-early')),
-  /** After a longer wait it is as long as that. */
+  /** A wait that follows a longer one is as long as the longer one. */
   waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
   ladder: nullable(word('Where the client stands on it afterwards; null of a score', 'level 2')),
   requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
@@ -280,10 +288,10 @@ export const AnswerSchema = shape('What a version answers to a payer with certai
 type Answer = Shape<typeof AnswerSchema>;
 
 interface AnsweringVersion {
-  /** It compares pseudonyms as cases keep them. */
+  /** The rules. They compare pseudonyms as cases keep them. */
   readonly rules: RuleSet;
   readonly settings: PlatformSettings;
-  /** The value of a fact or a draw; undefined where it does not matter. */
+  /** Returns the value of a fact or a draw, and undefined when it does not matter. */
   readonly factOf: (label: string) => FactReading | undefined;
 }
 
@@ -333,7 +341,7 @@ function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, is
   };
 }
 
-/** The payLimitValue of a group; null where answers have none. */
+/** Returns the payLimitValue of a group, and null when answers have none. */
 function limitsOf(
   { limits }: Pick<RuleSet, 'limits'>,
   { scoringLimits }: PlatformSettings,
@@ -349,7 +357,7 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
       return [ref.label, asKept(ref, known === undefined ? NO_MATTER_WHAT[getFactType(ref.fact)] : known)];
     }),
   );
-  // Without a wait before, the ladder alone gives the length of this one. The facts include what its clock shows.
+  // Without an earlier wait, the ladder alone gives the length of this one. The facts include what the clock shows.
   const request = {
     platform: ANY_PLATFORM,
     at: 0,
@@ -375,19 +383,19 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
   };
 }
 
-/** A payer that proofs found has texts in clear, and decisions have the HMACs of some. */
+/** Converts a text of a payer whom a proof found to the HMAC that decisions keep, where they keep one. */
 function asKept(ref: FactRef, value: FactReading): FactReading {
   if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
   return CASE_HMACS.keptAs(value)[0] ?? null;
 }
 
-/** The settings of the place are those of the whole rule set, so that no name of a platform matters. */
+/** The settings of the place are those of the whole rule set, so the name of the platform does not matter. */
 const ANY_PLATFORM = toPlatformName('any');
 
 /** Values of facts that no rule compares. */
 const NO_MATTER_WHAT = { boolean: false, number: 0, string: '' } as const;
 
-/** The ladder at the moment 0. */
+/** Builds the ladder at the moment 0. */
 function ladderOf(factOf: AnsweringVersion['factOf']): Ladder {
   const remainingSeconds = Number(factOf('waitRemainingSeconds') ?? 0);
   const isWaiting = remainingSeconds > 0 || factOf('waitServed') === true;
@@ -425,7 +433,7 @@ function memberText(told: Told, member: AnswerMember): string {
 function answerText(told: Told, differsIn: readonly AnswerMember[]): string {
   const { verdict, rule, waitSeconds } = told;
   const wait = waitSeconds === null ? '' : ` ${memberText(told, 'wait')}`;
-  // A verdict tells by itself whether a requisite is shown, and two verdicts where each leaves the ladder.
+  // A verdict implies whether a requisite is shown, and two different verdicts imply where each leaves the ladder.
   const said: readonly AnswerMember[] = [
     ...(verdict === null ? [] : (['requisite'] as const)),
     ...(differsIn.includes('verdict') ? (['ladder'] as const) : []),

@@ -55,7 +55,7 @@ export const RulesAccountSchema = named(
       weight: Type.Number({ description: 'Of the matching signals' }),
       threshold: Type.Number({ description: 'A bot from here on' }),
       why,
-      /** Under these conditions no signal applies; null where the rule set has none. */
+      /** The conditions under which no signal applies. Null when the rule set has none. */
       exempt: nullable(ConditionSchema),
       rules,
     }),
@@ -87,7 +87,7 @@ export const ExplanationSchema = named(
   'Explanation',
   shape('Why a decision fell as it did, and whether its rule set still says the same', {
     decision: DecisionSchema,
-    /** Null when the rule set that decided is not at hand. */
+    /** Null when the rule set that decided is not available. */
     rules: nullable(RulesAccountSchema),
     ladder: shape('Before and after', { before: LadderAccountSchema, after: LadderAccountSchema }),
     sharedLists: list(
@@ -114,9 +114,9 @@ export const ExplanationSchema = named(
 export type Explanation = Shape<typeof ExplanationSchema>;
 
 /**
- * Explains a decision from its record: the rules are traced over the recorded facts, and the core is
- * run on them again. A rule set with another digest than the decision's proves nothing and is not
- * asked; the explanation then says which one is missing.
+ * Explains a decision from its record: it traces the rules over the recorded facts, and decides again from them. A
+ * rule set with another digest than the decision's would prove nothing and is not asked. The explanation then says
+ * which rule set is missing.
  */
 export async function explainFromRecord(rules: RuleSet, decision: Decision): Promise<Explanation> {
   if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {
@@ -152,8 +152,9 @@ export async function explainFromRecord(rules: RuleSet, decision: Decision): Pro
 }
 
 /**
- * How a decision differs when its rule set decides again on its facts; empty when it does not. Null where the secret of its
- * pseudonyms is not at hand, so that nobody can say.
+ * Lists in what a decision differs when its rule set decides again from its facts. The list is empty when it does not
+ * differ. Returns null when the secret of the decision's pseudonyms is not available, so that the result is not
+ * known.
  */
 export function rederiveDecision(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
@@ -163,7 +164,10 @@ export function rederiveDecision(rules: RuleSet, decision: Decision): readonly R
     : compare(rules, decision, rerunOf(rules, again), again.assessment.values);
 }
 
-/** An explanation without the rule set that decided; `there` says what is there instead: "there is only p2.v11". */
+/**
+ * Explains a decision without the rule set that decided. `there` says what is available instead, like "there is only
+ * p2.v11".
+ */
 export function explainWithoutRules(decision: Decision, there: string): Explanation {
   const wanted = `${decision.ruleVersion} with digest ${shortenDigest(decision.digest)}`;
   return {
@@ -172,7 +176,7 @@ export function explainWithoutRules(decision: Decision, there: string): Explanat
   };
 }
 
-/** Enough of a digest to tell rule sets apart by eye. */
+/** Shortens a digest. The rest is enough for people to tell rule sets apart. */
 export function shortenDigest(digest: string): string {
   return digest.slice(0, 12);
 }
@@ -197,7 +201,10 @@ function bare(decision: Decision, rules: RuleSet | null): Explanation {
   };
 }
 
-/** What the record says of shared lists: `listed(blocked-devices)` is true. */
+/**
+ * Lists the shared lists that the record says the request was on, which are facts like `listed(blocked-devices)` that
+ * are true.
+ */
 function sharedListsOn({ facts }: Decision): readonly string[] {
   const on = Object.entries(facts).filter(([, value]) => value === true);
   return on.flatMap(([label]) => /^listed\((.+)\)$/.exec(label)?.[1] ?? []);
@@ -293,7 +300,10 @@ function flagsInWords(rules: readonly RuleTrace[]): string {
   return `${joinWords(matching, 'and')} matched. Flags are for people and change no verdict.`;
 }
 
-/** "asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not." */
+/**
+ * Says which rule matched first and why, like "asked-too-early matched, because waitRemainingSeconds is 1, above 0;
+ * the 2 rules before it did not."
+ */
 function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
   const place = rules.findIndex(isCounted);
   const first = rules[place];
@@ -309,7 +319,7 @@ function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
   return `${first.name} matched, because ${reason}; ${before}.${holdout}`;
 }
 
-/** "level 2 of the ladder, 5m (ladder.yaml:6)" */
+/** Describes a wait like "level 2 of the ladder, 5m (ladder.yaml:6)". */
 function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }: Rerun, at: number): string {
   const { level } = ladderAfter;
   const levelMs = getLevels(ladder, name)[level - 1] ?? 0;
@@ -321,7 +331,9 @@ function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }
 
 const LONGER = '; it is longer, because no wait is shorter than the one before it or ends earlier';
 
-/** " The client is held out of blocked-by-unpaid-chain, which matched too.", or nothing. */
+/**
+ * Returns a sentence like " The client is held out of blocked-by-unpaid-chain, which matched too.", or an empty text.
+ */
 function heldOutInWords(rules: readonly RuleTrace[]): string {
   const names = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
   return names.length === 0
@@ -338,7 +350,10 @@ function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: n
   return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.${holdout}`;
 }
 
-/** "No signal applies, because overrideGroup is TRUSTED (bot-signals.yaml:9). honeypot would match." */
+/**
+ * Says why no signal applies, like "No signal applies: the payer is exempt from all of them, because overrideGroup is
+ * TRUSTED (bot-signals.yaml:9)."
+ */
 function exemptInWords(exempt: ConditionTrace, signals: readonly RuleTrace[]): string {
   const { file, line } = exempt.at;
   const because = decisive(exempt).map(formatSeenFact).join('; ');
@@ -358,7 +373,7 @@ function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, la
     : `${step}; its wait was over ${seconds} s before, at ${formatDateTime(waitUntil)}`;
 }
 
-/** `2026-07-03 10:21:44.123 UTC` */
+/** Formats a moment like `2026-07-03 10:21:44.123 UTC`. */
 export function formatDateTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
@@ -372,18 +387,18 @@ interface Decided {
   readonly by: readonly ComparisonTrace[];
 }
 
-/** The comparisons because of which a condition holds. */
+/** Finds the comparisons because of which a condition holds or does not hold. */
 function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
   return foldCondition(condition, {
     group: (kind, parts, { passed }): Decided => {
-      // One failure is enough against "all", one success for "any"; otherwise every member counts.
+      // A single failure decides "all", and a single success decides "any". In the other cases every member counts.
       const oneIsEnough = passed === (kind === 'any');
       const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
       return { passed, by: having.flatMap(({ by }) => by) };
     },
     not: ({ by }, { passed }) => ({ passed, by }),
     reference: (_name, part) => part,
-    // What is not known makes nothing hold, also not within a "not".
+    // A fact that is not known makes no comparison hold, and this is true within a "not" as well.
     comparison: (comparison) => ({ passed: comparison.passed, by: decides(comparison) ? [comparison] : [] }),
   }).by;
 }

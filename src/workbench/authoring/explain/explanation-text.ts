@@ -12,8 +12,8 @@ import type { Location } from '#decision/rules/problem.ts';
 import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } from './explain.ts';
 
 /**
- * An explanation as an analyst reads it aloud: what was asked and answered, why, by which rules and on
- * which values, what it did to the ladder, and whether it can be reproduced.
+ * Formats an explanation for analysts: the question and the answer, why, by which rules and values, what it did to
+ * the ladder, and whether it can be reproduced.
  */
 export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN_PAINT): string {
   const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
@@ -84,7 +84,7 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
   ];
 }
 
-/** The record's own words, when its rules cannot be asked. */
+/** Formats what the record itself says, when its rules cannot be asked. */
 function withoutRules(
   { clientGroup, isBot, signals, facts }: Decision,
   title: (text: string) => string,
@@ -118,7 +118,7 @@ function shown(value: unknown): string {
   return value === null ? 'absent' : typeof value === 'string' ? quoteText(value) : JSON.stringify(value);
 }
 
-/** The meaning of a piece of text, which a terminal may show as a colour. */
+/** The meanings of a piece of text, which a terminal may show as colours. */
 export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
 
 export type Tone = (typeof TONES)[number];
@@ -127,7 +127,7 @@ export type Paint = (tone: Tone, text: string) => string;
 
 export const PLAIN_PAINT: Paint = (_tone, text) => text;
 
-/** Places stand in a column of their own, unless the text before them is longer than this. */
+/** Places are aligned in a column, except after a text that is longer than this. */
 const TEXT_CHARACTERS_MAX = 84;
 
 interface Row {
@@ -136,7 +136,7 @@ interface Row {
   readonly at: Location;
 }
 
-/** Rules as aligned lines, each condition below its rule with what it saw and where it is written. */
+/** Formats rules as aligned lines. Below each rule are its conditions, with the value that each saw and its place. */
 export function formatRules(rules: readonly RuleTrace[], paint: Paint): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
   return alignPlaces(
@@ -145,7 +145,7 @@ export function formatRules(rules: readonly RuleTrace[], paint: Paint): readonly
   );
 }
 
-/** The conditions under which no signal applies, as those of a rule stand below it. */
+/** Formats the conditions under which no signal applies, in the same way as those of a rule. */
 export function formatExemption(exempt: ConditionTrace | null, paint: Paint): readonly string[] {
   if (exempt === null) return [];
   const { passed, at } = exempt;
@@ -174,7 +174,10 @@ function status({ asked, matched, heldOut, outweighedBy, gives }: RuleTrace): st
   return matched ? `not asked; it would match: ${what}` : 'not asked; it would not match';
 }
 
-/** The rows of a condition, given how far to indent them and whether it stands at the top of its rule. */
+/**
+ * Creates the rows of a condition. `indent` is the number of spaces, and `top` says whether the condition is at the
+ * top of its rule.
+ */
 type RowsOf = (indent: number, top: boolean) => readonly Row[];
 
 function conditionRows(condition: ConditionTrace, indent: number, asked: boolean): readonly Row[] {
@@ -189,7 +192,7 @@ function conditionRows(condition: ConditionTrace, indent: number, asked: boolean
   const rows = foldCondition(condition, {
     group: (kind, parts, trace): RowsOf => {
       const all = above(trace, `${kind} of`, parts);
-      // An `all` at the top of a rule goes without saying.
+      // An `all` at the top of a rule is not written, because it is understood.
       return (here, top) =>
         top && kind === 'all' ? parts.flatMap((inner) => inner(here, false)) : all(here, false);
     },
@@ -208,7 +211,7 @@ function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
   });
 }
 
-/** `verdicts.yaml:28`: what an editor opens. */
+/** Formats a place like `verdicts.yaml:28`, which editors can open. */
 export function formatPlace({ file, line }: Location): string {
   return `${file}:${line}`;
 }

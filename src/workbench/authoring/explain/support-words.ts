@@ -4,7 +4,7 @@ import { formatDecimal } from '#decision/payer/amount.ts';
 import { PAYER_TEXT_WAIT } from '#decision/rules/parse/payer-text.ts';
 import type { ParsedRules, Verdict } from '#decision/rules/rule-set.ts';
 
-/** What the interface asks the caller to do (its section 4.2). */
+/** What the interface asks the caller to do (section 4.2). */
 const ACTIONS: Readonly<Record<Verdict, string>> = {
   GET_NEW: 'Please request a new requisite from the payment side.',
   GET_SAME_STICKY: 'Please show the requisite that the payer is bound to, and request no new one.',
@@ -13,9 +13,10 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
 };
 
 /**
- * What support may say of a decision: to the payer the rule's own text, or else one by verdict and wait; to the
- * caller's people what was decided, when, by what, and what to do. Neither names another payer, and the first leaves
- * out rules, scores and signals. `rules` are those that decided, null when they are not at hand.
+ * Creates the texts that support may send about a decision. The payer gets the rule's own text, or else one by
+ * verdict and wait. The caller's people learn what was decided, when, by what, and what to do. Neither text names
+ * another payer, and the payer's text has no rules, scores or signals. `rules` are those that decided, and null when
+ * they are not available.
  */
 export function createSupportWords(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);
@@ -51,7 +52,10 @@ function integratorText(decision: Decision, described = ''): string {
   ].join('\n');
 }
 
-/** `25.00 EUR`, with the zeros of its currency; names of other than three letters, like USDT, are no currencies of a state. */
+/**
+ * Formats an amount like `25.00 EUR`, with the decimals of its currency. Names that do not have three letters, like
+ * USDT, are no national currencies and get two decimals.
+ */
 function amountOf({ facts: { amount, currency } }: Decision): string {
   if (amount === undefined) return '–';
   const name = String(currency ?? '');
@@ -65,12 +69,12 @@ function amountOf({ facts: { amount, currency } }: Decision): string {
   return `${whole}${padded === '' ? '' : `.${padded}`} ${name}`.trimEnd();
 }
 
-/** A name that may be written from right to left keeps its order to itself in a text without markup. */
+/** Isolates a name that may be written from right to left, so that it does not reorder the text around it. */
 function isolated(name: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
 }
 
-/** `2026-01-01 14:03:27 UTC`: the reader may sit in another time zone. */
+/** Formats a moment like `2026-01-01 14:03:27 UTC`, because the reader may be in another time zone. */
 function utc(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

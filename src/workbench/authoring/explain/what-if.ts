@@ -11,7 +11,7 @@ export const WhatIfThenSchema = named(
     version: ruleVersion,
     digest: digestWord('Over its files'),
     rules: nullable(RulesAccountSchema),
-    /** Null where the record lacks facts for it. */
+    /** Null when the record lacks facts that the version needs. */
     decision: nullable(DecisionSchema),
     missing: list(
       text(256, 'A fact by label'),
@@ -22,7 +22,7 @@ export const WhatIfThenSchema = named(
 
 export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
 
-/** What a version would have answered then: on the recorded facts, with the ladder as it was. */
+/** Answers what a version would have decided then, on the recorded facts and with the ladder as it was. */
 export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
   const { version, digest } = rules;
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
@@ -33,7 +33,7 @@ export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<
   const { facts } = again;
   const asked = { ...decision, facts, ruleVersion: version, digest };
   const { rules: account, differences } = await explainFromRecord(rules, asked);
-  // Where the rules conclude something else, the explanation says what comes out instead.
+  // When the rules conclude something else, the explanation lists the new values.
   const concluded = differences.filter(({ member }) => member.startsWith('facts.'));
   const others = differences.filter((difference) => !concluded.includes(difference));
   return {
@@ -52,7 +52,7 @@ export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<
   };
 }
 
-/** Without what the decision would not have: a wait without WAIT, a requisite without GET_SAME_STICKY. */
+/** Removes members that the decision would not have: a wait without WAIT, and a requisite without GET_SAME_STICKY. */
 function withoutStrays(decision: Readonly<Record<string, unknown>>): Decision {
   const left = Object.fromEntries(
     Object.entries(decision).filter(
@@ -64,7 +64,7 @@ function withoutStrays(decision: Readonly<Record<string, unknown>>): Decision {
   throw new Error('a version that was asked again gave no whole decision');
 }
 
-/** The new question has the members of a decision; only optional ones are removed. */
+/** Tells whether all required members are there. Only optional members are removed. */
 function isWhole(decision: object): decision is Decision {
   return (DecisionSchema.required ?? []).every((member) => Object.hasOwn(decision, member));
 }
