@@ -226,6 +226,7 @@ function describeOrders(store: () => Store): void {
 
   it('keep an answer under its Idempotency-Key', async () => {
     const client = newClient();
+    await store().claimIdempotencyKey(client.platform, 'key-1', 'hash');
     const change = withAnswer(verdictOn(client, await store().load(client), 'order-1'), 'key-1');
     await store().commit(change);
     const decision = decisionFor(client, 1, 'order-1');
@@ -234,6 +235,8 @@ function describeOrders(store: () => Store): void {
       decisionId: decision.decisionId,
     });
     expect((await store().load(client, { idempotencyKey: 'key-2' })).answer).to.equal(null);
+    const another = newClient(client.platform);
+    expect((await store().load(another, { idempotencyKey: 'key-1' })).answer).to.equal(null);
   });
 
   it('bind an Idempotency-Key to the request that came first', async () => {

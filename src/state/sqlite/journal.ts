@@ -1,9 +1,11 @@
+import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { searchThrottle } from '#base/paced-steps.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   collectUnreadable,
   decodeJournalRecord,
+  type JournalGap,
   joinLostVerdicts,
   NUMBER_CURSORS,
   parseErasure,
@@ -12,22 +14,19 @@ import {
   toVerdictEntry,
 } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { KeptAfterShipping, Store } from '#state/store.ts';
+import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { RecordReader } from '#state/stored-parts.ts';
-import { type Statements, storedRecord } from './client-rows.ts';
+import { storedRecord } from './client-rows.ts';
 import { LOCK_FREE_MS, repeatBriefly } from './group-commit.ts';
+import type { JournalTable, Row } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
-
-type Row = Readonly<Record<string, unknown>>;
-
-/** Journal entries that are removed at once: a millisecond or so. */
-const TRIM_ROWS_MAX = 100;
 
 /** The journal, which has the positions of its rows for places. */
 export function sqliteJournal(
-  { clock, read, readPage, write }: SqliteFile,
-  sql: Statements,
+  { read, readPage, write }: SqliteFile,
+  table: JournalTable,
+  losses: JournalLosses,
   reader: RecordReader,
 ): Pick<
   Store,
@@ -38,14 +37,13 @@ export function sqliteJournal(
     readJournal: (after, limit) =>
       readPage(async () => {
         const position = positionOf(after);
-        const rows = sql.journal.all(position, limit);
+        const rows = table.entriesAfter(position, limit);
         // A cursor from before the file was restored to an earlier moment: entries since then have numbers below
         // it.
-        if (rows.length === 0 && position > Number(sql.journalEnd.get()?.['seq'] ?? 0))
-          throw new UnknownCursor();
+        if (rows.length === 0 && position > table.newest()) throw new UnknownCursor();
         const last = rows.at(-1)?.['position'];
         // A reader that starts with the oldest kept entry misses nothing.
-        const pushedOut = after === null ? null : gapAfter(sql, position);
+        const pushedOut = after === null ? null : losses.after(position);
         const all = await wholeEntries(reader, rows);
         const lost = all.filter((entry) => entry.kind === 'lost');
         return {
@@ -55,21 +53,24 @@ export function sqliteJournal(
           gap: joinLostVerdicts(lost, pushedOut),
         };
       }),
-    journalLength: () => read(() => Number(sql.journalLength.get()?.['entries'] ?? 0)),
+    journalLength: () => read(() => table.length()),
     newestCursor: (entries) =>
-      read(() => {
-        const row = sql.newestCursor.get(entries);
-        return row === undefined ? null : String(row['position']);
-      }),
+      read(() => (table.length() > entries ? String(table.newest() - entries) : null)),
     trimJournal: async (through, kept) => {
       const position = positionOf(through);
-      const trim = () => trimShipped(sql, position, kept, clock()) === TRIM_ROWS_MAX;
+      const trim = () => {
+        const isMore = table.forgetShipped(position, kept);
+        losses.forget(position);
+        // The archive does not name them any more, so nothing here may lead to an erased client.
+        for (const erasure of losses.takeErasures(position)) table.removeEntry(erasure);
+        return isMore;
+      };
       while (await write(() => repeatBriefly(trim))) await sleep(LOCK_FREE_MS);
     },
     unshippedErasures: () =>
       read(() =>
-        sql.unshippedErasures
-          .all()
+        losses
+          .unshippedErasures()
           .map(({ position, entry }) => ({ ...parseErasure(String(entry)), place: placeOf(position) })),
       ),
   };
@@ -92,66 +93,77 @@ async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise
     const stored = { place, text, clientHash: String(row['client'] ?? '') };
     entries.push(
       await readOrExplain(stored, async (): Promise<ReadEntry> => {
+        if (text === '') return { kind: 'lost', at: Number(row['at']) };
+        if (row['seq'] !== null)
+          return { ...toVerdictEntry(await reader.decision(storedRecord(row))), place };
         const parsed = decodeJournalRecord(text);
-        if (!('seq' in parsed)) return { ...parsed, place };
-        if (row['record'] === null) return { kind: 'lost', at: parsed.at };
-        return { ...toVerdictEntry(await reader.decision(storedRecord(row))), place };
+        if ('seq' in parsed) throw new TypeError(`no journal entry is stored as ${text}`);
+        return { ...parsed, place };
       }),
     );
   }
   return entries;
 }
 
-function gapAfter(sql: Statements, position: number) {
-  const row = sql.journalLoss.get(position);
-  if (row === undefined) return null;
-  return { entries: Number(row['entries']), from: Number(row['from_ms']), to: Number(row['to_ms']) };
-}
+/** What the journal lost before anybody read it, and the erasures that the archive does not know of yet. */
+export class JournalLosses {
+  readonly #sql: ReturnType<typeof prepareLossStatements>;
 
-/** Forgets entries that were shipped, some at a time; returns how many. */
-function trimShipped(
-  sql: Statements,
-  through: number,
-  { journalEntries, decisionsHotMs }: KeptAfterShipping,
-  nowMs: number,
-): number {
-  const rows = sql.trimJournal.all(through, journalEntries, TRIM_ROWS_MAX);
-  const shorterMs = RETENTION.decisionMs - decisionsHotMs;
-  for (const { position } of rows)
-    sql.shortenDecision.run(shorterMs, Number(position), nowMs + decisionsHotMs);
-  sql.forgetJournalLoss.run(through);
-  // The archive does not name them any more, so nothing here may lead to an erased client.
-  sql.forgetErasureEntries.run(through);
-  sql.forgetErasures.run(through);
-  return rows.length;
-}
-
-/** Removes what the journal may not hold any more, and notes the loss; returns how many entries. */
-export function trimOverflow(sql: Statements, most: number, hasRoom: boolean): number {
-  const kept = hasRoom ? RETENTION.journalEntries : RETENTION.journalEntriesMin;
-  const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, kept, most);
-  if (rows.length === 0) return 0;
-  const times = rows.flatMap(({ entry }) => timeOf(String(entry)));
-  const from = times.reduce((a, b) => Math.min(a, b), times[0] ?? 0);
-  const to = times.reduce((a, b) => Math.max(a, b), from);
-  const position = rows.reduce((most, row) => Math.max(most, Number(row['position'])), 0);
-  sql.addJournalLoss.run(rows.length, from, to, position);
-  return rows.length;
-}
-
-/** When an entry was made; nothing where it cannot be read. */
-function timeOf(text: string): readonly number[] {
-  try {
-    return [decodeJournalRecord(text).at];
-  } catch {
-    return [];
+  constructor(db: DatabaseSync) {
+    this.#sql = prepareLossStatements(db);
   }
+
+  after(position: number): JournalGap | null {
+    const row = this.#sql.loss.get(position);
+    if (row === undefined) return null;
+    return { entries: Number(row['entries']), from: Number(row['from_ms']), to: Number(row['to_ms']) };
+  }
+
+  add({ entries, from, to, position }: JournalGap & { readonly position: number }): void {
+    this.#sql.addLoss.run(entries, from, to, position);
+  }
+
+  forget(through: number): void {
+    this.#sql.forgetLoss.run(through);
+  }
+
+  unshippedErasures(): readonly Row[] {
+    return this.#sql.unshippedErasures.all();
+  }
+
+  /** Of more than may wait the oldest go. */
+  addErasure(position: number, entry: string): void {
+    this.#sql.putErasure.run(position, entry);
+    this.#sql.trimErasures.run(RETENTION.unshippedErasures);
+  }
+
+  /** Forgets the erasures up to a position, and gives theirs. */
+  takeErasures(through: number): readonly number[] {
+    return this.#sql.takeErasures.all(through).map(({ position }) => Number(position));
+  }
+}
+
+function prepareLossStatements(db: DatabaseSync) {
+  const sql = (source: string) => db.prepare(source);
+  return {
+    loss: sql('SELECT entries, from_ms, to_ms FROM journal_loss WHERE last_position > ?'),
+    addLoss: sql(
+      'INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, to_ms = max(to_ms, excluded.to_ms), last_position = excluded.last_position',
+    ),
+    forgetLoss: sql('DELETE FROM journal_loss WHERE last_position <= ?'),
+    unshippedErasures: sql('SELECT position, entry FROM unshipped_erasures'),
+    putErasure: sql('INSERT INTO unshipped_erasures (position, entry) VALUES (?, ?)'),
+    takeErasures: sql('DELETE FROM unshipped_erasures WHERE position <= ? RETURNING position'),
+    trimErasures: sql(
+      'DELETE FROM unshipped_erasures WHERE position <= (SELECT position FROM unshipped_erasures ORDER BY position DESC LIMIT 1 OFFSET ?)',
+    ),
+  };
 }
 
 /** Decision records: by client and number, and by order. */
 export function sqliteDecisions(
   { run }: SqliteFile,
-  sql: Statements,
+  table: JournalTable,
   reader: RecordReader,
 ): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
   const decisionsIn = (rows: readonly Row[]) =>
@@ -161,14 +173,14 @@ export function sqliteDecisions(
       const parsed = parseDecisionId(decisionId);
       if (parsed === null) return null;
       return run(async () => {
-        const row = sql.decision.get(parsed.clientHash, parsed.seq);
+        const [row] = table.decisionsOfClient(parsed.clientHash, parsed.seq + 1, 1);
         const decision = row === undefined ? null : await reader.decision(storedRecord(row));
         return decision?.decisionId === decisionId ? decision : null;
       });
     },
     decisionsOfOrder: (platform, orderRef) =>
-      run(async () => decisionsIn(sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder))),
+      run(async () => decisionsIn(table.decisionsOfOrder(platform, orderRef, RETENTION.decisionsPerOrder))),
     decisionsOfClient: ({ hash }, limit, beforeSeq = Number.MAX_SAFE_INTEGER) =>
-      run(async () => decisionsIn(sql.decisionsOfClient.all(hash, beforeSeq, limit))),
+      run(async () => decisionsIn(table.decisionsOfClient(hash, beforeSeq, limit))),
   };
 }

@@ -16,7 +16,7 @@ const OPEN_TIMEOUT_MS = 2000;
 const BUSY_TIMEOUT_MS = 5;
 
 /** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
-const CACHE_KIB = 64 * 1024;
+const CACHE_KIB = 16 * 1024;
 
 /**
  * Pages that are logged before they are put in their place: the same pages come again and again, so later is less. The
@@ -119,37 +119,24 @@ function isOurs(file: string): boolean {
 
 /**
  * Makes the tables that are not there yet. What is appended costs a verdict next to nothing; each page at a random place is a
- * page of the log. So there are few trees that are sorted by payers, and those have short rows: states lie in the order
- * in which payers came, the journal finds a payer's verdicts by the positions of its decisions, and tables whose rows
- * are kept for longer again and again have no index by time.
+ * page of the log. So a plain verdict writes two rows: the state, which lies in the order in which payers came, and the
+ * journal's entry, which is the record of the decision. The journal's index is brought up later, in sorted batches. Tables
+ * that a verdict writes to have no index by time.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS clients (
     client TEXT PRIMARY KEY, state TEXT NOT NULL, expires_at INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS decisions (
-    position INTEGER PRIMARY KEY, client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL,
-    order_ref TEXT NOT NULL, at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    UNIQUE (client, seq)
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
-  CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
   CREATE TABLE IF NOT EXISTS shapes (id TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS orders (
     client TEXT NOT NULL, order_token TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
     PRIMARY KEY (client, order_token)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS orders_expiry ON orders (expires_at);
-  CREATE TABLE IF NOT EXISTS answers (
-    client TEXT NOT NULL, idempotency_key TEXT NOT NULL, seq INTEGER NOT NULL, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (client, idempotency_key)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS answers_expiry ON answers (expires_at);
   CREATE TABLE IF NOT EXISTS claims (
-    platform TEXT NOT NULL, idempotency_key TEXT NOT NULL, request_hash TEXT NOT NULL,
-    expires_at INTEGER NOT NULL, PRIMARY KEY (platform, idempotency_key)
+    platform TEXT NOT NULL, idempotency_key TEXT NOT NULL, request_hash TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    answer_position INTEGER, answer_expires_at INTEGER, PRIMARY KEY (platform, idempotency_key)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS claims_expiry ON claims (expires_at);
   CREATE TABLE IF NOT EXISTS sightings (
     device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL, marks INTEGER NOT NULL,
     PRIMARY KEY (device, client)
@@ -158,7 +145,6 @@ const SCHEMA = `
     device TEXT NOT NULL, ring INTEGER NOT NULL, step INTEGER NOT NULL, verdicts INTEGER NOT NULL, expires_at INTEGER NOT NULL,
     PRIMARY KEY (device, ring, step)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at, marks);
   CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
   CREATE TABLE IF NOT EXISTS documents (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
@@ -175,9 +161,16 @@ const SCHEMA = `
     PRIMARY KEY (tally, field)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS journal (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
+    position INTEGER PRIMARY KEY, at INTEGER NOT NULL, client TEXT, seq INTEGER, order_name TEXT, idempotency_key TEXT,
+    entry TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS journal_client ON journal (client) WHERE client IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS journal_index (
+    partition INTEGER NOT NULL, key INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (partition, key, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journal_progress (
+    only INTEGER PRIMARY KEY CHECK (only = 1), forgotten INTEGER NOT NULL, shipped INTEGER NOT NULL, hot_ms INTEGER NOT NULL,
+    indexed INTEGER NOT NULL, indexed_key INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS unshipped_erasures (position INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS audit (
     number INTEGER PRIMARY KEY AUTOINCREMENT, previous TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL

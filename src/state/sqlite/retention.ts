@@ -1,16 +1,18 @@
 import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ClockJumps } from '#state/clock-jumps.ts';
-import type { Statements } from './client-rows.ts';
+import { RETENTION } from '#state/retention.ts';
 import { repeatBriefly } from './group-commit.ts';
-import { trimOverflow } from './journal.ts';
+import type { JournalLosses } from './journal.ts';
+import { JournalIndexing } from './journal-index.ts';
+import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** Tables with an index by time. */
-const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;
+const INDEXED = ['orders', 'documents'] as const;
 
-/** Tables whose rows are prolonged again and again: an index by time would be a second row to write each time. */
-const LOOKED_THROUGH = ['clients', 'sightings', 'device_verdicts', 'tallies'] as const;
+/** Tables of which a verdict writes rows, or prolongs them: an index by time would be a second row to write each time. */
+const LOOKED_THROUGH = ['clients', 'claims', 'sightings', 'device_verdicts', 'tallies'] as const;
 
 /** How many rows of each table are removed at once: a millisecond or so, in which no request is served. */
 const BITE_ROWS = 200;
@@ -33,32 +35,41 @@ const DISK_FREE_SHARE_MIN = 0.1;
 const NEXT_BITE_MS = 50;
 const LOOK_INTERVAL_MS = 1000;
 
-/** Removes what is past its retention, and returns the free pages to the disk. */
+/** Removes what is past its retention, brings the journal's index up, and returns the free pages to the disk. */
 export class SqliteRetention {
   readonly #file: SqliteFile;
   readonly #folder: string;
-  readonly #sql: Statements;
+  readonly #indexing: JournalIndexing;
   #removals: readonly Removal[];
   #timer: NodeJS.Timeout;
   #stopped = false;
 
   /** `folder`: where the file lies. */
-  constructor(file: SqliteFile, sql: Statements, folder: string, jumps: Pick<ClockJumps, 'isSettled'>) {
+  constructor(
+    file: SqliteFile,
+    journal: JournalTable,
+    losses: JournalLosses,
+    folder: string,
+    jumps: Pick<ClockJumps, 'isSettled'>,
+  ) {
     const { db } = file;
     this.#folder = folder;
     this.#file = file;
-    this.#sql = sql;
+    this.#indexing = new JournalIndexing(journal, file.readPage);
     this.#removals = [
       ...[
         ...INDEXED.map((table) => removalByTime(db, table)),
         ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
+        (nowMs: number) => journal.removeOld(nowMs),
       ].map(
         (remove): Removal =>
           (nowMs) =>
             jumps.isSettled() && remove(nowMs),
       ),
-      () => trimOverflow(this.#sql, BITE_ROWS, hasRoom(statfsSync(this.#folder))) === BITE_ROWS,
-      () => this.#giveBack(),
+      () => journal.removeOldIndex(),
+      () => this.#pushOut(journal, losses),
+      () => this.#indexing.write(),
+      freePages(db),
     ];
     this.#timer = this.#after(LOOK_INTERVAL_MS);
   }
@@ -74,6 +85,7 @@ export class SqliteRetention {
 
   #bite(): void {
     if (this.#stopped) return;
+    void this.#indexing.read();
     this.#file
       .write(() => this.#removeSome())
       .then(
@@ -103,12 +115,12 @@ export class SqliteRetention {
     return isCut || more;
   }
 
-  #giveBack(): boolean {
-    const free = Number(this.#sql.freePages.get()?.['freelist_count']);
-    const all = Number(this.#sql.pages.get()?.['page_count']);
-    if (free <= Math.max(FREE_PAGES_MAX, all * FREE_SHARE_MAX)) return false;
-    this.#file.db.exec(`PRAGMA incremental_vacuum(${BITE_PAGES})`);
-    return Number(this.#sql.freePages.get()?.['freelist_count']) < free;
+  /** Pushes entries out of a journal that is too long, and notes the loss. */
+  #pushOut(journal: JournalTable, losses: JournalLosses): boolean {
+    const isRoomy = hasRoom(statfsSync(this.#folder));
+    const lost = journal.pushOut(isRoomy ? RETENTION.journalEntries : RETENTION.journalEntriesMin);
+    if (lost !== null) losses.add(lost);
+    return lost !== null;
   }
 }
 
@@ -119,6 +131,21 @@ export function hasRoom({ bavail, blocks, bsize }: Pick<StatsFs, 'bavail' | 'blo
 
 /** Removes a batch of what has expired by then, epoch ms; returns whether there is likely to be more. */
 type Removal = (nowMs: number) => boolean;
+
+/** Gives free pages back to the disk. */
+function freePages(db: DatabaseSync): Removal {
+  const count = (pragma: 'freelist_count' | 'page_count') => {
+    const statement = db.prepare(`PRAGMA ${pragma}`);
+    return () => Number(statement.get()?.[pragma]);
+  };
+  const [free, all] = [count('freelist_count'), count('page_count')];
+  return () => {
+    const before = free();
+    if (before <= Math.max(FREE_PAGES_MAX, all() * FREE_SHARE_MAX)) return false;
+    db.exec(`PRAGMA incremental_vacuum(${BITE_PAGES})`);
+    return free() < before;
+  };
+}
 
 function removalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Removal {
   const key = keyOf(db, table).join(', ');

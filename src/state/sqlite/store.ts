@@ -16,11 +16,12 @@ import type { StoreUnavailable } from '#state/store-errors.ts';
 import { explainFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
 import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
-import { eraseRows, prepareStatements, sqliteClients } from './client-rows.ts';
+import { eraseClient, prepareClientStatements, sqliteClients } from './client-rows.ts';
 import { ErasureTraces } from './erasure-traces.ts';
 import { FileWatch } from './file-watch.ts';
 import { GroupCommit, LogSync, type Patience } from './group-commit.ts';
-import { sqliteDecisions, sqliteJournal } from './journal.ts';
+import { JournalLosses, sqliteDecisions, sqliteJournal } from './journal.ts';
+import { JournalTable } from './journal-table.ts';
 import { fileOf, isEmptyFile, openSqliteFile, type SqliteFile, sqlitePath } from './open-file.ts';
 import { SqliteRetention } from './retention.ts';
 import {
@@ -31,6 +32,7 @@ import {
   sqliteTallies,
   sqliteVersions,
 } from './shared-records.ts';
+import { sqliteSightings } from './sightings.ts';
 import { sqliteStoredTexts } from './stored-texts.ts';
 
 interface SqliteStoreOptions {
@@ -64,10 +66,11 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const checkpoints = new SqliteCheckpoints(path);
   const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
   const file = fileOf(db, writes, place, clock);
-  const sql = prepareStatements(db);
+  const sql = prepareClientStatements(db);
+  const [journal, losses] = [new JournalTable(db), new JournalLosses(db)];
   const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
   const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
-  const retention = new SqliteRetention(file, sql, dataDir, jumps);
+  const retention = new SqliteRetention(file, journal, losses, dataDir, jumps);
   const traces = new ErasureTraces(file, checkpoints);
   void traces.finish();
   const name = `sqlite ${path}`;
@@ -76,12 +79,17 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     installation,
     refusal: () => place.look()?.message ?? null,
     clientKeys: createClientKeys(installation.salt),
-    ...sharedRecords(file, place, traces),
-    ...sqliteClients(file, sql, reader),
-    ...sqliteDecisions(file, sql, reader),
-    ...sqliteJournal(file, sql, reader),
+    ...sharedRecords(file, journal, place, traces),
+    ...sqliteClients(file, sql, journal, reader),
+    ...sqliteSightings(file),
+    ...sqliteDecisions(file, journal, reader),
+    ...sqliteJournal(file, journal, losses, reader),
     rateBuckets: new LocalRateBuckets(() => performance.now()),
-    erase: (client) => traces.write(() => eraseRows(sql, client, clock())),
+    erase: (client) =>
+      traces.write(() => {
+        const { position, entry } = eraseClient(sql, journal, client, clock());
+        losses.addErasure(position, entry);
+      }),
     tracesOfErased: () => traces.left(),
     ownClock: clock,
     clockOffsetMs: () => jumps.recentMs(),
@@ -117,7 +125,7 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
   }
 }
 
-function sharedRecords(file: SqliteFile, place: FileWatch, traces: ErasureTraces) {
+function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch, traces: ErasureTraces) {
   const table = sqliteVersions(file);
   const versions = new Versions({
     ...table,
@@ -132,7 +140,7 @@ function sharedRecords(file: SqliteFile, place: FileWatch, traces: ErasureTraces
     registers: sqliteRegisters(file, versions),
     auditLog: new AuditLog(sqliteAuditRows(file, traces)),
     listLog: sqliteListLog(file),
-    texts: sqliteStoredTexts(file, versions),
+    texts: sqliteStoredTexts(file, journal, versions),
     tallies: sqliteTallies(file),
   };
 }

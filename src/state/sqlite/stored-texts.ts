@@ -10,6 +10,7 @@ import {
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
 import { comparedTexts, stampOf } from './compare-and-set.ts';
+import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** The table of each kind of text, and the prefix of its names there. */
@@ -23,14 +24,13 @@ const PLACES = {
 const PAGE_ROWS = 500;
 
 /** The texts in the tables of clients, documents and registers. */
-export function sqliteStoredTexts(file: SqliteFile, versions: Versions): StoredTexts {
+export function sqliteStoredTexts(file: SqliteFile, journal: JournalTable, versions: Versions): StoredTexts {
   const { db, clock, read, readPage } = file;
   const texts = {
     client: comparedTexts(file, PLACES.client),
     document: comparedTexts(file, PLACES.document),
     register: comparedTexts(file, PLACES.register),
   };
-  const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
   );
@@ -54,7 +54,11 @@ export function sqliteStoredTexts(file: SqliteFile, versions: Versions): StoredT
         return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
       }),
     replaceState: (clientHash, text, next) => texts.client.compareAndSet(clientHash, stampOf(text), next),
-    newestDecision: (clientHash) => read(() => Number(newest.get(clientHash)?.['newest'] ?? 0)),
+    newestDecision: (clientHash) =>
+      read(() => {
+        const [newest] = journal.decisionsOfClient(clientHash, Number.MAX_SAFE_INTEGER, 1);
+        return Number(newest?.['seq'] ?? 0);
+      }),
   };
 }
 

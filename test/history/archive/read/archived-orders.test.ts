@@ -184,6 +184,8 @@ function damage({ archive }: ArchivedStore, table: TableName, platform: Platform
 /** As the store does later with shipped data. */
 function forgetDecisions(folder: string): void {
   const file = new DatabaseSync(join(folder, 'scoring.sqlite'));
-  file.exec('DELETE FROM decisions');
+  file.exec(
+    "UPDATE journal SET client = NULL, seq = NULL, order_name = NULL, entry = '' WHERE seq IS NOT NULL",
+  );
   file.close();
 }

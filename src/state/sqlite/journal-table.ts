@@ -1,0 +1,287 @@
+import { hash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Decision } from '#decision/decision.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { KeptAfterShipping } from '#state/store.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** How far the journal has come, by position; all are 0 in the beginning. */
+export interface JournalProgress {
+  /** Entries up to here are forgotten; of these the table holds only decisions. */
+  readonly forgotten: number;
+  /** The archive has entries up to here, and their decisions are kept for `hotMs`. */
+  readonly shipped: number;
+  readonly hotMs: number;
+  /** `journal_index` leads to all entries up to here. */
+  readonly indexed: number;
+  /** Of the batch after `indexed` it leads to those that have a key up to this. */
+  readonly indexedKey: number;
+}
+
+const NO_PROGRESS: JournalProgress = { forgotten: 0, shipped: 0, hotMs: 0, indexed: 0, indexedKey: -1 };
+
+/** Entries that are forgotten, or looked at for their age, at once: a millisecond or so. */
+const STEP_ENTRIES = 200;
+
+/** Rows of the index that are removed at once. */
+const STEP_KEYS = 1000;
+
+/** A partition of the index holds the keys of so many positions. */
+const PARTITION_BITS = 18;
+
+export function partitionOf(position: number): number {
+  return Math.floor(position / 2 ** PARTITION_BITS);
+}
+
+/** 48 bits of the hash of a payer stand for it in the index; whoever finds an entry by them compares the whole hash. */
+export function clientIndexKey(clientHash: string): number {
+  return Buffer.from(clientHash.slice(0, 8), 'base64url').readUIntBE(0, 6);
+}
+
+/** The same for an order, as `journalOrder` names it. */
+export function orderIndexKey(order: string): number {
+  return hash('sha256', order, 'buffer').readUIntBE(0, 6);
+}
+
+/** What the row of a decision names its order. */
+function journalOrder(platform: PlatformName, orderRef: string): string {
+  return `${platform}/${orderRef}`;
+}
+
+/** All of one payer or order, by the index and, of the newest, by looking through them. */
+const foundBy = (column: 'client' | 'order_name') => `
+  WITH RECURSIVE partitions (partition) AS (
+    SELECT max(partition) FROM journal_index
+    UNION ALL SELECT partition - 1 FROM partitions WHERE partition > (SELECT min(partition) FROM journal_index)
+  ), found (position) AS (
+    SELECT position FROM partitions CROSS JOIN journal_index USING (partition) WHERE key = ?1
+    UNION
+    SELECT position FROM journal
+      WHERE position > coalesce((SELECT indexed FROM journal_progress), 0) AND ${column} = ?2
+  )
+  SELECT position, client, seq, order_name, idempotency_key, entry
+    FROM found CROSS JOIN journal USING (position) WHERE ${column} = ?2`;
+
+const NEWEST = '(SELECT max(position) FROM journal)';
+
+/**
+ * The table of what was accepted and decided, in order. The row of a decision outlasts its entry: it is forgotten as an
+ * entry when the archive has it, and stays as the decision's record. The newest row is emptied and not removed, because SQLite
+ * would give its position to the next one.
+ */
+export class JournalTable {
+  readonly #sql: ReturnType<typeof prepareStatements>;
+  /** No decision up to here is past its retention, as far as this process has looked. */
+  #looked = 0;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepareStatements(db);
+  }
+
+  /**
+   * An entry that is no decision; `clientHash` is null where it is about nobody. `at` is when it is written, epoch ms. Returns
+   * its position.
+   */
+  append(at: number, clientHash: string | null, entry: string): number {
+    return Number(this.#sql.append.run(at, clientHash, entry).lastInsertRowid);
+  }
+
+  /** A decision and its record; `idempotencyKey` is null where it came without one. Returns its position. */
+  appendDecision(
+    at: number,
+    { seq, platform, orderRef }: Pick<Decision, 'seq' | 'platform' | 'orderRef'>,
+    clientHash: string,
+    record: string,
+    idempotencyKey: string | null,
+  ): number {
+    const order = journalOrder(platform, orderRef);
+    const added = this.#sql.appendDecision.run(at, clientHash, seq, order, idempotencyKey, record);
+    return Number(added.lastInsertRowid);
+  }
+
+  /** Entries that are not forgotten, the oldest first. */
+  entriesAfter(position: number, limit: number): readonly Row[] {
+    return this.#sql.entries.all(Math.max(position, this.progress().forgotten), limit);
+  }
+
+  /** The position that was given last; 0 before the first. */
+  newest(): number {
+    return Number(this.#sql.newest.get()?.['position'] ?? 0);
+  }
+
+  length(): number {
+    const oldest = Number(this.#sql.oldest.get()?.['position'] ?? 1);
+    return this.newest() - Math.max(this.progress().forgotten, oldest - 1);
+  }
+
+  /** Entries of a client, decisions included, in any order. */
+  ofClient(clientHash: string): readonly Row[] {
+    return this.#sql.ofClient.all(clientIndexKey(clientHash), clientHash);
+  }
+
+  /** Decisions about a client that have a number below `beforeSeq`, the newest first. */
+  decisionsOfClient(clientHash: string, beforeSeq: number, limit: number): readonly Row[] {
+    return this.#sql.decisionsOfClient.all(clientIndexKey(clientHash), clientHash, beforeSeq, limit);
+  }
+
+  /** Decisions about an order, the newest first. */
+  decisionsOfOrder(platform: PlatformName, orderRef: string, limit: number): readonly Row[] {
+    const order = journalOrder(platform, orderRef);
+    return this.#sql.decisionsOfOrder.all(orderIndexKey(order), order, limit);
+  }
+
+  progress(): JournalProgress {
+    const row = this.#sql.progress.get();
+    if (row === undefined) return NO_PROGRESS;
+    return {
+      forgotten: Number(row['forgotten']),
+      shipped: Number(row['shipped']),
+      hotMs: Number(row['hot_ms']),
+      indexed: Number(row['indexed']),
+      indexedKey: Number(row['indexed_key']),
+    };
+  }
+
+  /** Within a transaction. */
+  noteProgress(changed: Partial<JournalProgress>): void {
+    const { forgotten, shipped, hotMs, indexed, indexedKey } = { ...this.progress(), ...changed };
+    this.#sql.putProgress.run(forgotten, shipped, hotMs, indexed, indexedKey);
+  }
+
+  /** Forgets some entries up to a position that were shipped; whether there are more of them. */
+  forgetShipped(through: number, { journalEntries, decisionsHotMs }: KeptAfterShipping): boolean {
+    const last = Math.min(through, this.newest() - journalEntries);
+    const end = this.#forget(last);
+    if (end !== null) this.noteProgress({ shipped: end, hotMs: decisionsHotMs });
+    return end !== null && end < last;
+  }
+
+  /** Pushes out the oldest of more entries than `kept`, some at a time; null when there are no more. */
+  pushOut(kept: number): { readonly entries: number; from: number; to: number; position: number } | null {
+    const { forgotten } = this.progress();
+    const last = Math.min(this.newest() - kept, forgotten + STEP_ENTRIES);
+    const { entries, from, to } = this.#sql.times.get(forgotten, last) ?? {};
+    const position = this.#forget(last);
+    if (position === null) return null;
+    return { entries: Number(entries), from: Number(from ?? 0), to: Number(to ?? 0), position };
+  }
+
+  /** Where it came to; null when nothing up to `last` is left to be forgotten. */
+  #forget(last: number): number | null {
+    const { forgotten } = this.progress();
+    const end = Math.min(last, forgotten + STEP_ENTRIES);
+    if (end <= forgotten) return null;
+    this.#sql.removeEntries.run(forgotten, end);
+    this.#sql.emptyNewestEntry.run(end);
+    this.noteProgress({ forgotten: end });
+    return end;
+  }
+
+  /**
+   * Removes decisions past their retention among the oldest ones; whether there may be more. One that a clock made which was
+   * ahead is looked at when the process starts again.
+   */
+  removeOld(nowMs: number): boolean {
+    const { forgotten, shipped, hotMs } = this.progress();
+    const rows = this.#sql.after.all(this.#looked, STEP_ENTRIES);
+    for (const { position, at, seq } of rows) {
+      const place = Number(position);
+      const madeAt = Number(at);
+      const untilMs = madeAt + (place <= shipped ? hotMs : RETENTION.decisionMs);
+      const isKept = seq !== null && untilMs > nowMs;
+      if (isKept && madeAt <= nowMs) return false;
+      if (seq === null ? place <= forgotten : !isKept) this.#remove(place, forgotten);
+      this.#looked = place;
+    }
+    return rows.length === STEP_ENTRIES;
+  }
+
+  /** An entry that is not forgotten stays without its record, so that readers learn of the loss. */
+  #remove(position: number, forgotten: number): void {
+    const isRemoved = position <= forgotten && this.#sql.remove.run(position).changes > 0;
+    if (!isRemoved) this.#sql.empty.run(position);
+  }
+
+  /** Removes all that is about a client, and what leads to it; gives the keys under which it was answered. */
+  erase(clientHash: string): readonly string[] {
+    const rows = this.ofClient(clientHash);
+    for (const { position, order_name: order } of rows) {
+      const place = Number(position);
+      const keys = [clientIndexKey(clientHash), ...(order === null ? [] : [orderIndexKey(String(order))])];
+      for (const key of keys) this.#sql.unindex.run(partitionOf(place), key, place);
+      this.#sql.erase.run(place);
+    }
+    return rows.flatMap(({ idempotency_key: key }) => (key === null ? [] : [String(key)]));
+  }
+
+  /** Removes an entry that is about nobody. */
+  removeEntry(position: number): void {
+    if (this.#sql.remove.run(position).changes === 0) this.#sql.empty.run(position);
+  }
+
+  /** Makes the index lead to an entry, if that is still there. */
+  index(key: number, position: number): void {
+    this.#sql.index.run(partitionOf(position), key, position);
+  }
+
+  /** What the index needs to know of the entries after a position, up to `last`. */
+  namesBetween(after: number, last: number, limit: number): readonly Row[] {
+    return this.#sql.names.all(after, last, limit);
+  }
+
+  /** Removes some of the index's partitions whose entries are all gone; whether there may be more. */
+  removeOldIndex(): boolean {
+    const oldest = Number(this.#sql.oldest.get()?.['position'] ?? 0);
+    return this.#sql.removeOldIndex.run(partitionOf(oldest), STEP_KEYS).changes === STEP_KEYS;
+  }
+}
+
+function prepareStatements(db: DatabaseSync) {
+  const sql = (source: string) => db.prepare(source);
+  return {
+    append: sql('INSERT INTO journal (at, client, entry) VALUES (?, ?, ?)'),
+    appendDecision: sql(
+      'INSERT INTO journal (at, client, seq, order_name, idempotency_key, entry) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    entries: sql(
+      'SELECT position, at, client, seq, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?',
+    ),
+    after: sql('SELECT position, at, seq FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
+    newest: sql('SELECT max(position) AS position FROM journal'),
+    oldest: sql('SELECT min(position) AS position FROM journal'),
+    ofClient: sql(foundBy('client')),
+    decisionsOfClient: sql(`${foundBy('client')} AND seq < ?3 ORDER BY position DESC LIMIT ?4`),
+    decisionsOfOrder: sql(`${foundBy('order_name')} ORDER BY position DESC LIMIT ?3`),
+    progress: sql('SELECT forgotten, shipped, hot_ms, indexed, indexed_key FROM journal_progress'),
+    putProgress: sql(
+      'INSERT OR REPLACE INTO journal_progress (only, forgotten, shipped, hot_ms, indexed, indexed_key) VALUES (1, ?, ?, ?, ?, ?)',
+    ),
+    times: sql(
+      'SELECT count(*) AS entries, min(at) AS "from", max(at) AS "to" FROM journal WHERE position > ? AND position <= ?',
+    ),
+    removeEntries: sql(
+      `DELETE FROM journal WHERE position > ? AND position <= ? AND seq IS NULL AND position < ${NEWEST}`,
+    ),
+    emptyNewestEntry: sql(
+      `UPDATE journal SET client = NULL, entry = '' WHERE position = ${NEWEST} AND position <= ? AND seq IS NULL`,
+    ),
+    remove: sql(`DELETE FROM journal WHERE position = ? AND position < ${NEWEST}`),
+    empty: sql(
+      "UPDATE journal SET client = NULL, seq = NULL, order_name = NULL, idempotency_key = NULL, entry = '' WHERE position = ?",
+    ),
+    /** An erasure has appended an entry of its own before. */
+    erase: sql('DELETE FROM journal WHERE position = ?'),
+    index: sql(
+      'INSERT OR IGNORE INTO journal_index (partition, key, position) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM journal WHERE position = ?3)',
+    ),
+    unindex: sql('DELETE FROM journal_index WHERE partition = ? AND key = ? AND position = ?'),
+    names: sql(
+      'SELECT position, client, order_name FROM journal WHERE position > ? AND position <= ? ORDER BY position LIMIT ?',
+    ),
+    removeOldIndex: sql(
+      'DELETE FROM journal_index WHERE (partition, key, position) IN (SELECT partition, key, position FROM journal_index WHERE partition < ? LIMIT ?)',
+    ),
+  };
+}
