@@ -45,9 +45,9 @@ import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/st
 
 export interface ApplicationParts extends CompositionParts {
   readonly rollout: (RolloutView & { readonly report: () => NodeReport }) | null;
-  /** What the metrics show of the archive; null where there is none. */
+  /** The archive for the metrics. Null without one. */
   readonly archiveWatch?: ArchiveWatch | null;
-  /** How far this node has shipped; absent when it does not ship. */
+  /** How far this node has shipped. Absent when it does not ship. */
   readonly shipping?: Shipping | null;
   readonly platform: Address;
 }
@@ -55,23 +55,23 @@ export interface ApplicationParts extends CompositionParts {
 /** The service with both listeners open. */
 export interface Application {
   readonly keys: AccessKeys;
-  /** Where callers reach it, with the base path: `http://127.0.0.1:8080`. */
+  /** The address for callers with the base path, like `http://127.0.0.1:8080`. */
   readonly callerUrl: string;
   readonly platformUrl: string;
-  /** Changes of shared lists may be missing, because the store could not be asked for too long. */
+  /** Whether changes of shared lists may be missing, because the store could not be asked for too long. */
   hasStaleLists(): boolean;
   /**
-   * Answers what is under way and closes the listeners; the store stays open. For `graceMs` before that,
-   * requests that are already on their way are still taken, each as the last one of its connection.
+   * Answers the requests under way and closes the listeners. The store stays open. For `graceMs` before that,
+   * requests that are already on their way are accepted, each as the last one of its connection.
    */
   drain(graceMs?: number): Promise<void>;
 }
 
-/** A node with old lists decides as they were: that is better than no answer. */
+/** A node with stale lists decides by them, which is better than no answer. */
 const STALE_LISTS =
   'The shared lists could not be compared with the store for more than 10 s; changes since then do not count here.';
 
-/** What one address may take of a listener's connections. */
+/** How many of a listener's connections one address may use. */
 export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
@@ -144,7 +144,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   return { keys, ...urls, hasStaleLists, drain };
 }
 
-/** The listener of callers; what it refuses under overload it refuses before everything else. */
+/** Creates the listener of callers. Under overload it refuses requests before every other check. */
 function callerListener(
   api: Omit<CallerApiParts, 'workLimit'>,
   { caller, basePath, log }: ApplicationParts,
@@ -163,7 +163,10 @@ function callerListener(
   );
 }
 
-/** Before anybody is served: a store that was put back knows who was erased since. */
+/**
+ * Repeats the erasures of the ledger before anybody is served, so that a restored store forgets payers who were
+ * erased since its backup.
+ */
 async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
   const { clients, unreadable, waitsForArchive } = await retryWhileStoreIsLate(
     () => erasure.repeat(),
@@ -182,10 +185,13 @@ async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
   repeatOnceArchiveIsThere(erasure, log);
 }
 
-/** Callers are served meanwhile: what cannot be read shows nobody. */
+/**
+ * Repeats the ledger once the archive can be read. Callers are served meanwhile, because an archive that cannot be
+ * read shows nobody.
+ */
 function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
   const again = async () => {
-    // The store may be away, too, for a while.
+    // The store may be away for a while too.
     const repeated = await erasure.repeat().catch(() => null);
     if (repeated === null || repeated.waitsForArchive) return repeatOnceArchiveIsThere(erasure, log);
     log.info(
@@ -208,7 +214,7 @@ function rolloutTexts(trouble: string | null): readonly string[] {
   return trouble === null ? [] : [`The rollout: ${trouble}.`];
 }
 
-/** Looks after the store and tells the log what changes. */
+/** Creates a watch over the store that logs changes of its health. */
 function watchedStore({ store, log }: ApplicationParts): StoreWatch {
   return new StoreWatch(store, ({ kind, text }) => {
     if (kind === 'trouble') log.warn({ store: text }, 'the store needs attention');
@@ -216,7 +222,7 @@ function watchedStore({ store, log }: ApplicationParts): StoreWatch {
   });
 }
 
-/** From now on this node's copy of the shared lists follows the store. */
+/** Starts the copy of the shared lists, which follows the store from then on. */
 async function startLists(lists: ListNode, log: Logger): Promise<void> {
   const onTrouble = tellTrouble(log);
   await retryWhileStoreIsLate(
@@ -225,7 +231,7 @@ async function startLists(lists: ListNode, log: Logger): Promise<void> {
   );
 }
 
-/** The metrics with the gauges of everything that this node has. */
+/** Adds gauges for everything that this node has. */
 function nodeMetrics(
   { store, rollout, caller, platform, archiveWatch = null, shipping = null }: ApplicationParts,
   metrics: Metrics,
@@ -244,7 +250,7 @@ function nodeMetrics(
   return metrics;
 }
 
-/** Opens both listeners, or none: throws ListenError when a port cannot be had. */
+/** Opens both listeners or none. Throws ListenError when a port is not available. */
 async function open(callers: Server, platform: Server, parts: ApplicationParts) {
   const { basePath, rateLimit } = parts;
   // Behind proxies all callers come from the proxies' addresses.

@@ -21,46 +21,46 @@ import { parseRoles, type RoleGrant } from './workbench/access/roles.ts';
 export interface Config {
   readonly caller: Address;
   readonly platform: Address;
-  /** The console's address for people; null: not set. */
+  /** The console's address for people. Null when it is not set. */
   readonly consoleUrl: URL | null;
-  /** The identity provider; null: people sign in with keys alone. */
+  /** The identity provider. Null when people sign in by keys only. */
   readonly provider: ProviderSettings | null;
-  /** '' or a path like `/scoring`, put before every caller path. */
+  /** Empty, or a path like `/scoring` that comes before every caller path. */
   readonly basePath: string;
   readonly dataDir: string;
-  /** Null means SQLite under dataDir. */
+  /** Null chooses SQLite under `dataDir`. */
   readonly redisUrl: string | null;
   readonly redisSecurity: RedisSecurity;
   readonly rulesDir: string;
-  /** Null means the newest released one. */
+  /** The version for a first start. Null chooses the newest released one. */
   readonly ruleVersion: RuleVersion | null;
-  /** How many proxies in front of the service append to X-Forwarded-For. */
+  /** The number of proxies in front of the service that append to X-Forwarded-For. */
   readonly trustedProxies: number;
-  /** 0 is off. */
+  /** 0 switches the limit off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /** Null when none is set: `signalSecretOf` gives the node's own. */
+  /** Null when none is set. `signalSecretOf` then returns the node's own. */
   readonly signalSecret: string | null;
-  /** The signalSecret before, while fingerprints are still counted under it; null: it was not changed. */
+  /** The previous signalSecret, while fingerprints are still counted under it. Null when it was not changed. */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
-  /** The archive, or this machine's cache of it; null: nothing is archived. */
+  /** The folder of the archive, or of this machine's cache of it. Null when nothing is archived. */
   readonly archiveDir: string | null;
-  /** A file outside every backup that says who was erased; null: none. */
+  /** A file outside every backup that says who was erased. Null when there is none. */
   readonly erasureLedger: string | null;
-  /** The bucket that holds the archive; null: it is in a folder. */
+  /** The bucket that holds the archive. Null when the archive is in a folder. */
   readonly archiveS3: S3Place | null;
   /** Whether this node may ship the journal to the archive. */
   readonly archiveShips: boolean;
-  /** How long the archive keeps what was decided, ms. */
+  /** How long the archive keeps decisions, ms. */
   readonly archiveKeepMs: number;
   /** How long a node keeps serving after it was told to end, so that proxies see that it is not ready. */
   readonly drainGraceMs: number;
   /** How long the store keeps decisions that the archive has, ms. */
   readonly decisionsHotMs: number;
-  /** Whether somebody else has to approve what reaches most payers. */
+  /** Whether somebody else has to approve changes that reach most payers. */
   readonly requiresApproval: boolean;
-  /** Payers are served: no key is issued and shown for trying out. */
+  /** Whether payers are served. Then no key is issued and shown for trying the service out. */
   readonly isProduction: boolean;
 }
 
@@ -68,14 +68,17 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A setting is wrong; the message says which, what is allowed, and what to do. */
+/** A setting is wrong. The message says which, what is allowed, and what to do. */
 export class ConfigError extends NamedError {}
 
 const SIGNAL_SECRET_CHARS_MIN = 32;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The only reader of the environment. `_FILE` variants of secrets name a file that holds the value. */
+/**
+ * Reads all settings. Nothing else reads the environment. The `_FILE` variant of a secret names a file that holds the
+ * value.
+ */
 export function readConfig(env: Environment = process.env): Config {
   requireOneProcess(env);
   const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
@@ -105,7 +108,7 @@ export function readConfig(env: Environment = process.env): Config {
   };
 }
 
-/** Former guides had it make several processes. */
+/** Former guides used this setting to start several processes. */
 function requireOneProcess(env: Environment): void {
   if (setting(env, 'WORKERS') === null) return;
   throw new ConfigError(
@@ -144,7 +147,10 @@ function certificateFiles(env: Environment, certificate: Setting, key: Setting):
   throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
-/** The place of an archive in S3, also of a backup or another installation, written as in ARCHIVE_DIR. */
+/**
+ * Parses a place in S3, written as in ARCHIVE_DIR. It may also be the place of a backup or of another installation's
+ * archive.
+ */
 export function readS3Place(given: string): S3Place | null {
   return archive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
 }
@@ -181,7 +187,7 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
   };
 }
 
-/** A ledger that is restored with a backup would not know the erasures since. */
+/** Reads the path of the erasure ledger. A ledger that is restored with a backup would not know the erasures since. */
 function erasureLedger(env: Environment, dataDir: string): string | null {
   const given = setting(env, 'ERASURE_LEDGER');
   if (given === null) return null;
@@ -223,7 +229,7 @@ function duration(env: Environment, name: Setting, fallback: string, orElse = ''
   return ms;
 }
 
-/** A timer of the runtime that is set for longer than 24 days ends at once. */
+/** Timers of the runtime that are set for longer than 24 days fire at once. */
 const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
 
 function drainGrace(env: Environment): number {
@@ -233,7 +239,7 @@ function drainGrace(env: Environment): number {
   throw new ConfigError(`DRAIN_GRACE is "${text}"; it must be at most 1d`);
 }
 
-/** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for a day at least. */
+/** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for at least a day. */
 function decisionsHot(env: Environment): number {
   const text = setting(env, 'DECISIONS_HOT') ?? '1d';
   const ms = parseDuration(text);
@@ -254,7 +260,10 @@ const SETTINGS = [
 ] as const;
 type Setting = (typeof SETTINGS)[number];
 
-/** What is one letter away from a setting and so has no effect; short names of other programs are too easily that near. */
+/**
+ * Lists names in the environment that are one letter away from a setting and so have no effect. Names of up to five
+ * letters are left out, because names of other programs come that near by chance.
+ */
 export function mistypedSettings(env: Environment = process.env): readonly string[] {
   const known = SETTINGS.flatMap((name): string[] => [name, `${name}_FILE`]);
   const others = Object.keys(env).filter((one) => one.length > 5 && !known.includes(one));
@@ -264,7 +273,7 @@ export function mistypedSettings(env: Environment = process.env): readonly strin
   });
 }
 
-/** An empty setting counts as not set: compose files and CI write it so. */
+/** An empty setting counts as not set, because compose files and CI write it so. */
 function setting(env: Environment, name: Setting | `${Setting}_FILE`): string | null {
   const value = env[name]?.trim();
   return value === undefined || value === '' ? null : value;
@@ -280,7 +289,7 @@ function secret(env: Environment, name: Setting): string | null {
   throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
 }
 
-/** The key of the hashes of fingerprints and IPs; a short one could be guessed. */
+/** Reads the key for the hashes of fingerprints and IPs. A short one could be guessed. */
 function signalSecret(env: Environment, name: Setting): string | null {
   const text = secret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
@@ -398,8 +407,8 @@ function logLevel(env: Environment): LogLevel {
 }
 
 /**
- * The secret that is set, or else the node's own, which is made when first needed and kept, so that devices are
- * recognised after a restart. A check of rules needs none, and leaves no file behind.
+ * Returns the secret that is set, or else the node's own. The node's own is made when first needed and stored, so
+ * that devices are recognised after a restart. A check of rules needs no secret and leaves no file behind.
  */
 export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
@@ -409,7 +418,7 @@ export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSe
   throw new ConfigError(`${path} is empty; restore it from a backup, or remove it to have a new one made`);
 }
 
-/** The secrets that are at hand, the present one first, and then the one before; none is made. */
+/** Lists the secrets that exist, the present one first, then the previous one. None is made. */
 export function signalSecretsAtHand({
   signalSecret,
   signalSecretPrevious,
@@ -425,7 +434,7 @@ const SECRET_FILE = 'signal-secret';
 function readOrMakeSecret(dataDir: string, path: string): string {
   try {
     makeOwnFolder(dataDir);
-    // Of two processes that start together one is faster, and both read its secret.
+    // When two processes start together, one is faster, and both read its secret.
     if (!existsSync(path)) createFileOnce(path, `${randomBytes(32).toString('base64url')}\n`);
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {

@@ -34,17 +34,20 @@ import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 /** The platform of the key that a first start prints. */
 const DEMO = toPlatformName('demo');
 
-/** Long enough to try the service out; a forgotten key leaves nothing open. */
+/** Long enough to try the service out. A forgotten key then leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
-/** A request that was sent before the signal is taken within this, also when it is still in the network. */
+/** A request that was sent before the signal is accepted within this time, even when it is still in the network. */
 const DRAIN_GRACE_MS_MIN = 250;
-/** A signal that comes sooner is the first one again: a Ctrl-C reaches the service by its terminal and by npm. */
+/**
+ * A second signal within this time is the first one again: a Ctrl-C reaches the service through its terminal and
+ * through npm.
+ */
 const SECOND_SIGNAL_MS_MIN = 1000;
 
 /**
- * Serves callers and platform until a signal ends it. Throws ListenError, RulesError, SecretRefused or StoreUnavailable when the
- * environment is not as the service needs it.
+ * Serves callers and the platform until a signal ends the process. Throws ListenError, RulesError, SecretRefused or
+ * StoreUnavailable when the environment is not as the service needs it.
  */
 export async function serve(config: Config, log: Logger): Promise<void> {
   const patiently = <T>(step: () => Promise<T>) =>
@@ -55,7 +58,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     openStoreWithSalt(config, toldConnectionErrors(log), (error) => endLost(error, log)),
   );
   try {
-    // A start that is refused leaves nothing in the store: no first start with a version that never decided, and no node.
+    // These checks come first, so that a refused start leaves nothing in the store: no first rollout with a version
+    // that never decided, and no node.
     await requireFreePort(config.caller, 'PORT');
     await requireFreePort(config.platform, 'PLATFORM_PORT');
     const refusal = refuseRulesDir(config.rulesDir);
@@ -104,11 +108,11 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`,
     );
     sweep.start();
-    // Whatever the start did at length is over.
+    // The long work of the start is over by now.
     watchEventLoop(tellTrouble(log));
     warnAbout(config, log);
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
-      // Callers are served by now, and a store that is slow for a moment is no reason to leave them.
+      // Callers are served by now, and a store that is slow for a moment is no reason to stop.
       if (!(error instanceof StoreUnavailable)) throw error;
       log.warn({ err: error }, 'whether there is an access key could not be looked up');
     });
@@ -118,7 +122,10 @@ export async function serve(config: Config, log: Logger): Promise<void> {
   }
 }
 
-/** Every attempt to connect again fails while the store is away: `debug` shows each, `warn` what there is to know. */
+/**
+ * Creates a listener for connection errors. Every attempt to reconnect fails while the store is away: `debug` shows
+ * each, and `warn` a summary.
+ */
 function toldConnectionErrors(log: Logger): (error: Error) => void {
   const errors = new ConnectionErrors();
   const lookAgain = () => {
@@ -134,8 +141,8 @@ function toldConnectionErrors(log: Logger): (error: Error) => void {
 }
 
 /**
- * Ends without closing anything, as databases do: what this process would still write or answer rests on what the disk
- * refused. Whoever supervises it starts it again, and it reads what the disk holds.
+ * Ends the process without closing anything, as databases do: what it would still write or answer depends on data
+ * that the disk refused. A supervisor starts it again, and it then reads what the disk holds.
  */
 function endLost(error: Error, log: Logger): void {
   log.fatal({ err: error }, 'the service ends at once');
@@ -189,14 +196,14 @@ function startNode(
 
 const FOLLOWING = 'following the rollout';
 
-/** What decides from now on, and who made it so. */
+/** Summarizes a rollout for the log: the versions that decide, and who made the last change. */
 function followed({ revision, active, candidates, history }: Rollout): object {
   const { action, who, reason } = history.at(-1) ?? {};
   const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
   return { revision, active: active.version, digest: active.digest, candidates: trials, action, who, reason };
 }
 
-/** Who tries the service out calls it, and looks at what it answered and by which rules. */
+/** The operations of somebody who tries the service out: call it, and see what it answered and by which rules. */
 const DEMO_OPERATIONS = [
   'score',
   'verdict',
@@ -209,8 +216,8 @@ const DEMO_OPERATIONS = [
 ] as const;
 
 /**
- * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service in
- * production gets none, nor does one that others can reach on a store that others share: logs are kept and read.
+ * Issues a key to try the service with when there is none at all, and shows it once with calls to try. A service in
+ * production gets no key, nor does one that others can reach on a shared store, because logs are kept and read.
  */
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,
@@ -221,7 +228,7 @@ async function greetNewcomer(
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
   const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
-  // A store that came back empty, and was accepted, is no first start.
+  // A store that came back empty and was accepted is no first start.
   const isAccepted = (await registers.read(ACCEPTED_REGISTER)) !== null;
   if (config.isProduction || isShared || isAccepted) {
     log.warn(
@@ -268,8 +275,9 @@ function warnAbout({ redisUrl, signalSecret, consoleUrl }: Config, log: Logger):
 }
 
 /**
- * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from a system that also runs a proxy,
- * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
+ * Answers the requests under way, then ends. A second signal ends the process at once. SIGTERM comes from a system
+ * that also runs a proxy, which needs time to see that this node is not ready. SIGINT comes from a person at the
+ * keyboard.
  */
 function stopOnSignal(serving: Serving): void {
   const { config, application, node, sweep, store, shipping, stopFollowing, log } = serving;
@@ -294,7 +302,7 @@ function stopOnSignal(serving: Serving): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, drain);
 }
 
-/** What has to be closed, in this order. */
+/** What is closed at the end, in this order. */
 interface Serving {
   readonly config: Config;
   readonly application: Application;

@@ -4,33 +4,33 @@ import type { PointedDetail } from './records.ts';
 /** An answer over HTTP, from the service or from something in between. */
 export interface Answer {
   readonly status: number;
-  /** The call; its request id is also in the service's log. */
+  /** The call. The service's log also has its request id. */
   readonly origin: Origin;
   readonly text: string;
   header(name: string): string | null;
 }
 
-/** For the answer of a load balancer without a node behind it, which is not a problem document. */
+/** Stands for the answer of a load balancer without a node behind it, which is no problem document. */
 const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
   title: 'unavailable',
   detail: 'what answered is not the service, which could not be reached through it',
 };
 
-/** The members of a JSON object. Throws UnexpectedAnswerError for other texts. */
+/** Parses a JSON object. Throws UnexpectedAnswerError for other texts. */
 export function parseObject(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
   const value = parsed(text);
   if (isObject(value)) return value;
   throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.origin);
 }
 
-/** The JSON object of an answer; its members are not checked. */
+/** Parses the JSON object of an answer. Its members are not checked. */
 export function parseJson<T extends object>(answer: Answer, text: string = answer.text): T {
   parseObject(answer, text);
   const value: T = JSON.parse(text);
   return value;
 }
 
-/** The same for an operation that may need approval. Throws ProposedError. */
+/** Parses the answer of an operation that may need approval. Throws ProposedError when it does. */
 export function requireDone<T extends object>(answer: Answer): T {
   if (answer.status !== 202) return parseJson(answer);
   const { proposalId, expiresAt } = parseObject(answer);
@@ -39,7 +39,7 @@ export function requireDone<T extends object>(answer: Answer): T {
   throw new UnexpectedAnswerError(answer.status, 'the answer names no proposal', answer.origin);
 }
 
-/** The error for an answer that is not a success. */
+/** Creates the error for an answer that is no success. */
 export function toRefusalError(answer: Answer): ScoringError {
   const { status, origin } = answer;
   if (status >= 300 && status < 400) {
@@ -63,14 +63,14 @@ export function toRefusalError(answer: Answer): ScoringError {
   return toRefusal(problem, retryAfterSeconds(answer), origin);
 }
 
-/** Null when the answer is not a problem document. */
+/** Returns the members of a problem document, and null when the answer is none. */
 function problemMembers(answer: Answer): Readonly<Record<string, unknown>> | null {
   if (!answer.header('Content-Type')?.startsWith('application/problem+json')) return null;
   const value = parsed(answer.text);
   return isObject(value) ? value : null;
 }
 
-/** Undefined when the text is not JSON. */
+/** Parses JSON. Returns undefined when the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -91,7 +91,7 @@ function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** Retry-After is a number of seconds or a date; null when there is none. */
+/** Reads Retry-After, which is a number of seconds or a date. Returns null when there is none. */
 function retryAfterSeconds(answer: Answer): number | null {
   const text = answer.header('Retry-After');
   if (text === null) return null;

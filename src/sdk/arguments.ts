@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from './errors.ts';
 
-/** The interface's limit of identifiers and methods, in code points (section 8). */
+/** The interface's limit for identifiers and methods, in code points (section 8). */
 const KEY_LENGTH_MAX = 256;
 const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 const DECIMAL = /^\d+(\.\d+)?$/;
 
-/** An identifier or a method: well-formed text of 1 to 256 characters. */
+/** Checks an identifier or a method: well-formed text of 1 to 256 characters. Throws InvalidArgumentError. */
 export function checkKey(name: string, value: unknown): asserts value is string {
   const text = checkedText(name, value);
   if (text === '') throw new InvalidArgumentError(name, 'must not be empty');
@@ -14,15 +14,15 @@ export function checkKey(name: string, value: unknown): asserts value is string 
   throw new InvalidArgumentError(name, `must have at most ${KEY_LENGTH_MAX} characters`);
 }
 
-/** An amount is a string, so that no number format can change it. */
+/** Checks an amount. It is a string, so that no number format can change it. Throws InvalidArgumentError. */
 export function checkAmount(name: string, value: unknown): void {
   if (typeof value === 'string' && DECIMAL.test(value)) return;
   throw new InvalidArgumentError(name, 'must be a string with a decimal number, like "25.00"');
 }
 
 /**
- * One segment of a path, percent-encoded. "." and ".." are refused: every URL parser resolves them as steps in the
- * path, even encoded, so that they would name something else.
+ * Percent-encodes a segment of a path. Throws InvalidArgumentError for "." and "..": every URL parser resolves them
+ * as steps in the path, even when they are encoded, so the path would name something else.
  */
 export function encodePathSegment(name: string, value: unknown): string {
   checkKey(name, value);
@@ -32,7 +32,7 @@ export function encodePathSegment(name: string, value: unknown): string {
   return encodeURIComponent(value);
 }
 
-/** An Idempotency-Key or an access key: 1 to 255 visible ASCII characters. */
+/** Checks an Idempotency-Key or an access key: 1 to 255 visible ASCII characters. */
 export function checkHeader(name: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && VISIBLE_ASCII.test(value)) return;
   throw new InvalidArgumentError(name, 'must be 1 to 255 visible ASCII characters without blanks');
@@ -43,13 +43,13 @@ export function checkRequestId(name: string, value: unknown): void {
   throw new InvalidArgumentError(name, 'must be 1 to 128 letters, digits or any of . _ ~ : / + = -');
 }
 
-/** A duration or a count: a whole number, at least `min`. */
+/** Checks a duration or a count: a whole number of at least `min`. */
 export function checkWholeNumber(name: string, value: unknown, min: number): void {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return;
   throw new InvalidArgumentError(name, `must be a whole number of at least ${min}`);
 }
 
-/** The part of the URL before `/v1/`, without a slash at its end. */
+/** Returns the part of the URL before `/v1/`, without a slash at its end. Throws InvalidArgumentError. */
 export function parseBaseUrl(value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
   const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
@@ -57,7 +57,7 @@ export function parseBaseUrl(value: unknown): string {
   throw new InvalidArgumentError('baseUrl', 'must be an http or https URL, like https://scoring.example.com');
 }
 
-/** The text of a JSON body; members that are undefined are left out. */
+/** Formats a JSON body. Members that are undefined are left out. */
 export function formatJson(name: string, value: object): string {
   try {
     return JSON.stringify(value);
@@ -66,7 +66,7 @@ export function formatJson(name: string, value: object): string {
   }
 }
 
-/** `?a=1&b=2`, without the members that are undefined; '' when none is left. */
+/** Formats a query like `?a=1&b=2`, without members that are undefined. Returns an empty text when none is left. */
 export function formatQuery(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const text = new URLSearchParams(
@@ -78,7 +78,7 @@ export function formatQuery(query: object): string {
 function checkedText(name: string, value: unknown): string {
   if (typeof value !== 'string')
     throw new InvalidArgumentError(name, `must be a string, not ${typeOf(value)}`);
-  // A lone surrogate would be sent as U+FFFD, and name something else.
+  // A lone surrogate would be sent as U+FFFD and name something else.
   if (/\p{Surrogate}/u.test(value)) throw new InvalidArgumentError(name, 'must be well-formed Unicode');
   if (value.includes('\0')) throw new InvalidArgumentError(name, 'must not contain U+0000');
   return value;

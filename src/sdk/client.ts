@@ -1,4 +1,4 @@
-/** What `client-scoring-client` offers. */
+/** The public names of `client-scoring-client`. */
 
 export type { Attempt, CallOptions, ConnectionOptions } from './connection.ts';
 export {

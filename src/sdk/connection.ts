@@ -22,20 +22,21 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** The access key; keep it as a secret. */
   readonly accessKey: string;
-  /** For a call with all its tries and pauses; 3000 when absent. Searches, lines and rollouts have 60 s. */
+  /** The time for a call with all its tries and pauses. The default is 3000; searches, lines and rollouts have 60 s. */
   readonly timeoutMs?: number | undefined;
   /**
-   * For one try; 2300 when absent, because an answer over the rate limit may be delayed by 2 s. Searches, lines and
-   * rollouts have 60 s.
+   * The time for one try. The default is 2300, because an answer over the rate limit may be delayed by 2 s. Searches,
+   * lines and rollouts have 60 s.
    */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How often to try again when the connection fails, or the answer is late, 408, 429 or 5xx; 2 when absent. */
+  /** The number of retries after a failed connection, a late answer, or a status 408, 429 or 5xx. The default is 2. */
   readonly retriesMax?: number | undefined;
   /**
-   * Further calls wait in this client. 20 for scores and verdicts when absent, as the interface allows; 0: no limit.
+   * The rate above which calls wait in this client. For scores and verdicts the default is 20, as the interface
+   * allows. 0 sets no limit.
    */
   readonly requestsPerSecondMax?: number | undefined;
-  /** Called after every try, for logs and metrics. Whatever it throws or rejects with is ignored. */
+  /** Called after every try, for logs and metrics. Errors that it throws or rejects with are ignored. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** Used instead of the global fetch. */
   readonly fetch?: Fetch | undefined;
@@ -43,15 +44,15 @@ export interface ConnectionOptions {
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call; it then rejects with the signal's reason. */
+  /** Ends the call, which then rejects with the signal's reason. */
   readonly signal?: Signal | undefined;
-  /** For the whole call, instead of the connection's. */
+  /** The time for the whole call, instead of the connection's. */
   readonly timeoutMs?: number | undefined;
-  /** Your own id of the request, for the logs of both sides; a new UUID when absent. */
+  /** Your own id of the request, for the logs of both sides. The default is a new UUID. */
   readonly requestId?: string | undefined;
 }
 
-/** One try of a call, as `onAttempt` gets it. The path holds ids; neither key nor body is here. */
+/** One try of a call, as `onAttempt` gets it. The path contains ids. The access key and the body are left out. */
 export interface Attempt {
   readonly method: string;
   readonly path: string;
@@ -63,7 +64,7 @@ export interface Attempt {
   readonly status: number | null;
   /** Null after a success. */
   readonly error: ScoringError | null;
-  /** The pause before the next try; null when there is none. */
+  /** The pause before the next try. Null when there is none. */
   readonly retryInMs: number | null;
 }
 
@@ -71,11 +72,11 @@ export interface Outgoing {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: { readonly type: string; readonly text: string };
-  /** Of a verdict. */
+  /** Only for a verdict. */
   readonly idempotencyKey?: string;
-  /** Whether it may be sent twice. */
+  /** Whether the request may be sent twice. */
   readonly repeatable: boolean;
-  /** For one try, when this request needs longer than others. */
+  /** The time for one try of a request that needs longer than others. */
   readonly attemptTimeoutMs?: number;
 }
 
@@ -83,11 +84,11 @@ const TIMEOUT_MS = 3000;
 const ATTEMPT_TIMEOUT_MS = 2300;
 const RETRIES_MAX = 2;
 const BACKOFF_MS = 100;
-/** The service drops requests that its rate limit would delay for longer, so an immediate retry would fail, too. */
+/** The service drops requests that its rate limit would delay for longer, so an immediate retry would fail too. */
 const RATE_DELAY_MS = 2000;
 const REQUESTS_PER_SECOND_MAX = 20;
 
-/** One call under way. */
+/** A call under way. */
 interface Call {
   readonly request: Outgoing;
   readonly requestId: string;
@@ -117,7 +118,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Throws a ScoringError, or the reason of the call's signal. */
+  /** Sends a request. Throws a ScoringError, or the reason of the call's signal. */
   async send(request: Outgoing, options: CallOptions = {}): Promise<Answer> {
     const call = this.#begin(request, options);
     const { requestId } = call;
@@ -211,7 +212,10 @@ export class Connection {
     return { status: response.status, origin, text, header: (name) => response.headers.get(name) };
   }
 
-  /** Null when a retry would not help, is not allowed, or does not fit into the call's time. */
+  /**
+   * Returns the pause before the next try. Returns null when a retry would not help, is not allowed, or does not fit
+   * into the call's time.
+   */
   #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
     if (!request.repeatable || number > (this.#options.retriesMax ?? RETRIES_MAX)) return null;
     const wantedMs = retryPauseMs(error);
@@ -236,7 +240,7 @@ function statusOf(result: Answer | ScoringError): number | null {
   return 'status' in result && typeof result.status === 'number' ? result.status : null;
 }
 
-/** Besides the backoff; null when a retry would not help. */
+/** Returns the pause that an error demands besides the backoff, and null when a retry would not help. */
 function retryPauseMs(error: ScoringError): number | null {
   if (error instanceof UnavailableError) {
     return error.problem.retryable ? (error.retryAfterSeconds ?? 0) * 1000 : null;
@@ -255,7 +259,7 @@ const NOT_CONNECTED: readonly unknown[] = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
-/** Why fetch failed, by its cause, and whether a request may have been sent. */
+/** Explains by its cause why fetch failed, and says whether a request may have been sent. */
 function failureOf(error: unknown): { readonly why: string; readonly wasConnected: boolean } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
@@ -263,7 +267,10 @@ function failureOf(error: unknown): { readonly why: string; readonly wasConnecte
   return { why: message || String(code), wasConnected: !NOT_CONNECTED.includes(code) };
 }
 
-/** An AbortSignal, where the project knows its type (lib DOM, @types/node); elsewhere the part of it that is used. */
+/**
+ * An AbortSignal, where the project knows its type (lib DOM, @types/node). Elsewhere it is the part that the library
+ * uses.
+ */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
   ? Known
   : {
@@ -273,7 +280,7 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
       removeEventListener(type: 'abort', listener: () => void): void;
     };
 
-/** Resolves after `durationMs`; rejects with the signal's reason when it is aborted first. */
+/** Resolves after `durationMs`. Rejects with the signal's reason when it is aborted first. */
 export function pause(durationMs: number, signal?: Signal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -292,14 +299,16 @@ export function pause(durationMs: number, signal?: Signal | undefined): Promise<
 
 /** The classes below keep a client from making an overload worse. Times are by performance.now(). */
 
-/** With less time left no try is started: it would be decided without the answer being received. */
+/**
+ * No try is started with less time than this, because its answer would come too late for a request that was decided.
+ */
 const ATTEMPT_MS_MIN = 300;
 
 const RESERVE_RETRIES_MAX = 5;
 const RETRIES_PER_CALL = 0.1;
 const RETRIES_PER_SECOND = 0.1;
 
-/** Allows retries for a tenth of the calls, and a few more; otherwise retries multiply an overload. */
+/** Allows retries for a tenth of the calls and a few more. Without it retries would multiply an overload. */
 export class RetryBudget {
   #retries = RESERVE_RETRIES_MAX;
   #refilledAtMs: number;
@@ -315,7 +324,7 @@ export class RetryBudget {
     this.#refilledAtMs = nowMs;
   }
 
-  /** Whether a retry was left; uses it up. */
+  /** Takes a retry from the budget. Returns false when none is left. */
   spend(): boolean {
     if (this.#retries < 1) return false;
     this.#retries -= 1;
@@ -326,7 +335,7 @@ export class RetryBudget {
 const FAILURES_IN_A_ROW_MAX = 10;
 const OPEN_MS = 2000;
 
-/** Opens after many failures in a row; then one try in two seconds checks whether the service is back. */
+/** Stops calls after many failures in a row. Then one try every two seconds checks whether the service is back. */
 export class Circuit {
   #failuresInARow = 0;
   #nextTryAtMs = 0;
@@ -350,12 +359,12 @@ export class Pace {
   readonly #spacingMs: number;
   #nextAtMs = 0;
 
-  /** 0 means no limit. */
+  /** 0 sets no limit. */
   constructor(requestsPerSecondMax: number) {
     this.#spacingMs = requestsPerSecondMax === 0 ? 0 : 1000 / requestsPerSecondMax;
   }
 
-  /** Takes a turn, and gives how long to wait for it; null when it would come after `latestMs`. */
+  /** Takes a turn and returns how long to wait for it. Returns null when the turn would come after `latestMs`. */
   waitMs(nowMs: number, latestMs: number): number | null {
     const burstMs = Math.max(0, 1000 - this.#spacingMs);
     const turnMs = Math.max(this.#nextAtMs, nowMs - burstMs);

@@ -4,20 +4,23 @@ import type { PointedDetail } from './records.ts';
 export interface Problem {
   readonly title: string;
   readonly status: number;
-  /** What it is, for programs; the document lists the codes of each operation. Null: something else answered. */
+  /**
+   * The code of the refusal, for programs. The API document lists the codes of each operation. Null when something
+   * other than the service answered.
+   */
   readonly code: string | null;
   readonly detail: string;
   readonly errors: readonly PointedDetail[];
   /** Whether the same request may succeed when it is sent again. */
   readonly retryable: boolean;
-  /** Quote it to the platform owner, who finds it in the service's log. */
+  /** Quote this id to the platform owner, who finds it in the service's log. */
   readonly requestId: string;
 }
 
 /** The call that an error or an answer belongs to. */
 export interface Origin {
   readonly requestId: string;
-  /** Null unless it asked for a verdict. */
+  /** Null unless the call asked for a verdict. */
   readonly idempotencyKey: string | null;
   /** Whether an earlier try may have been decided. */
   readonly mayHaveBeenDecided: boolean;
@@ -31,9 +34,9 @@ interface Circumstances {
 /** The base of all errors of the library. */
 export class ScoringError extends Error {
   override readonly name: string = 'ScoringError';
-  /** The id that the request carried; null when an argument was refused. */
+  /** The id of the request. Null when an argument was refused. */
   readonly requestId: string | null;
-  /** The key of a verdict request: a later call with it gets the answer, and counts once. */
+  /** The key of a verdict request. A later call with this key gets the answer, and the verdict counts once. */
   readonly idempotencyKey: string | null;
 
   constructor(message: string, { origin, cause }: Circumstances = {}) {
@@ -43,7 +46,7 @@ export class ScoringError extends Error {
   }
 }
 
-/** An argument cannot work, so nothing was sent; the message says which one and what is allowed. */
+/** An argument is not valid, so nothing was sent. The message says which one and what is allowed. */
 export class InvalidArgumentError extends ScoringError {
   override readonly name = 'InvalidArgumentError';
   readonly argument: string;
@@ -54,7 +57,7 @@ export class InvalidArgumentError extends ScoringError {
   }
 }
 
-/** The service refuses this request, and would again; common refusals have classes of their own. */
+/** The service refuses this request and would refuse it again. Common refusals have classes of their own. */
 export class RefusedError extends ScoringError {
   override readonly name: string = 'RefusedError';
   readonly problem: Problem;
@@ -73,7 +76,7 @@ export class RefusedError extends ScoringError {
   }
 }
 
-/** 400: a parameter, a header or the body is not valid; repeating it does not help. */
+/** 400: a parameter, a header or the body is not valid. A repeat does not help. */
 export class BadRequestError extends RefusedError {
   override readonly name: string = 'BadRequestError';
 
@@ -82,7 +85,7 @@ export class BadRequestError extends RefusedError {
   }
 }
 
-/** 400: the body is not valid for the operation; `errors` point at what is wrong. */
+/** 400: the body is not valid for the operation. `errors` point at the faults. */
 export class MalformedBodyError extends BadRequestError {
   override readonly name = 'MalformedBodyError';
 }
@@ -92,7 +95,7 @@ export class UnknownKeyError extends RefusedError {
   override readonly name = 'UnknownKeyError';
 }
 
-/** 403: the key was not issued for this operation; the platform owner grants operations. */
+/** 403: the key was not issued for this operation. The platform owner grants operations. */
 export class NotProvisionedError extends RefusedError {
   override readonly name = 'NotProvisionedError';
 }
@@ -102,7 +105,7 @@ export class NotFoundError extends RefusedError {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the state of the fleet does not allow the rollout; nothing was changed. */
+/** 409: the state of the fleet does not allow the rollout. Nothing was changed. */
 export class RolloutRefusedError extends RefusedError {
   override readonly name = 'RolloutRefusedError';
 }
@@ -113,13 +116,13 @@ export class IdempotencyKeyReusedError extends RefusedError {
 }
 
 /**
- * 202: somebody else has to approve it first (APPROVALS=required); nothing was changed. Calling again makes another
- * proposal.
+ * 202: somebody else has to approve the change first (APPROVALS=required). Nothing was changed. A repeated call makes
+ * another proposal.
  */
 export class ProposedError extends ScoringError {
   override readonly name = 'ProposedError';
   readonly proposalId: string;
-  /** Until when it can be approved. */
+  /** The time until which the proposal can be approved. */
   readonly expiresAt: string;
 
   constructor(proposalId: string, expiresAt: string, origin: Origin) {
@@ -130,8 +133,8 @@ export class ProposedError extends ScoringError {
 }
 
 /**
- * There is no usable answer: the service is away, overloaded or broken, or something in between answered. The base of
- * all errors after which a checkout must decide by itself.
+ * There is no usable answer: the service is away, overloaded or broken, or something in between answered. This is the
+ * base of all errors after which a checkout must decide by itself.
  */
 export class NoAnswerError extends ScoringError {
   override readonly name: string = 'NoAnswerError';
@@ -144,10 +147,10 @@ export class NoAnswerError extends ScoringError {
   }
 }
 
-/** Codes that say that nothing was decided or changed; `no-node` is of a proxy. */
+/** Codes that say that nothing was decided or changed. `no-node` comes from a proxy. */
 const NOTHING_HAPPENED: readonly string[] = ['overloaded', 'too-many-waiting', 'no-node'];
 
-/** 408, 429 or 5xx, also after the retries; ask again after `retryAfterSeconds`. */
+/** 408, 429 or 5xx, even after the retries. Ask again after `retryAfterSeconds`. */
 export class UnavailableError extends NoAnswerError {
   override readonly name = 'UnavailableError';
   readonly problem: Problem;
@@ -166,28 +169,28 @@ export class UnavailableError extends NoAnswerError {
     return this.problem.status;
   }
 
-  /** `overloaded`: nothing happened; `store-away`: it may have counted, so ask again with the same key. */
+  /** `overloaded`: nothing happened. `store-away`: the request may have counted, so ask again with the same key. */
   get code(): string | null {
     return this.problem.code;
   }
 }
 
-/** No answer in time, also after the retries. */
+/** There was no answer in time, even after the retries. */
 export class TimeoutError extends NoAnswerError {
   override readonly name = 'TimeoutError';
 }
 
-/** The service could not be reached, or the connection broke, also after the retries. */
+/** The service could not be reached, or the connection broke, even after the retries. */
 export class ConnectionError extends NoAnswerError {
   override readonly name = 'ConnectionError';
 }
 
-/** Held back by this client: the service has not answered for a while, or too many calls wait already. */
+/** This client did not send the call: the service has not answered for a while, or too many calls wait already. */
 export class HeldBackError extends NoAnswerError {
   override readonly name = 'HeldBackError';
 }
 
-/** The answer is not one of the service: a proxy's page, a redirect, text that is not JSON, another shape. */
+/** The answer is not one of the service: a proxy's page, a redirect, a text that is not JSON, or another shape. */
 export class UnexpectedAnswerError extends NoAnswerError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;
@@ -198,7 +201,7 @@ export class UnexpectedAnswerError extends NoAnswerError {
   }
 }
 
-/** The most specific error for a refusal. */
+/** Creates the most specific error for a refusal. */
 export function toRefusal(
   problem: Problem,
   retryAfterSeconds: number | null,

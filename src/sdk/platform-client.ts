@@ -3,38 +3,38 @@ import { checkKey, checkWholeNumber, encodePathSegment, formatJson, formatQuery 
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pause } from './connection.ts';
 import type * as records from './records.ts';
 
-/** The result of one line of many: taken, or refused without stopping the others. */
+/** The result of one of many lines: taken, or refused without stopping the others. */
 type LineResult<Result> = TakenLine<Result> | RefusedLine;
 
 interface TakenLine<Result> {
   readonly result: Result;
-  /** Of an outcome alone: another client of the platform asked for the order, and the reported one did not. */
+  /** Only for an outcome. Set when another client of the platform asked for the order and the reported one did not. */
   readonly askedBy?: records.OutcomeResult['askedBy'];
 }
 
 interface RefusedLine extends Omit<records.RefusedLine, 'line'> {
-  /** The service could not take it after several tries: send it later, or it is lost. */
+  /** True when the service could not take the line after several tries. Send it later, or it is lost. */
   readonly retryable: boolean;
 }
 
 export type ReportedOutcome = { readonly report: records.OutcomeReport } & LineResult<records.OutcomeEffect>;
 
-/** `absent`: it was not there to be removed. */
+/** `absent`: the value was not on the list. */
 export type ListEffect = Extract<records.ListLineResult, { result: unknown }>['result'];
 
 export type MadeListChange = { readonly change: records.ListChange } & LineResult<ListEffect>;
 
-/** Where a reader of the feed stores its position, like a file or a row of its database. */
+/** Where a reader of the feed stores its position, such as a file or a database row. */
 export interface FeedPlace {
-  /** The last saved position; null at first. */
+  /** Returns the last saved position, and null at first. */
   readonly load: () => string | null | Promise<string | null>;
   readonly save: (next: string) => void | Promise<void>;
 }
 
 export interface FeedOptions {
-  /** Events per request, from 1 to 500; 100 when absent. */
+  /** Events in one request, from 1 to 500. The default is 100. */
   readonly limit?: number | undefined;
-  /** False: end when nothing is new. */
+  /** With false, the feed ends when there is nothing new. The default is true. */
   readonly follow?: boolean | undefined;
 }
 
@@ -42,26 +42,26 @@ const BATCH_LINES_MAX = 1000;
 /** How often lines that the service could not take are sent again, each time after a longer pause. */
 const RESENDS_MAX = 3;
 const RESEND_PAUSE_MS = 500;
-/** The longest that the service waits for an event. */
+/** The longest time that the service waits for an event. */
 const FEED_WAIT_SECONDS = 20;
-/** For a thousand lines, for a search of years, or until every node follows a rollout. */
+/** For a thousand lines, a search over years, or a rollout that every node must follow. */
 const LONG_TIMEOUT_MS = 60_000;
 
-/** The operations of the platform owner; every method may throw a ScoringError. */
+/** The operations of the platform owner. Every method may throw a ScoringError. */
 export class PlatformClient {
   readonly #connection: Connection;
 
   constructor(options: ConnectionOptions) {
     this.#connection = new Connection({
       ...options,
-      // The interface's rate limit is for scores and verdicts.
+      // The interface's rate limit applies to scores and verdicts only.
       requestsPerSecondMax: options.requestsPerSecondMax ?? 0,
     });
   }
 
   /**
-   * The final outcome of an order: a repeat changes nothing, a later different one supersedes it. `askedBy` in the answer
-   * says that the report names another client than the one who asked for the order.
+   * Reports the final outcome of an order. A repeat changes nothing, and a later different outcome replaces it.
+   * `askedBy` in the answer says that another client than the reported one asked for the order.
    */
   async reportOutcome(report: records.OutcomeReport, options?: CallOptions): Promise<records.OutcomeResult> {
     checkKey('clientIdKey', report.clientIdKey);
@@ -70,8 +70,8 @@ export class PlatformClient {
   }
 
   /**
-   * Any number of reports, sent a thousand at a time; yields the result of each in the given order. When it throws,
-   * reports without a result may not be recorded: send them again, which does no harm.
+   * Sends any number of reports, a thousand at a time, and yields the result of each in the given order. When it
+   * throws, reports without a result may not be recorded. Send them again; a repeat does no harm.
    */
   async *reportOutcomes(
     reports: Iterable<records.OutcomeReport> | AsyncIterable<records.OutcomeReport>,
@@ -85,12 +85,12 @@ export class PlatformClient {
       yield { report, ...end };
   }
 
-  /** Throws NotFoundError when nothing is known of the client. */
+  /** Reads what is known of a client. Throws NotFoundError when nothing is. */
   async client(clientIdKey: string, options?: CallOptions): Promise<records.ClientView> {
     return parseJson(await this.#send('GET', clientPath(clientIdKey), undefined, options));
   }
 
-  /** The client's history, newest first. Throws NotFoundError when nothing is known of it. */
+  /** Reads the client's history, the newest first. Throws NotFoundError when nothing is known of the client. */
   async clientHistory(
     clientIdKey: string,
     query: records.PageQuery = {},
@@ -102,7 +102,7 @@ export class PlatformClient {
   }
 
   /**
-   * The clients that share devices and addresses with this one, and those that a block would hit. Throws
+   * Finds the clients that share devices and addresses with this one, and the clients that a block would hit. Throws
    * NotFoundError.
    */
   async clientLinks(
@@ -114,12 +114,12 @@ export class PlatformClient {
     return parseJson(await this.#search(clientPath(clientIdKey, '/links', query), options));
   }
 
-  /** All data about the client, read into memory as a whole. The audit notes that it was read. */
+  /** Reads all data about the client into memory. The audit notes the export. */
   async exportClient(clientIdKey: string, options?: CallOptions): Promise<records.ClientExport> {
     return parseJson(await this.#search(clientPath(clientIdKey, '/export'), options));
   }
 
-  /** Erases all data about the client; gives what still holds bytes of it for a while, null when nothing does. */
+  /** Erases all data about the client. Returns what still holds bytes of it for a while, and null when nothing does. */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
     const answer = await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
     return answer.status === 202 ? parseJson(answer) : null;
@@ -137,7 +137,7 @@ export class PlatformClient {
     await this.#send('DELETE', clientPath(clientIdKey, '/binding'), undefined, options);
   }
 
-  /** Throws ProposedError where somebody else has to approve it. */
+  /** Sets an override. Throws ProposedError when somebody else has to approve it. */
   async setOverride(
     clientIdKey: string,
     override: records.NewOverride,
@@ -150,7 +150,10 @@ export class PlatformClient {
     await this.#send('DELETE', clientPath(clientIdKey, '/override'), undefined, options);
   }
 
-  /** A page of matching decisions of an order, a client or all, newest first, and how far the search went. */
+  /**
+   * Finds a page of decisions about an order, a client or all clients, the newest first, and says how far the search
+   * went.
+   */
   async decisions(query: records.DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
     checkLimit(query);
     return parseJson(await this.#search(`decisions${formatQuery(query)}`, options));
@@ -165,9 +168,9 @@ export class PlatformClient {
   }
 
   /**
-   * The events of the platform's clients, oldest first, from the position in `place`. Every event is delivered at
-   * least once, always with the same id. The position is saved when the loop asks for the next page. Runs for ever,
-   * or with `follow: false` until nothing is new.
+   * Reads the events of the platform's clients, the oldest first, from the position in `place`. Every event is
+   * delivered at least once, always with the same id. The position is saved when the loop asks for the next page. It
+   * never ends; with `follow: false` it ends when there is nothing new.
    */
   async *events(
     place: FeedPlace,
@@ -186,13 +189,13 @@ export class PlatformClient {
     }
   }
 
-  /** The lists of the platform and those of the whole installation by name, as the node that answers holds them. */
+  /** Reads the lists of the platform and of the whole installation by name, as the answering node has them. */
   async lists(query: records.PageQuery = {}, options?: CallOptions): Promise<records.SharedLists> {
     checkLimit(query);
     return parseJson(await this.#send('GET', `lists${formatQuery(query)}`, undefined, options));
   }
 
-  /** A page of a list, newest change first; `after` continues after a page. */
+  /** Reads a page of a list, the newest change first. `after` continues after a page. */
   async listEntries(
     list: string,
     query: records.ListEntryQuery = {},
@@ -202,12 +205,15 @@ export class PlatformClient {
     return parseJson(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
-  /** Makes a list of one kind, and with kind attribute of one attribute; the same again changes nothing. */
+  /**
+   * Makes a list of one kind; a list of kind `attribute` also names its attribute. Repeating the call changes
+   * nothing.
+   */
   async makeList(list: string, made: records.NewList, options?: CallOptions): Promise<records.SharedList> {
     return parseJson(await this.#send('PUT', `lists/${encodePathSegment('list', list)}`, made, options));
   }
 
-  /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */
+  /** Puts a value on a list, or renews its reason and end. Every node knows of it within 2 s. */
   async putListEntry(
     list: string,
     value: string,
@@ -218,7 +224,7 @@ export class PlatformClient {
     return parseJson(await this.#send('PUT', entriesPath(list, { value }), entry, options));
   }
 
-  /** Does nothing when the value is not on the list. The audit log keeps the reason. */
+  /** Removes a value from a list, if it is there. The audit log keeps the reason. */
   async removeListEntry(
     list: string,
     value: string,
@@ -229,7 +235,7 @@ export class PlatformClient {
     await this.#send('DELETE', entriesPath(list, { value, reason }), undefined, options);
   }
 
-  /** Any number of changes of a list, sent a thousand at a time; yields the result of each in the given order. */
+  /** Sends any number of changes of a list, a thousand at a time, and yields the result of each in the given order. */
   async *changeList(
     list: string,
     changes: Iterable<records.ListChange> | AsyncIterable<records.ListChange>,
@@ -245,19 +251,19 @@ export class PlatformClient {
   }
 
   /**
-   * Waits until every node has followed, which may take a while. Throws RolloutRefusedError, or ProposedError where
-   * somebody else has to approve it.
+   * Rolls out a version and waits until every node follows, which may take a while. Throws RolloutRefusedError, or
+   * ProposedError when somebody else has to approve it.
    */
   async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.Following> {
     return requireDone(await this.#changeRules('rules/rollout', request, options));
   }
 
-  /** Withdraws the candidate, or returns to the version before when there is none. */
+  /** Withdraws the candidates. Without a candidate it returns to the version before. */
   async rollBack(request: records.RollbackRequest, options: CallOptions = {}): Promise<records.Following> {
     return parseJson(await this.#changeRules('rules/rollback', request, options));
   }
 
-  /** Never retried: a second rollback would go back one more version. */
+  /** Is never retried, because a second rollback would go back one more version. */
   #changeRules(path: string, body: object, options: CallOptions): Promise<Answer> {
     return this.#send('POST', path, body, options, {
       repeatable: false,
@@ -265,12 +271,12 @@ export class PlatformClient {
     });
   }
 
-  /** Searches queue and may read years of the archive; a retry would have to queue again. */
+  /** Searches wait in a queue and may read years of the archive. A retry would have to wait again. */
   #search(path: string, options: CallOptions | undefined): Promise<Answer> {
     return this.#send('GET', path, undefined, options, { attemptTimeoutMs: LONG_TIMEOUT_MS });
   }
 
-  /** Retried unless `otherwise` says no: most operations are idempotent. */
+  /** Sends a request. It is retried unless `otherwise` forbids that, because most operations are idempotent. */
   #send(
     method: Outgoing['method'],
     path: string,
@@ -284,7 +290,7 @@ export class PlatformClient {
     return this.#connection.send({ ...request, ...content, ...otherwise }, options);
   }
 
-  /** Sends objects as lines of JSON, a batch at a time, and yields each with its result. */
+  /** Sends objects as lines of JSON in batches, and yields each with its result. */
   async *#lines<Sent extends object, Result>(
     path: string,
     all: Iterable<Sent> | AsyncIterable<Sent>,
@@ -300,7 +306,7 @@ export class PlatformClient {
     if (batch.length > 0) yield* await this.#sendBatch<Sent, Result>(path, batch, options);
   }
 
-  /** Sends a batch, and again from the first line that has to be retried, which keeps the order. */
+  /** Sends a batch. It sends it again from the first line that must be retried, which keeps the order. */
   async #sendBatch<Sent extends object, Result>(
     path: string,
     batch: readonly Sent[],
@@ -321,7 +327,7 @@ export class PlatformClient {
     return batch.map((one, index) => [one, resultOf(ends[index])]);
   }
 
-  /** The result of each line, by its number from 1. */
+  /** Sends lines, and returns the result of each by its number, counted from 1. */
   async #sendLines<Result>(
     path: string,
     sent: readonly object[],
@@ -363,12 +369,12 @@ function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Resu
   return { error, code, detail, ...(errors && { errors }), retryable };
 }
 
-/** The value is in the query, since ranges of addresses cannot be in a path. */
+/** The value is in the query, because ranges of addresses cannot be in a path. */
 function entriesPath(list: string, query: object = {}): string {
   return `lists/${encodePathSegment('list', list)}/entries${formatQuery(query)}`;
 }
 
-/** The client is in the query, because URL parsers and proxies rewrite paths, which could turn one id into another. */
+/** The client is in the query: URL parsers and proxies rewrite paths, which could turn one id into another. */
 function clientPath(clientIdKey: string, below = '', query: object = {}): string {
   checkKey('clientIdKey', clientIdKey);
   return `client${below}${formatQuery({ clientIdKey, ...query })}`;

@@ -12,35 +12,38 @@ import { InvalidArgumentError, NoAnswerError, UnexpectedAnswerError } from './er
 import type { ScoreAnswer, ScoreRequest, VerdictAnswer, VerdictRequest } from './records.ts';
 
 export interface ScoringOptions extends ConnectionOptions {
-  /** Used instead of throwing a NoAnswerError. */
+  /** The answer when the service gives none. Without it a NoAnswerError is thrown. */
   readonly fallback?: Fallback | undefined;
 }
 
 interface AnswerOrigin {
-  /** The id of the request, in the logs of both sides. */
+  /** The id of the request, which is in the logs of both sides. */
   readonly requestId: string;
   /** Whether the answer comes from `fallback`, because the service did not answer. */
   readonly fallback: boolean;
-  /** Why the service did not answer; null when it did. */
+  /** Why the service did not answer. Null when it did. */
   readonly noAnswer: NoAnswerError | null;
 }
 
 interface VerdictOrigin extends AnswerOrigin {
-  /** Names the decision record; '' for a fallback. */
+  /** The id of the decision record. Empty for a fallback. */
   readonly decisionId: string;
-  /** Send it again with the same request. */
+  /** Send this key with a repeat of the same request. */
   readonly idempotencyKey: string;
-  /** The answer was given before under this key; the verdict counted once. */
+  /** Whether the answer was given before under this key. The verdict then counted once. */
   readonly replayed: boolean;
 }
 
 export type Score = ScoreAnswer & AnswerOrigin;
 
-/** The answer with its origin; a union by `verdict`. */
+/** The answer and its origin: a union by `verdict`. */
 export type Verdict = VerdictAnswer & VerdictOrigin;
 
 export interface VerdictOptions extends CallOptions {
-  /** One for each attempt of the payer, never one for the order; a new UUID when absent. Retries use the same. */
+  /**
+   * One key for each attempt of the payer, never one for the order. The default is a new UUID. Retries use the same
+   * key.
+   */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -49,14 +52,17 @@ export class ScoringClient {
   readonly #connection: Connection;
   readonly #fallback: Fallback | undefined;
 
-  /** Throws InvalidArgumentError when an option cannot work. */
+  /** Throws InvalidArgumentError when an option is not valid. */
   constructor(options: ScoringOptions) {
     if (options.fallback !== undefined) checkFallback(options.fallback);
     this.#connection = new Connection(options);
     this.#fallback = options.fallback;
   }
 
-  /** Call it before payment methods are shown, at most a couple of times per checkout. Throws a ScoringError. */
+  /**
+   * Scores a payer. Call it before payment methods are shown, at most a couple of times in a checkout. Throws a
+   * ScoringError.
+   */
   async score(request: ScoreRequest, options?: CallOptions): Promise<Score> {
     checkKey('selectedMethodKey', request.selectedMethodKey);
     const sent = outgoing('score', request);
@@ -70,8 +76,8 @@ export class ScoringClient {
   }
 
   /**
-   * Call it directly before a requisite is shown. Retries carry the same key, so it counts once. Throws a
-   * ScoringError.
+   * Asks for a verdict. Call it directly before a requisite is shown. Retries carry the same key, so the verdict
+   * counts once. Throws a ScoringError.
    */
   async verdict(request: VerdictRequest, options: VerdictOptions = {}): Promise<Verdict> {
     const { idempotencyKey = crypto.randomUUID(), ...callOptions } = options;
@@ -117,7 +123,7 @@ function scoreOf(answer: Answer): ScoreAnswer {
   return parseJson(answer);
 }
 
-/** The checkout acts on it, so it must be one of the four commands, with what that command needs. */
+/** Checks a verdict. The checkout acts on it, so it must be one of the four commands with the members that it needs. */
 function verdictOf(answer: Answer): VerdictAnswer {
   const { verdict, waitSeconds, stickyRequisiteRef } = parseObject(answer);
   const whole =
@@ -130,8 +136,8 @@ function verdictOf(answer: Answer): VerdictAnswer {
 }
 
 /**
- * What a checkout does without an answer. `open`: requisites are shown; `closed`: none is; `{ openUpTo: { EUR:
- * '50.00' } }`: open up to an amount by currency, and closed for more and for other currencies.
+ * What a checkout does without an answer. `open` shows requisites, and `closed` shows none. `{ openUpTo: { EUR:
+ * '50.00' } }` shows them up to an amount by currency, and not for larger amounts or other currencies.
  */
 export type Fallback = 'open' | 'closed' | { readonly openUpTo: Readonly<Record<string, string>> };
 
@@ -150,7 +156,7 @@ function checkFallback(fallback: Fallback): void {
   }
 }
 
-/** An answer in the shape of the service's own. */
+/** Creates an answer in the form of the service's own. */
 function fallbackVerdict(fallback: Fallback, request: VerdictRequest): VerdictAnswer {
   return isOpen(fallback, request)
     ? { verdict: 'GET_NEW', reason: 'The scoring service did not answer; open by fallback.', ...ALWAYS }
@@ -164,7 +170,7 @@ function isOpen(fallback: Fallback, { amountRequested, toPayCurrency }: VerdictR
   return limit !== undefined && isAtMost(amountRequested, limit[1]);
 }
 
-/** Compares decimal texts of any length, which numbers cannot. */
+/** Compares decimal texts of any length, which numbers cannot hold. */
 function isAtMost(amount: string, limit: string): boolean {
   const [whole = '', fraction = ''] = amount.split('.');
   const [limitWhole = '', limitFraction = ''] = limit.split('.');
@@ -175,24 +181,24 @@ function isAtMost(amount: string, limit: string): boolean {
 
 /** Timers may fire early, and asking early makes the wait longer. */
 const MARGIN_MS = 250;
-/** setTimeout takes no more than 2^31 ms. */
+/** setTimeout takes at most 2^31 ms. */
 const PAUSE_MS_MAX = 3_600_000;
 
 /**
- * The earliest time to ask for the verdict again after WAIT; otherwise null. The wait counts from the service's
- * answer; `answeredAt` is when it arrived, now when absent.
+ * Returns the earliest time to ask again after WAIT, and null for any other verdict. The wait begins when the answer
+ * arrives, at `answeredAt`; the default is now.
  */
 export function waitUntil(answer: VerdictAnswer, answeredAt: Date = new Date()): Date | null {
   if (answer.verdict !== 'WAIT') return null;
   return new Date(answeredAt.getTime() + answer.waitSeconds * 1000 + MARGIN_MS);
 }
 
-/** The whole seconds for a timer to show; 0 when the moment has come. */
+/** Returns the whole seconds for a timer to show, and 0 once the moment has come. */
 export function secondsUntil(moment: Date, now: Date = new Date()): number {
   return Math.max(0, Math.ceil((moment.getTime() - now.getTime()) / 1000));
 }
 
-/** Resolves at the given moment, never before; rejects with the signal's reason. */
+/** Resolves at the given moment, never before. Rejects with the signal's reason when it is aborted. */
 export async function sleepUntil(moment: Date, signal?: Signal | undefined): Promise<void> {
   for (;;) {
     const leftMs = moment.getTime() - Date.now();

@@ -1,2 +1,2 @@
-/** The library's version, as in package.json; sent in the User-Agent. */
+/** The library's version, as in package.json. The User-Agent contains it. */
 export const VERSION = '0.1.0';
