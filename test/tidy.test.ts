@@ -312,6 +312,13 @@ describe('the source', () => {
     });
   }
 
+  it('parses rules without the prover', () => {
+    const parsers = SRC.filter(({ path }) => path.startsWith('src/decision/rules/parse/'));
+    const reached = reachedFrom(parsers).map(({ path }) => path);
+    expect(reached).to.include('src/decision/rules/parse/parse.ts');
+    expect(reached.filter((path) => path.startsWith('src/decision/rules/proof/'))).to.deep.equal([]);
+  });
+
   it('reads the environment only in config.ts', () => {
     const others = SRC.filter(({ path }) => path !== 'src/config.ts');
     expect(findings(others, /\bprocess\.env\b/)).to.deep.equal([]);

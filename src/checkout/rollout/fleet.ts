@@ -1,6 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { createAuditNote } from '#state/audit-note.ts';
 import type { Store } from '#state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
@@ -134,20 +135,16 @@ export class Fleet {
     const change = after.history.at(-1);
     if (change === undefined) return;
     const { at, who, reason, acceptedDifference, emergency } = change;
-    const entry = {
+    const accepted = acceptedDifference === undefined ? {} : { acceptedDifference };
+    const alone = emergency === undefined ? {} : { emergency };
+    const deed = {
       who,
       action: 'rollout',
-      platform: null,
-      subject: null,
       before: before && whatDecides(before),
-      after: {
-        ...whatDecides(after),
-        ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
-        ...(emergency === undefined ? {} : { emergency }),
-      },
+      after: { ...whatDecides(after), ...accepted, ...alone },
       reason,
     };
-    await this.#store.auditLog.append({ at, entry, payer: null });
+    await this.#store.auditLog.append(createAuditNote(at, deed));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FactReading } from '#decision/facts/fact.ts';
 import { type Condition, type Expected, foldCondition, isFactRef, type OperatorName } from './condition.ts';
-import { createTest } from './operators.ts';
+import { createPairTest, createTest } from './operators.ts';
 
 /** Tests the values of a decision. They stand in the order of the rule set's facts. */
 export type Matcher = (values: readonly FactReading[]) => boolean;
@@ -43,5 +43,6 @@ export function createComparisonMatcher(index: number, operator: OperatorName, e
 
 /** Creates a test that compares two values of a decision. */
 export function createPairMatcher(index: number, operator: OperatorName, other: number): Matcher {
-  return (values) => createTest(operator, values[other])(values[index]);
+  const test = createPairTest(operator);
+  return (values) => test(values[index], values[other]);
 }

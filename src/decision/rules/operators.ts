@@ -5,6 +5,16 @@ import { isMultipleOf } from './multiples.ts';
 /** Tests the recorded value of a fact. Null and undefined: the fact has no value. */
 type Test = (seen: FactReading | undefined) => boolean;
 
+type Relation = (seen: number, limit: number) => boolean;
+
+/** What each operator means that compares numbers by their size. */
+const RELATIONS = {
+  lessThan: (seen, limit) => seen < limit,
+  lessThanInclusive: (seen, limit) => seen <= limit,
+  greaterThan: (seen, limit) => seen > limit,
+  greaterThanInclusive: (seen, limit) => seen >= limit,
+} as const satisfies Partial<Record<OperatorName, Relation>>;
+
 /**
  * The meaning of each operator, given the right side of a comparison. A fact without a value passes no operator but
  * "known". Compiled rules, json-rules-engine, proofs and examples all use this table.
@@ -15,10 +25,10 @@ const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
   in: (expected) => member(expected, true),
   notIn: (expected) => member(expected, false),
   known: (expected) => (seen) => isKnown(seen) === expected,
-  lessThan: (expected) => numeric(expected, (seen, limit) => seen < limit),
-  lessThanInclusive: (expected) => numeric(expected, (seen, limit) => seen <= limit),
-  greaterThan: (expected) => numeric(expected, (seen, limit) => seen > limit),
-  greaterThanInclusive: (expected) => numeric(expected, (seen, limit) => seen >= limit),
+  lessThan: (expected) => numeric(expected, RELATIONS.lessThan),
+  lessThanInclusive: (expected) => numeric(expected, RELATIONS.lessThanInclusive),
+  greaterThan: (expected) => numeric(expected, RELATIONS.greaterThan),
+  greaterThanInclusive: (expected) => numeric(expected, RELATIONS.greaterThanInclusive),
   multipleOf: (expected) => numeric(expected, isMultipleOf),
   notMultipleOf: (expected) => numeric(expected, (seen, divisor) => !isMultipleOf(seen, divisor)),
 };
@@ -26,6 +36,19 @@ const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
 /** Creates the test of an operator. When the right side is not known (null or undefined), the test passes nothing. */
 export function createTest(operator: OperatorName, expected: Expected | null | undefined): Test {
   return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
+}
+
+/** Whether two values of facts are in the relation of an operator; none is where one of them is not known. */
+type PairTest = (seen: FactReading | undefined, other: FactReading | undefined) => boolean;
+
+/** The test of an operator that compares two facts. */
+export function createPairTest(operator: OperatorName): PairTest {
+  if (operator === 'equal') return (seen, other) => isKnown(other) && seen === other;
+  if (operator === 'notEqual') return (seen, other) => isKnown(seen) && isKnown(other) && seen !== other;
+  const relations: Partial<Record<OperatorName, Relation>> = RELATIONS;
+  const holds = relations[operator];
+  if (holds === undefined) throw new Error(`${operator} does not compare two facts`);
+  return (seen, other) => typeof seen === 'number' && typeof other === 'number' && holds(seen, other);
 }
 
 function isKnown(seen: FactReading | undefined): boolean {
@@ -37,7 +60,7 @@ function member(expected: Expected, wanted: boolean): Test {
   return (seen) => isKnown(seen) && members.has(seen) === wanted;
 }
 
-function numeric(limit: Expected, holds: (seen: number, limit: number) => boolean): Test {
+function numeric(limit: Expected, holds: Relation): Test {
   if (typeof limit !== 'number') return () => false;
   return (seen) => typeof seen === 'number' && holds(seen, limit);
 }

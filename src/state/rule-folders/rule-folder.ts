@@ -3,7 +3,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { listComparisons } from '#decision/rules/condition.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
-import { parseRuleSet, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import {
   groupRulesByFile,
@@ -11,7 +11,7 @@ import {
   listConditions,
   type ParsedRules,
 } from '#decision/rules/rule-set.ts';
-import { computeDigest, type LoadResult } from '#decision/rules/text/draft-text.ts';
+import { computeDigest, type LoadResult, readRules } from '#decision/rules/text/draft-text.ts';
 import { checkRelease } from './release.ts';
 import { explainSystemError, RELEASE_FILE, requireErrorCode } from './rules-dir.ts';
 
@@ -28,8 +28,16 @@ type ReadResult =
 
 /** Loads the rule set in a folder such as `rules/p2.v10`, or returns all its problems. */
 export function loadRuleSet(folder: string): LoadResult {
-  const read = readRuleSet(folder);
+  const read = readFolder(folder);
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, read.digest, read.released) } : read;
+}
+
+/** Reads a rule set as `loadRuleSet` does, without compiling the functions that decide. Throws what json-rules-engine refuses. */
+export function readRuleSet(folder: string): ReadResult {
+  const read = readFolder(folder);
+  // Trying the engine here is better than on a thread that answers requests.
+  if (read.ok) for (const rules of groupRulesByFile(read.rules)) new RuleEngine(rules, read.rules.facts);
+  return read;
 }
 
 /**
@@ -38,15 +46,14 @@ export function loadRuleSet(folder: string): LoadResult {
  */
 const COMPARISONS_MAX = 5000;
 
-/** Reads a rule set as `loadRuleSet` does, without compiling the functions that decide. */
-export function readRuleSet(folder: string): ReadResult {
+function readFolder(folder: string): ReadResult {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
   if (files === null || problems.length > 0) return { ok: false, problems };
   const version = basename(folder);
   const release = readText(folder, RELEASE_FILE, problems);
   if (release !== null) problems.push(...checkRelease(release, version, files));
-  const result = parseRuleSet(version, files);
+  const result = readRules(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
   const comparisons = listComparisons(listConditions(result.rules)).length;
@@ -54,8 +61,6 @@ export function readRuleSet(folder: string): ReadResult {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
-  // json-rules-engine must accept the rules. Trying it here is better than on a thread that answers requests.
-  for (const rules of groupRulesByFile(result.rules)) new RuleEngine(rules, result.rules.facts);
   return { ok: true, rules: result.rules, digest: computeDigest(files), released: release !== null };
 }
 

@@ -5,6 +5,7 @@ import { choice, count, epochMs, named, nullable, type Shape, shape, word } from
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
+import { createAuditNote, LEFT_OUT } from '#state/audit-note.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.ts';
@@ -91,14 +92,6 @@ const READ_AT_ONCE = 500;
 /** The part that a key's repeated actions have in common. */
 type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
-/** The part of an entry that may identify a payer. */
-type Detail = Pick<AuditEntry, 'subject' | 'before' | 'after' | 'reason'>;
-
-const NO_DETAIL: Detail = { subject: null, before: null, after: null, reason: null };
-
-/** The values of members that an entry leaves out. */
-const LEFT_OUT = { ...NO_DETAIL, platform: null };
-
 /**
  * Notes what was done through the platform API, the console and the commands. The entry is written after the change.
  * When writing it fails, the change is answered as a failure; repeating the change then changes nothing more and
@@ -122,16 +115,9 @@ export class Audit {
 
   /** Writes an entry. With a client, the parts that identify the client are deleted when it is erased. */
   async note(entry: Note, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
-    const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...entry };
-    const doing = { who, action, platform };
-    if (BY_KEYS.has(action) && this.#isTooMuch(doing)) return;
-    const detail: Detail = { subject, before, after, reason };
-    const payer = client === null ? null : { clientHash: client.hash, detail };
-    await this.#log.append({
-      at: this.#now(),
-      entry: payer === null ? { ...doing, ...detail } : doing,
-      payer,
-    });
+    const { who, action, platform = null } = entry;
+    if (BY_KEYS.has(action) && this.#isTooMuch({ who, action, platform })) return;
+    await this.#log.append(createAuditNote(this.#now(), entry, client));
   }
 
   /** Admits a change that is never summed up. Throws `TooManyChanges` when the audit has no place for its entry. */
@@ -154,7 +140,7 @@ export class Audit {
     reason: string | null = null,
   ): Promise<void> {
     const doing = { who, action: 'client erased', platform } as const;
-    const note = { at: this.#now(), entry: { ...doing, ...NO_DETAIL, reason } };
+    const note = createAuditNote(this.#now(), { ...doing, reason });
     return this.#log.forget(hash, note, !this.#isTooMuch(doing));
   }
 
@@ -229,13 +215,8 @@ export class Audit {
     const unnoted = this.#unnoted;
     this.#unnoted = new Map();
     for (const { doing, count } of unnoted.values()) {
-      const entry = {
-        ...doing,
-        ...NO_DETAIL,
-        after: { more: count },
-        reason: 'too many to be noted one by one',
-      };
-      await this.#log.append({ at: this.#now(), entry, payer: null });
+      const sum = { ...doing, after: { more: count }, reason: 'too many to be noted one by one' };
+      await this.#log.append(createAuditNote(this.#now(), sum));
     }
   }
 

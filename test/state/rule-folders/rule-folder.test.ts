@@ -1,11 +1,22 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parseRuleSet } from '#decision/rules/parse/parse.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
-import { loadRuleSet, readRuleSet } from '#state/rule-folders/rule-folder.ts';
+import { loadRuleSet, readRuleFiles, readRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import { listRuleVersions, refuseRulesDir } from '#state/rule-folders/rules-dir.ts';
 import { scanRuleFolders } from '#state/rule-folders/scan.ts';
@@ -62,6 +73,24 @@ describe('the folder of rule sets', () => {
       `rules/verdicts.yaml:1:1  the file is missing after the release; ${WAY_ON}`,
       'rules/verdicts.yaml:1:1  the file is missing',
     ]);
+  });
+
+  it('refuses a holdout of a rule that repeats what a person decided, although the files are well written', () => {
+    rmSync(join(folder, 'release.json'));
+    const byDecision = readFileSync(join(folder, 'groups.yaml'), 'utf8').replace(
+      '    priority: 100\n',
+      '    priority: 100\n    holdout: 2%\n',
+    );
+    writeFileSync(join(folder, 'groups.yaml'), byDecision);
+    const declareRefusal =
+      'rules/groups.yaml:8:5  "blocked-by-decision" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts';
+    expect(problems()).to.deep.equal([declareRefusal]);
+    const read = readRuleSet(folder);
+    expect(!read.ok && formatProblems('rules', read.problems)).to.equal(declareRefusal);
+    const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+    expect(parseRuleSet(SOUND_VERSION, files).ok, 'parsing alone').to.equal(true);
+    const draft = loadDraft(SOUND_VERSION, files);
+    expect(!draft.ok && formatProblems('rules', draft.problems)).to.equal(declareRefusal);
   });
 
   it('refuses a damaged release.json, instead of reading the version as a draft', () => {

@@ -4,7 +4,7 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
-import { findDecimals, findTextForm } from '#decision/rules/proof/domain.ts';
+import { findDecimals, findTextForm } from '#decision/rules/value-forms.ts';
 import { hintAtText } from './slip-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 

@@ -33,7 +33,7 @@ import {
   withSchema,
   yesNo,
 } from './form.ts';
-import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
+import { RuleLadders } from './rule-ladders.ts';
 import { RuleLists } from './rule-lists.ts';
 import { flagsFile, groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
 import { YamlFile } from './yaml-file.ts';
@@ -116,9 +116,8 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
     lists,
     meant,
   };
-  // These checks come last, because only an otherwise sound rule set shows whether two rules can both be first, and
-  // which clients a rule matches.
-  const unclear = [...refuseEqualPriorities(rules), ...refuseHoldouts(rules)];
+  // This check comes last, because only an otherwise sound rule set shows whether two rules can both be first.
+  const unclear = refuseEqualPriorities(rules);
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 

@@ -1,17 +1,7 @@
 import type { Node } from 'yaml';
 import { formatDuration } from '#base/duration.ts';
-import { listComparisons } from '#decision/rules/condition.ts';
-import { type Location, type Problem, suggestName } from '#decision/rules/problem.ts';
-import { compare, FactsByName } from '#decision/rules/proof/built-conditions.ts';
-import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
-import { type KnownRules, listKnowledge } from '#decision/rules/proof/relations.ts';
-import {
-  isName,
-  NAME_PATTERN,
-  type ParsedRules,
-  type Rule,
-  type WrittenLadder,
-} from '#decision/rules/rule-set.ts';
+import { type Location, suggestName } from '#decision/rules/problem.ts';
+import { isName, NAME_PATTERN, type WrittenLadder } from '#decision/rules/rule-set.ts';
 import {
   amounts,
   duration,
@@ -238,9 +228,6 @@ const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
 /** The largest share of the clients that a holdout may skip. The other clients pay for what the holdout teaches. */
 const HOLDOUT_SHARE_MAX = 0.5;
 
-/** How many proof steps the check of holdouts may take when a rule set is loaded. */
-const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
-
 const SHARE: Form<number> = parsedText(
   {
     pattern: HOLDOUT_PATTERN,
@@ -284,41 +271,4 @@ export function boundsHoldout({ file, members }: Place): boolean {
   if (maxAmount === undefined || members.has('holdout')) return true;
   file.report(maxAmount.key, 'holdoutMaxAmount bounds a holdout, and the rule has none; add holdout: 2%');
   return false;
-}
-
-/**
- * Reports holdouts of rules that only match clients whom a person decided about or who are on a list. Such a rule
- * repeats a person's decision, and nobody is held out of that.
- */
-export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
-  const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {
-    const holding = some.filter(({ holdout }) => holdout !== undefined);
-    if (holding.length === 0) return [];
-    const reasoner = new Reasoner(listKnowledge(rules, moment), REFUSAL_LIMITS);
-    return holding.flatMap((rule) => whyNoHoldout(rule, rules, reasoner));
-  };
-  return [
-    ...refuse([...rules.groups.rules, ...rules.signals.rules], 'any request'),
-    ...refuse(rules.verdicts.rules, 'a verdict'),
-  ];
-}
-
-function whyNoHoldout(
-  { name, condition, holdout }: Rule<unknown>,
-  { facts }: KnownRules,
-  reasoner: Reasoner,
-): readonly Problem[] {
-  if (holdout === undefined) return [];
-  const byName = new FactsByName(facts);
-  const undecided = compare(byName.plain('overrideGroup'), 'equal', 'NONE');
-  const unlisted = facts
-    .filter(({ fact }) => fact.kind === 'listed')
-    .map((ref) => compare(ref, 'equal', false));
-  const named = listComparisons([condition]).filter(
-    ({ list, operator }) => list !== undefined && operator === 'in',
-  );
-  if (reasoner.find([condition]).kind === 'none') return [];
-  if (reasoner.find([condition, undecided, ...unlisted], named).kind !== 'none') return [];
-  const message = `"${name}" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts`;
-  return [{ at: holdout.at, message }];
 }

@@ -1,8 +1,7 @@
 import type { FactReading, FactValue } from '#decision/facts/fact.ts';
-import { CURRENCY_PATTERN } from '#decision/payer/amount.ts';
-import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
 import type { Expected, FactRef, OperatorName } from '#decision/rules/condition.ts';
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
+import { findDecimals, findTextForm, type TextForm } from '#decision/rules/value-forms.ts';
 
 /**
  * The values of a fact, numbered in order, so that everything a condition can say about the fact is a set of whole
@@ -18,19 +17,6 @@ export interface Domain {
   readonly zero?: number;
 }
 
-/** Rounded facts, with their number of decimals. */
-const DECIMALS: ReadonlyMap<string, number> = new Map([
-  ['paymentScore', 4],
-  ['botWeight', 6],
-]);
-
-/**
- * Returns how many decimals the values of a fact have at most. Null when every number may occur, or only whole ones.
- */
-export function findDecimals({ name }: FactRef): number | null {
-  return DECIMALS.get(name) ?? null;
-}
-
 /** How many multiples a domain lists one by one. For more of them proofs use a separate fact, see `MultipleFacts`. */
 const LISTED_MULTIPLES_MAX = 4096;
 
@@ -42,34 +28,6 @@ export function listsMultiples(ref: FactRef, divisor: number): boolean {
   return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
 }
 
-interface TextForm {
-  readonly pattern: RegExp;
-  readonly words: string;
-  /** Makes texts of that form, another for each number from 0, to find one that no condition names. */
-  readonly some: (number: number) => string;
-}
-
-/** Text facts whose values have a form. A value of another form never occurs. */
-const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
-  [
-    'currency',
-    {
-      pattern: new RegExp(CURRENCY_PATTERN),
-      words: 'a currency is 3 or 4 capital letters or digits',
-      // XTS is the currency code that ISO 4217 reserves for testing.
-      some: (number) => (number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X')),
-    },
-  ],
-  [
-    'platform',
-    {
-      pattern: new RegExp(PLATFORM_NAME_PATTERN),
-      words: `a platform name has ${PLATFORM_NAME_FORM}`,
-      some: (number) => `other${number === 0 ? '' : `-${number}`}`,
-    },
-  ],
-]);
-
 /** Makes a text of one character, another for each number from 0. Attributes may be declared that short. */
 export function createShortText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
@@ -78,11 +36,6 @@ export function createShortText(number: number): string {
 const LETTERS = 26;
 
 const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: createShortText };
-
-/** Finds the form of a text fact. Returns null when every text may occur. */
-export function findTextForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
-  return TEXT_FORMS.get(name) ?? null;
-}
 
 /** Builds the domain of a fact. `constants` are the values that conditions compare the fact with. */
 export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
-import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import { type ParseResult, parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { type Problem, sortProblems } from '#decision/rules/problem.ts';
+import { refuseHoldouts } from '#decision/rules/proof/refused-holdouts.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 
 /** A rule set in work, which has no folder. */
@@ -15,9 +16,19 @@ export type LoadResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/**
+ * Reads the rules in some files, or returns all their problems. Nodes and the desk load rules from here alone. Parsing finds what is
+ * written badly, and a proof finds holdouts of rules that repeat a person's decision.
+ */
+export function readRules(version: string, files: RuleFiles): ParseResult {
+  const parsed = parseRuleSet(version, files);
+  const problems = parsed.ok ? refuseHoldouts(parsed.rules) : [];
+  return problems.length === 0 ? parsed : { ok: false, problems: sortProblems(problems) };
+}
+
 /** Loads a rule set from texts without a folder. */
 export function loadDraft(version: string, files: RuleFiles): LoadResult {
-  const read = parseRuleSet(version, files);
+  const read = readRules(version, files);
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, computeDigest(files), false) } : read;
 }
 

@@ -18,7 +18,7 @@ import { LIMITS, ruleSetFile } from '#decision/rules/parse/parse.ts';
 import { RuleLadders } from '#decision/rules/parse/rule-ladders.ts';
 import { LIST_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
 import { flagsFile, groupsFile, signalsFile, verdictsFile } from '#decision/rules/parse/rules.ts';
-import { findTextForm } from '#decision/rules/proof/domain.ts';
+import { findTextForm } from '#decision/rules/value-forms.ts';
 import { caseFile } from '#workbench/authoring/cases/parse-cases.ts';
 
 /** The kinds of rule files. Each kind has a schema of this name. */

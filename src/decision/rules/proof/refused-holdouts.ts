@@ -1,0 +1,46 @@
+import { listComparisons } from '#decision/rules/condition.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
+import { compare, FactsByName } from './built-conditions.ts';
+import { Reasoner, type WorkLimits } from './reasoner.ts';
+import { type KnownRules, listKnowledge } from './relations.ts';
+
+/** How many proof steps the check of holdouts may take when a rule set is loaded. */
+const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
+
+/**
+ * Reports holdouts of rules that only match clients whom a person decided about or who are on a list. Such a rule
+ * repeats a person's decision, and nobody is held out of that.
+ */
+export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
+  const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {
+    const holding = some.filter(({ holdout }) => holdout !== undefined);
+    if (holding.length === 0) return [];
+    const reasoner = new Reasoner(listKnowledge(rules, moment), REFUSAL_LIMITS);
+    return holding.flatMap((rule) => whyNoHoldout(rule, rules, reasoner));
+  };
+  return [
+    ...refuse([...rules.groups.rules, ...rules.signals.rules], 'any request'),
+    ...refuse(rules.verdicts.rules, 'a verdict'),
+  ];
+}
+
+function whyNoHoldout(
+  { name, condition, holdout }: Rule<unknown>,
+  { facts }: KnownRules,
+  reasoner: Reasoner,
+): readonly Problem[] {
+  if (holdout === undefined) return [];
+  const byName = new FactsByName(facts);
+  const undecided = compare(byName.plain('overrideGroup'), 'equal', 'NONE');
+  const unlisted = facts
+    .filter(({ fact }) => fact.kind === 'listed')
+    .map((ref) => compare(ref, 'equal', false));
+  const named = listComparisons([condition]).filter(
+    ({ list, operator }) => list !== undefined && operator === 'in',
+  );
+  if (reasoner.find([condition]).kind === 'none') return [];
+  if (reasoner.find([condition, undecided, ...unlisted], named).kind !== 'none') return [];
+  const message = `"${name}" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts`;
+  return [{ at: holdout.at, message }];
+}
