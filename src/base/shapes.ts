@@ -149,7 +149,10 @@ const AS_IT_IS: Writer = (value) => value;
 
 const writers = new WeakMap<object, Writer>();
 
-/** Creates the function that writes the moments of a shape's values as text. The service itself uses epoch ms. */
+/**
+ * Creates the function that writes the moments of a shape's values as text. The service itself uses epoch ms. Only numbers that
+ * the shape names are moments.
+ */
 export function createMomentWriter(shape: object): Writer {
   const known = writers.get(shape);
   if (known !== undefined) return known;
@@ -164,8 +167,7 @@ export function createMomentWriter(shape: object): Writer {
 function writerOf(shape: object): Writer {
   if (findMomentDescription(shape) !== null)
     return (value) => (typeof value === 'number' ? textOf(value) : value);
-  const { type, properties = {}, items, anyOf = [], oneOf = anyOf, ...more } = Object(shape);
-  if (type === undefined && oneOf.length === 0) return freeForm;
+  const { properties = {}, items, anyOf = [], oneOf = anyOf, ...more } = Object(shape);
   const whole: readonly Writer[] = oneOf.map(createMomentWriter).filter(writesSome);
   const members = Object.entries(properties)
     .map(([name, part]): [string, Writer] => [name, createMomentWriter(Object(part))])
@@ -201,19 +203,6 @@ function writesSome(write: Writer): boolean {
 
 function textOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
-}
-
-const MOMENT_NAME = /^(?:at|since|from|to)$|(?:At|Until|Since)$/;
-/** 1973; a count or a duration of that size is called otherwise. */
-const MOMENT_MS_MIN = 1e11;
-
-/** What has no shape of its own, like what the audit noted: moments go by the names of members. */
-function freeForm(value: unknown, name: unknown = ''): unknown {
-  if (typeof value === 'number')
-    return value >= MOMENT_MS_MIN && MOMENT_NAME.test(String(name)) ? textOf(value) : value;
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => freeForm(one));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, freeForm(one, key)]));
 }
 
 function isSchema(part: unknown): part is object {

@@ -1,7 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { choice, count, epochMs, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import {
+  choice,
+  count,
+  createMomentWriter,
+  epochMs,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+} from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
@@ -63,6 +73,11 @@ type NotedEntry = Shape<typeof AuditEntrySchema>;
  * own.
  */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
+
+/** Writes what was there before or after a change for an entry. Moments that the shape names become text. */
+export function writeNoted(shape: object, value: unknown): unknown {
+  return createMomentWriter(shape)(value);
+}
 
 /** An entry to note. Members that are left out are null. */
 type Note = Pick<AuditEntry, 'who' | 'action'> & Partial<Omit<AuditEntry, 'at' | 'who' | 'action'>>;

@@ -12,10 +12,10 @@ import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { Rollout, Share, VersionRef } from '#checkout/rollout/rollout.ts';
 import type { BeforeAndAfter, ScoringService } from '#checkout/scoring/scoring.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import type { Override } from '#decision/payer/client-state.ts';
+import { type Override, OverrideSchema } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
-import type { Audit } from '#workbench/access/audit.ts';
+import { type Audit, writeNoted } from '#workbench/access/audit.ts';
 import { createKeyNote } from '#workbench/access/key-views.ts';
 import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
 import {
@@ -224,7 +224,11 @@ export class Approvals {
     if (group !== 'BLOCKED') audit.admit(who, 'override');
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
-    const entry = { who, action: 'override', platform, subject: clientIdKey, ...made, reason } as const;
+    const noted = {
+      before: writeNoted(OverrideSchema, made.before),
+      after: writeNoted(OverrideSchema, made.after),
+    };
+    const entry = { who, action: 'override', platform, subject: clientIdKey, ...noted, reason } as const;
     await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));
     return made;
   }

@@ -9,6 +9,7 @@ import {
   hashEntryId,
   hashListId,
   type ListEntry,
+  ListEntrySchema,
   type StoredEntry,
 } from '#checkout/lists/list-entry.ts';
 import type { ListCopy, ListNode } from '#checkout/lists/list-node.ts';
@@ -27,7 +28,7 @@ import {
   toReadableValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
-import type { Audit } from '#workbench/access/audit.ts';
+import { type Audit, writeNoted } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
@@ -357,7 +358,7 @@ export class ListEditor {
     const shown = (entry: ListEntry | null) => {
       if (entry === null) return null;
       const { kind, value, reason, expiresAt } = this.shown(entry);
-      return { kind, value, reason, expiresAt };
+      return writeNoted(ListEntrySchema, { kind, value, reason, expiresAt });
     };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;

@@ -14,7 +14,7 @@ import { ListEntrySchema } from '#checkout/lists/list-entry.ts';
 import { DecisionSchema } from '#decision/decision.ts';
 import { listValues } from '#decision/payer/attribute-values.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import type { ClientState } from '#decision/payer/client-state.ts';
+import { BindingSchema, type ClientState, OverrideSchema } from '#decision/payer/client-state.ts';
 import { readTallies } from '#decision/payer/day-tallies.ts';
 import { listDevices } from '#decision/payer/known-devices.ts';
 import type { DeviceNames } from '#decision/shared-lists.ts';
@@ -107,10 +107,44 @@ export async function* streamClientExport(
   yield `,"complete":${isAuditWhole && areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
 }
 
-/** Unpacks the lists of a state, so that people can read them. */
-function legibleState(state: ClientState) {
+const SHOWN_DEVICE = shape('A device', { firstShownAt: epochMs('When it was first shown') });
+
+/** The moments of a state; its other members are shown as they are. */
+const STATE_MOMENTS = shape('What decides next time', {
+  firstSeenAt: epochMs('The first contact'),
+  lastAt: epochMs('The last one'),
+  lastVerdictAt: epochMs('The last verdict'),
+  ladder: shape('How long the client waits', { waitUntil: epochMs('The end of the wait') }),
+  events: list(shape('A request', { at: epochMs('When') }), 'The newest'),
+  outcomes: shape('What came of orders', {
+    recent: list(shape('An order', { occurredAt: epochMs('When') }), 'The newest'),
+    older: shape('The others', {
+      lastPaidAt: epochMs('The last payment'),
+      lastUnpaidAt: epochMs('The last that failed'),
+    }),
+  }),
+  hints: shape('Of scores', {
+    scoredAt: epochMs('The last score'),
+    shown: list(shape('A device', { lastAt: epochMs('When it was last shown') }), 'Devices'),
+    asked: list(shape('A score', { at: epochMs('When') }), 'The newest'),
+  }),
+  knownDevices: shape('Devices', {
+    fingerprints: list(SHOWN_DEVICE, 'Browsers'),
+    ips: list(SHOWN_DEVICE, 'Addresses'),
+  }),
+  attributeValues: Type.Record(list(shape('A value', { at: epochMs('When it was last sent') }), 'Values'), {
+    description: 'By the name of the attribute',
+  }),
+  binding: BindingSchema,
+  override: OverrideSchema,
+  stage: shape('Of a trial', { since: epochMs('When it began') }),
+  endedWaits: list(shape('A wait that was ended', { at: epochMs('When') }), 'Of late'),
+});
+
+/** Unpacks the lists of a state and writes its moments as text, so that people can read them. */
+function legibleState(state: ClientState): unknown {
   const { knownDevices, dayTallies, attributeValues, lastAt } = state;
-  return {
+  return createMomentWriter(STATE_MOMENTS)({
     ...state,
     knownDevices: {
       fingerprints: listDevices(knownDevices.fingerprints, lastAt),
@@ -121,7 +155,7 @@ function legibleState(state: ClientState) {
       ...tally,
       amounts: Object.fromEntries(amounts),
     })),
-  };
+  });
 }
 
 type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;

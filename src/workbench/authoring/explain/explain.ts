@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatDuration } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { createMomentWriter, list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { findRaisedFlags } from '#decision/assess.ts';
 import type { ConcludedVerdict } from '#decision/conclude-verdict.ts';
 import { DECISION_MEMBERS, type Decision, DecisionSchema, isBot, OTHERWISE } from '#decision/decision.ts';
@@ -251,7 +251,14 @@ function compare(
       recorded: decision.facts[label],
       rerun: values[index],
     }));
-  return [...members, ...conclusions].filter(({ recorded, rerun }) => !isDeepStrictEqual(recorded, rerun));
+  return [...members, ...conclusions]
+    .filter(({ recorded, rerun }) => !isDeepStrictEqual(recorded, rerun))
+    .map(writeDifference);
+}
+
+function writeDifference({ member, recorded, rerun }: RerunDifference): RerunDifference {
+  const write = createMomentWriter(Object(DecisionSchema.properties)[member] ?? {});
+  return { member, recorded: write(recorded), rerun: write(rerun) };
 }
 
 async function account(

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import type { Caller } from '#checkout/access/caller.ts';
 import {
   createChapter,
   declareJsonAnswer,
@@ -10,7 +9,6 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import { declareRefusal, HttpProblem, notFound, tooManyRequests } from '#checkout/http/request/problems.ts';
 import { BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
-import type { BeforeAndAfter } from '#checkout/scoring/scoring.ts';
 import { labelFactValues } from '#decision/assess.ts';
 import { DecisionSchema, isBot, paymentScoreText } from '#decision/decision.ts';
 import { type FactReading, factReading } from '#decision/facts/fact.ts';
@@ -42,6 +40,7 @@ import { DECISION_REFUSALS, findDecision, UNKNOWN_DECISION } from '#workbench/pl
 import * as query from '#workbench/platform/parameters.ts';
 import type { PlatformParts } from '#workbench/platform/parts.ts';
 import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
+import { auditChange, BINDING_CHANGE, ENDED_WAIT, OVERRIDE_CHANGE } from './audited-change.ts';
 import { ClientHistorySchema, HISTORY_PLACES, toHistoryView } from './client-history.ts';
 import {
   type AskedAboutClient,
@@ -116,21 +115,6 @@ function viewOfClient(
 /** Facts of a request, like its amount, are left out: nobody made a request. */
 function withoutRequest(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
-}
-
-/** Notes what a key changed about a client, and gives what is there now. */
-async function audited<T>(
-  { audit, clientKeys }: PlatformParts,
-  caller: Caller,
-  action: 'binding' | 'override' | 'wait ended',
-  clientIdKey: string,
-  { before, after }: BeforeAndAfter<T>,
-  reason: string | null = null,
-): Promise<T | null> {
-  const { platform, actor } = caller;
-  const entry = { who: actor.text, action, platform, subject: clientIdKey, before, after, reason };
-  await audit.note(entry, clientKeys.of(platform, clientIdKey));
-  return after;
 }
 
 const AFTER = query.after(HISTORY_PLACES);
@@ -294,7 +278,7 @@ const bindClient = declareClientOperation({
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
     const change = await parts.service.setBinding(caller.platform, clientIdKey, binding);
-    return audited(parts, caller, 'binding', clientIdKey, change);
+    return auditChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
   },
 });
 
@@ -306,7 +290,7 @@ const unbindClient = declareClientOperation({
   answers: NO_CONTENT,
   answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
     const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
-    await audited(parts, caller, 'binding', clientIdKey, change);
+    await auditChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
   },
 });
 
@@ -346,7 +330,7 @@ const liftOverride = declareClientOperation({
   answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
     parts.audit.admit(caller.actor.text, 'override');
     const change = await parts.service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
-    await audited(parts, caller, 'override', clientIdKey, change);
+    await auditChange(parts, caller, OVERRIDE_CHANGE, clientIdKey, change);
   },
 });
 
@@ -415,7 +399,7 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
       case 'ended':
       case 'repeated': {
         const before = { decisionId, waitUntil: decision.ladderAfter.waitUntil };
-        await audited(parts, caller, 'wait ended', clientIdKey, { before, after: null }, reason);
+        await auditChange(parts, caller, ENDED_WAIT, clientIdKey, { before, after: null }, reason);
         return { ended: effect === 'ended' };
       }
       case 'notDue':

@@ -136,7 +136,11 @@ describe('the explanation of a decision', () => {
       { member: 'verdict', recorded: 'BLOCK', rerun: 'WAIT' },
       { member: 'isBot', recorded: true, rerun: false },
       { member: 'signals', recorded: ['honeypot'], rerun: [] },
-      { member: 'ladderAfter', recorded: TOO_EARLY.ladderBefore, rerun: TOO_EARLY.ladderAfter },
+      {
+        member: 'ladderAfter',
+        recorded: { ...TOO_EARLY.ladderBefore, waitUntil: '2026-01-01T00:00:40.000Z' },
+        rerun: { ...TOO_EARLY.ladderAfter, waitUntil: '2026-01-01T00:05:39.000Z' },
+      },
     ]);
     expect(verification).to.equal(
       'Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives another answer than the one on record.',

@@ -32,6 +32,13 @@ interface Exported {
   readonly complete: boolean;
 }
 
+/** The members that hold a number of the size of a moment in milliseconds. */
+function listMomentsLeft(value: unknown, path = ''): readonly string[] {
+  if (typeof value === 'number') return value > Date.UTC(2000) ? [path] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, one]) => listMomentsLeft(one, `${path}.${name}`));
+}
+
 describeOnStores('the export of a client', (store) => {
   let archived: ArchivedStore;
   let reader: ArchiveReader;
@@ -116,6 +123,16 @@ describeOnStores('the export of a client', (store) => {
       'proposal',
       'client read',
     ]);
+  });
+
+  it('writes out every moment of the state and of the audit', async () => {
+    await shop.score({ clientIdKey: 'gus', fingerprint: 'device-of-gus', ip: '192.0.2.7' });
+    await live('gus', 3);
+    const url = `${shop.platformUrl}/v1/platform/client/export?clientIdKey=gus`;
+    const answer = await fetch(url, { headers: { 'X-KA-Access-Key': shop.key } });
+    const { state, audit }: Exported = JSON.parse(await answer.text());
+    expect(listMomentsLeft({ state, audit })).to.deep.equal([]);
+    expect(audit.map(({ action }) => action)).to.include.members(['binding', 'override']);
   });
 
   it('of an unknown client has only the note of this reading', async () => {

@@ -1,0 +1,35 @@
+import * as s from '#base/shapes.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import type { BeforeAndAfter } from '#checkout/scoring/scoring.ts';
+import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
+import { writeNoted } from '#workbench/access/audit.ts';
+import type { PlatformParts } from '#workbench/platform/parts.ts';
+
+/** What is done about a client, with the shape of what that changes. */
+type NotedChange = readonly [action: 'binding' | 'override' | 'wait ended', shape: object];
+
+export const BINDING_CHANGE: NotedChange = ['binding', BindingSchema];
+export const OVERRIDE_CHANGE: NotedChange = ['override', OverrideSchema];
+export const ENDED_WAIT: NotedChange = [
+  'wait ended',
+  s.shape('A wait that was ended', {
+    decisionId: s.word('Of the decision that imposed it'),
+    waitUntil: s.nullable(s.epochMs('When it would have ended')),
+  }),
+];
+
+/** Notes what a key changed about a client, and gives what is there now. */
+export async function auditChange<T>(
+  { audit, clientKeys }: PlatformParts,
+  caller: Caller,
+  [action, shape]: NotedChange,
+  clientIdKey: string,
+  { before, after }: BeforeAndAfter<T>,
+  reason: string | null = null,
+): Promise<T | null> {
+  const { platform, actor } = caller;
+  const noted = { before: writeNoted(shape, before), after: writeNoted(shape, after) };
+  const entry = { who: actor.text, action, platform, subject: clientIdKey, ...noted, reason };
+  await audit.note(entry, clientKeys.of(platform, clientIdKey));
+  return after;
+}
