@@ -1,12 +1,12 @@
 --[[
-  Adds a batch of counts to a tally, unless it was added already.
+  Adds a batch of counts to a tally, unless the batch was added before.
 
   KEYS[1] the tally: counts and the number of each writer's last batch, by field. Hash
 
   ARGV[1] the field of the writer
   ARGV[2] the number of the batch
   ARGV[3] how long the tally is kept from now on, ms
-  ARGV[4..] field and what is added, in turn
+  ARGV[4..] a field and the number to add to it, in turn
 
   Returns nothing.
 ]]

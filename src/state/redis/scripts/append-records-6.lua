@@ -1,23 +1,24 @@
 --[[
-  Writes records of a log, each under the next number.
+  Writes changes of records into a log, each under the next number.
 
-  KEYS[1] records: id -> text. Hash; a removed record has none
-  KEYS[2] numbers: id by the number of its last change. Sorted set
-  KEYS[3] removals: id by when it was removed, epoch ms. Sorted set
+  KEYS[1] records: id -> text. A removed record has none. Hash
+  KEYS[2] numbers: each id by the number of its last change. Sorted set
+  KEYS[3] removals: each removed id by the time of its removal, epoch ms. Sorted set
   KEYS[4] head: latest, horizon, epoch. Hash
-  KEYS[5] what leads to an owner, apart from the records so that it can be forgotten: number -> text. Hash
-  KEYS[6] numbers of what leads to this owner. Set
+  KEYS[5] parts that lead to an owner: number -> text. They are apart from the records, so that they can be forgotten. Hash
+  KEYS[6] numbers of the parts that lead to this owner. Set
 
-  ARGV[1] a random text, the epoch when there is none yet
+  ARGV[1] a random text, which becomes the epoch when there is none yet
   ARGV[2] how long a removal is kept, ms
-  ARGV[3] a number: nothing is written when a change after it gave a record
-  ARGV[4] whose id begins so
-  ARGV[5] a text that does not begin so
-  ARGV[6] the number that the first change must get, '' for any: nothing is written when it would get another one
-  ARGV[7] what leads to the owner of the first change, '' for nothing
-  ARGV[8..] three for each change: id, the number that its record must have or '', text with '+' before it, or '-'
+  ARGV[3] a number. Nothing is written when a later change than this one gave a record whose id begins with ARGV[4] a text
+          that does not begin with ARGV[5]. '+inf' for no such condition
+  ARGV[4] the beginning of the id
+  ARGV[5] the beginning of the text
+  ARGV[6] the number that the first change must get, '' for any. Nothing is written when it would get another one
+  ARGV[7] the part that leads to the owner of the first change, '' for none
+  ARGV[8..] three for each change: the id; the number that its record must have, or ''; '+' and the text, or '-' to remove it
 
-  Returns one for each change: 1 made, 0 not; nil when nothing is written.
+  Returns an item for each change, 1 when it was made and 0 when not, or nil when nothing is written.
 ]]
 local kept_ms = whole(2)
 if ARGV[3] ~= '+inf' then whole(3) end

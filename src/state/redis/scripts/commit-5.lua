@@ -1,40 +1,41 @@
 --[[
-  Writes all parts of a change to a client at once, or nothing.
+  Writes all parts of a client's change at once, or none of them.
 
   KEYS[1] state
   KEYS[2] journal of the client's partition
   KEYS[3] decision record, or a key that is never written
-  KEYS[4] decisions by their orders, of some orders and by when, or a key that is never written
-  KEYS[5] what the partition is known by: the installation that it belongs to, and each shape that is kept in it
-  Few commits write notes, the shape of the record or what the journal lost; the names of these keys are made out of the others.
+  KEYS[4] decisions by their orders: a bucket of orders, by time; or a key that is never written
+  KEYS[5] the installation that the partition belongs to, and a member for each shape that is stored in it
+  Few commits write notes, the shape of the record or the loss of the journal. The names of those keys are made from the others.
 
-  ARGV[1]  valid until, epoch ms of the store's clock: a command that lay in the socket of a stopped
-           Redis was given up by its caller and must not be applied later
+  ARGV[1]  the last moment at which the commit may be applied, epoch ms of the store's clock. The caller has given up a
+           command that lay in the socket of a stopped Redis, so it must not be applied later
   ARGV[2]  the state as it was read, '' for none
   ARGV[3]  the next state
-  ARGV[4]  journal: platform, client and entry, with spaces between them
+  ARGV[4]  the line of the journal: platform, client and entry, separated by spaces
   ARGV[5]  decision record, '' for none
-  ARGV[6]  what the decision is noted as under its order
-  ARGV[7]  when it was made, epoch ms
-  ARGV[8]  the member of KEYS[5] that must be there: the installation, or what stands for it and the record's shape
-  ARGV[9]  the shape, '' when it is believed to be there or none is needed
-  ARGV[10] '' for a commit that tidies nothing; otherwise the entries kept in this journal, about: more are pushed out, and noted as
-           lost. Negative where the server is short of memory: so many are kept, and of more of them two go for each that comes
-  ARGV[11] and those after it: name, text and how long it is kept in ms, of each note
+  ARGV[6]  the note of the decision under its order
+  ARGV[7]  the time of the decision, epoch ms
+  ARGV[8]  the member of KEYS[5] that must be there: the installation, or the member for the record's shape
+  ARGV[9]  the shape, '' when it is believed to be stored or none is needed
+  ARGV[10] '' for a commit that tidies nothing. Otherwise about how many entries this journal keeps: older ones are dropped and
+           noted as lost. Negative when the server is short of memory: the journal keeps as many as its absolute value says,
+           and above that each new entry drops two
+  ARGV[11] and those after it: the name, the text and the lifetime in ms of each note
 
-  Constants of the node, texts where they are only handed on to a command: Redis formats a number at a microsecond each.
-  STATE_MS            the state is kept for
-  RECORD_MS, KEPT_MS  records are kept for, and found by their orders, unless they are shipped before: as text and as number
-  SHAPE_MS            shapes are kept for
-  ORDERS_MAX_RANK     the place, from the newest, of the first one that is too many for a key: '-101' keeps a hundred
-  NOTES_MAX           notes kept
-  INSTALLATION        the one that decides
+  Constants of the node. A constant that is only passed to a command is a text, because Redis takes a microsecond to format a number.
+  STATE_MS            how long the state is kept
+  RECORD_MS, KEPT_MS  how long records are kept and found by their orders, unless they are shipped before: as text and as number
+  SHAPE_MS            how long shapes are kept
+  ORDERS_MAX_RANK     the rank, from the newest, of the first decision that is too many for a key: '-101' keeps a hundred
+  NOTES_MAX           how many notes are kept
+  INSTALLATION        the installation of the node
 
-  Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there, -3 the partition
-  does not hold the installation: it belongs to another one, or its server lost it.
+  Returns 1: committed; 0: conflict, the state is not the one that was read; -1: expired; -2: the shape is not stored; -3: the
+  partition does not hold the installation, because it belongs to another one or its server lost it.
 ]]
 local call = redis.call
--- Not by whole(), which costs as much as a command: what is no number fails here, and NaN is not itself.
+-- Checked without whole(), which costs as much as a command. A text that is no number fails here, and NaN differs from itself.
 local valid_until_ms, at_ms, journal_length = ARGV[1] + 0, ARGV[7] + 0, ARGV[10] ~= '' and ARGV[10] + 0
 if valid_until_ms ~= valid_until_ms or at_ms ~= at_ms or journal_length ~= journal_length then
   error('an argument is no number')
@@ -67,7 +68,7 @@ if ARGV[5] ~= '' then
   call('PEXPIRE', KEYS[4], RECORD_MS)
 end
 if journal_length then
-  -- Some at a time.
+  -- Some entries at a time.
   local length, surplus = call('XLEN', KEYS[2]), 0
   if journal_length >= 0 and length > journal_length + 100 then
     surplus = math.min(length - journal_length - 1, 200)
@@ -90,17 +91,17 @@ if #ARGV < 11 then return ticket .. ':1' end
 
 local notes = string.gsub(KEYS[1], '^s', 'n')
 
--- Notes end with an hour: fewer digits for each of them.
+-- The end of a note is kept in hours, which takes fewer digits.
 local HOUR_MS = 3600000
 
 local function end_of(note)
   return tonumber(string.match(note, '^%d+')) * HOUR_MS
 end
 
--- A device is noted for a day longer than it must be, so that most verdicts need not note it anew.
+-- A device is noted for a day longer than needed, so that most verdicts need not note it again.
 local SLACK_MS = 86400000
 
--- Forgets notes that have ended, looking at a few of many; of more than may be kept, those of the few that end first.
+-- Removes notes that have ended, among a few that are picked at random. With too many notes, those of the few that end first go too.
 local function tidy_notes()
   local length = call('HLEN', notes)
   local some = call('HRANDFIELD', notes, 32, 'WITHVALUES')
@@ -134,7 +135,7 @@ for index = 11, #ARGV, 3 do
   end
 end
 if longest_ms > 0 then
-  -- All of them leave with the last one.
+  -- The whole hash expires with its last note.
   if call('PTTL', notes) < longest_ms then call('PEXPIRE', notes, longest_ms) end
   tidy_notes()
 end

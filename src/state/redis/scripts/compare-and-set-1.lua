@@ -1,14 +1,14 @@
 --[[
-  Writes or removes a text only if it is still the one that was read.
+  Replaces or removes a text only if it is still the text that was read.
 
   KEYS[1] the text
 
-  ARGV[1] stamp of the text that was read: the sha1 of its bytes, '' when there was nothing
+  ARGV[1] the stamp of the text that was read: the sha1 of its bytes, '' when there was none
   ARGV[2] '1' to write ARGV[3], '0' to remove the text
   ARGV[3] the next text
-  ARGV[4] kept for, ms; '' to leave its end as it is
+  ARGV[4] how long the text is kept, ms; '' to keep the present expiry
 
-  Returns 1 when it was done, 0 when the text has changed.
+  Returns 1 when the text was replaced or removed, 0 when it has changed.
 ]]
 local removes = whole(2) == 0
 if ARGV[4] ~= '' then whole(4) end

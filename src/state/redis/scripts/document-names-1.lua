@@ -1,14 +1,14 @@
 --[[
-  Notes a name in a collection of documents, right before the document is written; or gives the names, and forgets those whose
-  document has expired. Both are by the server's clock.
+  Notes a name in a collection of documents, directly before the document is written. Or lists the names, and removes those
+  whose document has expired. Both go by the server's clock.
 
-  KEYS[1] names of the collection by when they were last written, epoch ms
+  KEYS[1] names of the collection by the time of their last write, epoch ms. Sorted set
 
-  ARGV[1] what stands before a name in its document's key; in the same slot
-  ARGV[2] names written within this are kept, ms: a document is written right after its name
-  ARGV[3] the name to note; '' to ask for the names
+  ARGV[1] the beginning of a document's key, up to its name. The documents are in the same slot
+  ARGV[2] names that were written within this time are kept, ms, because a document is written after its name
+  ARGV[3] the name to note, '' to list the names
 
-  Returns the names that were asked for.
+  Returns the names, or nothing when a name was noted.
 ]]
 local prefix = ARGV[1]
 local grace_ms = whole(2)

@@ -1,18 +1,18 @@
 --[[
-  The last step of erasing a client: removes the state, unless somebody changed it since it was read.
-  What was written meanwhile would otherwise stay behind with nothing that leads to it.
+  The last step of an erasure: removes the client's state, unless it has changed since it was read. Otherwise data that was
+  written meanwhile would stay behind, and nothing would lead to it.
 
   KEYS[1] state
   KEYS[2] notes
   KEYS[3] journal of the client's partition
-  KEYS[4] erasures in it that nobody has shipped
+  KEYS[4] erasures in that journal that are not shipped yet
 
-  ARGV[1] stamp of the state as it was read, '' for none: a damaged state may be no text that could be sent back
+  ARGV[1] the stamp of the state that was read, '' for none. A damaged state may be no text that could be sent back
   ARGV[2] platform
-  ARGV[3] the journal's entry of the erasure; kept under no client, so that repeating an erasure leaves it
-  ARGV[4] how many erasures wait to be shipped at most; where nobody ships, the oldest go
+  ARGV[3] the journal's entry of the erasure. It names no client, so that a repeated erasure does not remove it
+  ARGV[4] the most erasures that wait to be shipped. Where nobody ships, the oldest are dropped
 
-  Returns 1 forgotten, 0 conflict (the state is not what was read).
+  Returns 1: erased; 0: conflict, the state is not the one that was read.
 ]]
 local waiting_max = whole(4)
 local state = redis.call('GET', KEYS[1])

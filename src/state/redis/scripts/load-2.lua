@@ -1,15 +1,15 @@
 --[[
-  What a decision about a client starts from, all of one moment.
+  Loads everything that a decision about a client starts from, as of one moment.
 
   KEYS[1] state
   KEYS[2] notes
 
-  ARGV[1] note of an order, '' for none
-  ARGV[2] note of an answer, '' for none
-  ARGV[3] what stands before the number of a decision in its key; in the same slot
+  ARGV[1] the name of an order's note, '' for none
+  ARGV[2] the name of an answer's note, '' for none
+  ARGV[3] the beginning of a decision's key, up to its number. Decisions are in the same slot
 
-  Returns what the store's clock shows, the state, outcome and answer; nil for what does not exist. The answer is the record of the
-  decision that was answered.
+  Returns the store's clock, the state, the order's note and the answer, with nil for each that does not exist. The answer is
+  the record of the decision that was answered.
 ]]
 local time = redis.call('TIME')
 local state = redis.call('GET', KEYS[1])

@@ -1,15 +1,15 @@
 --[[
-  Notes a payment of a client where it was seen lately; see sightings.lua for what a mark is.
+  Notes a client's payment on a device where it was seen recently. sightings.lua explains marks.
 
-  KEYS[1] a sorted set of clients by last seen, epoch ms
+  KEYS[1] clients by the time when they were last seen, epoch ms. Sorted set
 
-  ARGV[1] the client's name in it
-  ARGV[2] only a client seen after this is marked, epoch ms
-  ARGV[3] '1' where the client's newest order with a result is unpaid all the same
+  ARGV[1] the client's name in the set
+  ARGV[2] the client is marked only if it was seen after this moment, epoch ms
+  ARGV[3] '1' when the client's newest order with an outcome is unpaid nevertheless
 
-  Returns 1 when the client was marked, 0 when not.
+  Returns 1 when the client was marked, otherwise 0.
 ]]
--- As in sightings.lua.
+-- The same scores as in sightings.lua.
 local MARK = 1e14
 
 local since = whole(2)

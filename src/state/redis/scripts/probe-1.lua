@@ -1,15 +1,15 @@
 --[[
-  Tries whether a server takes writes, which needs what a commit needs, and lets nodes tell each other which servers they
-  reach: where one node cannot reach a master, another one's word says that the master is there.
+  Tests whether a server accepts writes, with the same needs as a commit. It also exchanges reports between nodes about the
+  servers that they reach: when one node cannot reach a master, another's report shows that the master is up.
 
-  KEYS[1] a hash of the server's own: node -> "epoch ms of its last look:servers that it could not reach then"
+  KEYS[1] the reports on this server: node -> "epoch ms of its last check:number of servers that it could not reach". Hash
 
-  ARGV[1] how long a word counts, and the hash is kept, ms
+  ARGV[1] how long a report counts and the hash is kept, ms
   ARGV[2] the node that asks
-  ARGV[3] when it last looked at all servers, epoch ms; 0 when it never did
-  ARGV[4] how many it could not reach then
+  ARGV[3] when that node last checked all servers, epoch ms; 0 when it never did
+  ARGV[4] how many servers it could not reach then
 
-  Returns { the store's clock in epoch ms, word, word, ... } of the other nodes, without those that count no more.
+  Returns { the store's clock in epoch ms, report, report, ... } with the reports of the other nodes that still count.
 ]]
 local kept_ms = whole(1)
 local node = ARGV[2]

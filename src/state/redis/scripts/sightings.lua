@@ -1,14 +1,15 @@
 --[[
-  Notes when a client was last seen in each of some sorted sets, with its marks, and counts who was seen there lately, and how
-  often.
+  Notes in some sorted sets when a client was last seen, with its marks. Counts the clients that were seen there recently, and
+  their verdicts.
 
-  KEYS[n] a sorted set of clients by last seen, epoch ms; as many as there are. A client with a mark stands in it once more for each
-    of them: its name behind the letter of the mark, its score 1e14 times the number of the mark higher. So a count in a range
-    of scores needs no walk over clients. Its unpaid orders are five more marks, the digits of a binary number. Above all marks stand
-    two texts that tell the verdicts by step, one for steps of ten minutes and one for hours.
+  KEYS[n] clients by the time when they were last seen, epoch ms. Sorted set; any number of them
+    For each mark, the set has a further member for the client: the letter of the mark and the client's name. Its score is higher by
+    1e14 times the number of the mark, so that counting a range of scores needs no walk over clients. The number of a client's
+    unpaid orders is held by five more marks, the digits of a binary number. Above all marks are two texts with the verdicts by
+    step, one for steps of ten minutes and one for steps of an hour.
 
-  A moment is a text of 14 digits, epoch ms. With the number of a mark before it, it is a score. As numbers they would cost more:
-  Redis spends a fifth of a count on printing one.
+  A moment is a text of 14 digits, epoch ms. A score is the number of a mark followed by a moment. They are texts, because Redis
+  spends a fifth of the time of a count on printing a number.
 
   ARGV[1] when the client is seen, a moment
   ARGV[2] '1' to note the client and count its verdict, '2' to note it again for the same verdict, '0' only to count
@@ -16,23 +17,23 @@
   ARGV[4] the letters of the client's marks: 'p' paying, 'u' unpaid, 'b' blocked, and of its unpaid orders '1' for 1, '2' for 2,
     '3' for 4, '4' for 8, '5' for 16
   then for each key:
-    the letters of the marks that are counted besides the clients; of unpaid orders all or none
-    the letters of the marks that are noted there; of unpaid orders all or none; and 'v' where verdicts are counted
-    how many windows are counted, and the first moment of each; the longest window first costs least
-    behind a 'v', in how many windows verdicts are counted, and for each of these the number of its steps' length, 1 or 2, and
-      its first step
+    the letters of the marks that are counted besides the clients; the letters of unpaid orders all or none
+    the letters of the marks that are noted there; the letters of unpaid orders all or none; 'v' where verdicts are counted
+    the number of windows, then the first moment of each; the order from the longest window on costs least
+    with a 'v': the number of windows in which verdicts are counted, then for each the kind of its steps (1 or 2) and its first
+      step
 
   KEPT_MS      how long a client is remembered in a set
-  CLIENTS_MAX  how many clients are
+  CLIENTS_MAX  how many clients a set remembers
 
   Returns the counts, by key and window: the clients seen in the window, then those with each of the marks, then the sum of
-  unpaid orders. The asking client counts as it stands now, also when it was not noted. No count is above CLIENTS_MAX. Behind all
-  windows of a key stand the verdicts in each that was asked for.
+  unpaid orders. The asking client counts with its present marks, even when it was not noted. No count is above CLIENTS_MAX. After
+  all windows of a key come the verdicts in each window that was asked for.
 ]]
 local call, find = redis.call, string.find
 local moment, recording, client, own = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
--- Not by whole(), which costs as much as a command: what is no number fails here, and NaN is not itself.
+-- Checked without whole(), which costs as much as a command. A text that is no number fails here, and NaN differs from itself.
 local sum, last = moment + recording, 4
 for _ = 1, #KEYS do
   local first = last + 3
@@ -45,7 +46,7 @@ if #moment ~= 14 then error('a moment is out of range') end
 
 local LETTERS = { 'p', 'u', 'b', '1', '2', '3', '4', '5' }
 local NUMBERS = { p = '1', u = '2', b = '3', ['1'] = '4', ['2'] = '5', ['3'] = '6', ['4'] = '7', ['5'] = '8' }
--- What a mark counts for among the unpaid orders.
+-- The number of unpaid orders that a mark stands for.
 local ORDERS = { ['1'] = 1, ['2'] = 2, ['3'] = 4, ['4'] = 8, ['5'] = 16 }
 local LAST_MOMENT = '99999999999999'
 
@@ -63,7 +64,7 @@ local function has(letters, letter) return find(letters, letter, 1, true) ~= nil
 local own_orders = 0
 for letter in string.gmatch(own, '%d') do own_orders = own_orders + ORDERS[letter] end
 
--- Forgets the clients that were last seen longest ago, where there are too many.
+-- Removes the clients whose last sighting is oldest, when there are too many.
 local function trim(key)
   if call('ZCARD', key) <= CLIENTS_MAX then return end
   local excess = call('ZCOUNT', key, '-inf', LAST_MOMENT) - CLIENTS_MAX
@@ -75,7 +76,7 @@ local function trim(key)
   end
 end
 
--- No mark is later than its client, so marks are forgotten with the clients.
+-- No mark is newer than its client's sighting, so marks are removed together with clients.
 local function forget_before(key, before)
   if call('ZREMRANGEBYSCORE', key, '-inf', before) == 0 then return end
   for _, number in pairs(NUMBERS) do
@@ -83,7 +84,7 @@ local function forget_before(key, before)
   end
 end
 
--- The scores and names of the client with its marks among these letters, and the names of those that it has not.
+-- Returns the scores and names of the client and of its marks among these letters, and the names of the marks that it does not have.
 local function names_noted(noted)
   local marked, unmarked = { moment, client }, {}
   for letter in string.gmatch(noted, '[^v]') do
@@ -97,15 +98,15 @@ local function names_noted(noted)
   return marked, unmarked
 end
 
--- Time may run backwards between nodes: a client's last seen never does.
+-- Clocks of nodes differ, but the time of a client's last sighting never goes back.
 local function note(key, marked, unmarked)
   local is_new = call('ZADD', key, 'GT', unpack(marked)) == #marked / 2
   if not is_new and #unmarked > 0 then call('ZREM', key, unpack(unmarked)) end
   return is_new
 end
 
--- Each ring of steps is one member: its digit, its newest step in four bytes, and the counts of that step and of those before it, the
--- newest first, in two bytes each. They stay below 64 bytes, because a longer member makes a small set many times as large.
+-- Each ring of steps is one member: its digit, its newest step in four bytes, then the counts of that step and of the earlier ones, the
+-- newest first, in two bytes each. A member stays below 64 bytes, because a longer one makes a small set many times as large.
 local RINGS = {
   { digit = '1', step_ms = 600000, kept = 13, score = '2100000000000000' },
   { digit = '2', step_ms = 3600000, kept = 25, score = '2200000000000000' },
@@ -117,7 +118,7 @@ local function count_up(ring, text)
   local newest = text and struct.unpack('>I4', text, 2) or step
   local counts = text and string.sub(text, 6) or ''
   if math.abs(step - newest) >= ring.kept then
-    -- Also where a clock was ahead by as much: what it counted does not keep others from counting.
+    -- This also happens after a clock was ahead by as much. Its counts must not keep others from counting.
     newest, counts = step, ''
   elseif step > newest then
     newest, counts = step, string.rep(NO_COUNT, step - newest) .. counts
@@ -129,7 +130,7 @@ local function count_up(ring, text)
   return ring.digit .. struct.pack('>I4', newest) .. string.sub(counts, 1, place) .. struct.pack('>I2', count) .. older
 end
 
--- The texts of the rings by their digits. With `counts_up` the verdict of this moment counts in each.
+-- Returns the texts of the rings by their digits. With `counts_up`, the verdict of this moment is added to each.
 local function verdict_rings(key, counts_up)
   local found = call('ZRANGEBYSCORE', key, RINGS[1].score, '+inf')
   local texts = {}
@@ -156,7 +157,7 @@ local function verdicts_since(ring, text, first)
   return verdicts
 end
 
--- Counts the others with a mark since a moment. `none` remembers since when nobody has it.
+-- Counts the other clients with a mark since a moment. `none` remembers the moment since which nobody has it.
 local function others_with(key, letter, since, noted, none)
   if none[letter] and since >= none[letter] then return 0 end
   local number = NUMBERS[letter]
@@ -177,7 +178,7 @@ local counts = {}
 
 local function tell(count) counts[#counts + 1] = math.min(count, CLIENTS_MAX) end
 
--- Counts all windows of a key. Two windows with equally many clients have the same clients, and so the same counts.
+-- Counts all windows of a key. Two windows with the same number of clients have the same clients, and so the same counts.
 local function count_windows(key, counted, noted, seen)
   local none, alone = {}, math.huge
   local others_before, first_before

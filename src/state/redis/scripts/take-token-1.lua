@@ -1,15 +1,16 @@
 --[[
-  One token out of a bucket, and some more that a node takes ahead as far as they are there; the same rule as takeToken in
-  rate-buckets.ts, in the store's own time. That time may be set back, by hand or by a replica that takes over: what no request can have left there counts for nothing.
+  Takes one token out of a bucket, and as many more in advance as a node wants and the bucket has. The rule is that of
+  takeToken in rate-buckets.ts, by the store's own clock. That clock may go back, by hand or when a replica takes over: a
+  stored time that no request can have left counts as a full bucket.
 
-  KEYS[1] when the bucket would be full again, epoch ms
+  KEYS[1] the time at which the bucket would be full again, epoch ms. String
 
   ARGV[1] tokens a second
-  ARGV[2] tokens that may be saved up
-  ARGV[3] who would have to wait longer than this is turned away and takes no token, ms
-  ARGV[4] how many more are wanted
+  ARGV[2] the tokens that a full bucket holds
+  ARGV[3] a request that would wait longer than this is refused and takes no token, ms
+  ARGV[4] how many further tokens are wanted
 
-  Returns the wait in whole ms, -1 when turned away; and how many more were taken.
+  Returns the wait in whole ms, or -1 when refused, and the number of further tokens taken.
 ]]
 local rate = tonumber(ARGV[1])
 local burst = tonumber(ARGV[2])
@@ -25,7 +26,7 @@ local token_ms = 1000 / rate
 local known_ms = tonumber(redis.call('GET', KEYS[1]) or '0')
 if known_ms > now_ms + burst * token_ms + delay_ms_max + 1 then known_ms = 0 end
 local full_at_ms = math.max(known_ms, now_ms) + token_ms
--- What rounding leaves of fractions of a millisecond is no wait.
+-- A rounding difference of a fraction of a millisecond is not a wait.
 local delay_ms = math.max(0, math.ceil(full_at_ms - now_ms - burst * token_ms - 0.01))
 if delay_ms > delay_ms_max then return { -1, 0 } end
 local there = math.floor((burst * token_ms - (full_at_ms - now_ms)) / token_ms + 0.001)

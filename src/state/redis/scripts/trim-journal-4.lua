@@ -1,21 +1,22 @@
 --[[
-  Forgets the oldest entries of a journal, because they are kept elsewhere, and all erasures among them. The records that they refer to are kept, and
-  found by their orders, no longer than decisions stay hot from now on; until here they were kept for whoever ships them.
+  Deletes the oldest entries of a journal, because the archive has them, and all erasures among them. From now on the records
+  that these entries refer to are kept, and found by their orders, only as long as decisions stay hot. Before, they were kept
+  so that they could be shipped.
 
   KEYS[1] journal of a partition
-  KEYS[2] what it lost
-  KEYS[3] erasures in it that nobody has shipped
-  KEYS[4] the journal while it is written anew
+  KEYS[2] the loss of that journal
+  KEYS[3] erasures in it that are not shipped yet
+  KEYS[4] the journal while it is rewritten
 
-  ARGV[1] id of the last entry that may go
-  ARGV[2] entries that stay
-  ARGV[3] how many entries to remove at once
-  ARGV[4] what stands before a client in the keys of its records; in the same slot
-  ARGV[5] what stands before an order in the key of its decisions
-  ARGV[6] decisions stay hot for, ms
-  ARGV[7] by how much less than they were meant to be kept that is, ms
+  ARGV[1] the id of the last entry that may be deleted
+  ARGV[2] how many entries stay
+  ARGV[3] how many entries one call deletes at most
+  ARGV[4] the beginning of the keys of a client's records, up to the client. They are in the same slot
+  ARGV[5] the beginning of the key of an order's decisions
+  ARGV[6] how long decisions stay hot, ms
+  ARGV[7] by how much that is shorter than the time for which they were kept, ms
 
-  Returns how many were removed.
+  Returns how many entries were deleted.
 ]]
 if not ARGV[1]:match('^%d+%-%d+$') then error('argument 1 is no place in a journal') end
 local kept = whole(2)
@@ -38,7 +39,8 @@ end
 local lost = redis.call('HGET', KEYS[2], 'to')
 if lost and before(lost, ARGV[1]) then redis.call('UNLINK', KEYS[2]) end
 
--- A stream keeps the bytes of deleted entries until all that were packed with them are gone. A longer one loses its oldest soon.
+-- A stream keeps the bytes of deleted entries until all entries in the same pack are deleted, so it is rewritten. A stream longer than this
+-- soon loses its oldest packs anyway.
 local REWRITTEN_MAX = 4000
 
 local function write_anew()
@@ -54,7 +56,7 @@ local function write_anew()
   redis.call('RENAME', KEYS[4], KEYS[1])
 end
 
--- With the last of the calls that follow each other, so that what goes anyway is not written anew before.
+-- Only the last of successive calls does this, so that entries which are about to be deleted are not rewritten first.
 local function forget_erasures()
   local has_erased = false
   for _, erasure in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[1]:match('%d+'))) do
@@ -79,7 +81,7 @@ for _, entry in ipairs(entries) do
   if number then
     shorten(ARGV[4] .. client .. '.' .. number)
     local orders = ARGV[5] .. bucket
-    -- Of what was decided that long before, all records are gone.
+    -- All records of decisions that much older are gone.
     redis.call('ZREMRANGEBYSCORE', orders, '-inf', string.format('%.0f', tonumber(at, 36) - hot_ms))
     local newest = redis.call('ZRANGE', orders, -1, -1)[1] or ''
     if string.match(newest, '%.%w(%d+%.[^.]+)$') == number .. '.' .. client then shorten(orders) end
