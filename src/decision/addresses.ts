@@ -31,7 +31,7 @@ export function parseAddress(text: string): Address | null {
   const bare = (inBrackets ?? ipv4 ?? trimmed).replace(/%.*$/, '');
   if (!bare.includes(':'))
     return PLAIN_IPV4.test(bare) && ipaddr.IPv4.isValid(bare) ? ipaddr.IPv4.parse(bare) : null;
-  return ipaddr.IPv6.isValid(bare) ? embeddedIpv4(ipaddr.IPv6.parse(bare)) : null;
+  return ipaddr.IPv6.isValid(bare) ? extractEmbeddedIpv4(ipaddr.IPv6.parse(bare)) : null;
 }
 
 /** Parses a range like `203.0.113.0/24`. Returns null for all other texts. */
@@ -43,7 +43,7 @@ export function parseRange(text: string): AddressRange | null {
     return start === null || Number(digits) > 32 ? null : { start, prefix: Number(digits) };
   }
   if (!ipaddr.IPv6.isValid(written) || Number(digits) > 128) return null;
-  return embeddedRange(ipaddr.IPv6.parse(written), Number(digits));
+  return toEmbeddedRange(ipaddr.IPv6.parse(written), Number(digits));
 }
 
 /** IPv6 prefixes whose addresses contain an IPv4 address, and the bit at which that address begins. */
@@ -55,22 +55,22 @@ const EMBEDDINGS = [
   { network: '2002::', prefix: 16, at: 16, name: '6to4' },
 ].map(({ network, ...embedding }) => ({ ...embedding, network: ipaddr.IPv6.parse(network) }));
 
-function embeddedIpv4(address: ipaddr.IPv6): Address {
+function extractEmbeddedIpv4(address: ipaddr.IPv6): Address {
   const embedding = EMBEDDINGS.find(({ network, prefix }) => address.match(network, prefix));
-  return embedding === undefined ? address : ipv4At(address, embedding.at);
+  return embedding === undefined ? address : readIpv4At(address, embedding.at);
 }
 
-function ipv4At(address: ipaddr.IPv6, bit: number): ipaddr.IPv4 {
+function readIpv4At(address: ipaddr.IPv6, bit: number): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(bit / 8, bit / 8 + 4));
 }
 
 /** Converts a range within such a prefix to the range of its IPv4 addresses. */
-function embeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
+function toEmbeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
   const embedding = EMBEDDINGS.find(
     ({ network, prefix: shortest, at }) => prefix >= at && start.match(network, shortest),
   );
   if (embedding === undefined) return { start, prefix };
-  return { start: ipv4At(start, embedding.at), prefix: Math.min(prefix - embedding.at, 32) };
+  return { start: readIpv4At(start, embedding.at), prefix: Math.min(prefix - embedding.at, 32) };
 }
 
 /** Kinds of addresses that many hosts use at the same time, or none. They do not tell payers apart. */
@@ -95,7 +95,7 @@ export function isPublicAddress(address: Address): boolean {
 export function holdsPrivateAddresses({ start, prefix }: AddressRange): boolean {
   return PRIVATE_RANGES.some(([network, length]) => {
     if (network.kind() !== start.kind()) return false;
-    return matches(network, start, prefix) || matches(start, network, length);
+    return isInNetwork(network, start, prefix) || isInNetwork(start, network, length);
   });
 }
 
@@ -103,7 +103,7 @@ export function holdsPrivateAddresses({ start, prefix }: AddressRange): boolean 
 export function isPrivateRange({ start, prefix }: AddressRange): boolean {
   return PRIVATE_RANGES.some(
     ([network, length]) =>
-      network.kind() === start.kind() && prefix >= length && matches(start, network, length),
+      network.kind() === start.kind() && prefix >= length && isInNetwork(start, network, length),
   );
 }
 
@@ -123,7 +123,7 @@ const PRIVATE_RANGES = [
   'ff00::/8',
 ].map((range) => ipaddr.parseCIDR(range));
 
-function matches(address: Address, network: Address, prefix: number): boolean {
+function isInNetwork(address: Address, network: Address, prefix: number): boolean {
   return ipaddr.subnetMatch(address, { within: [[network, prefix]] }, 'outside') === 'within';
 }
 
@@ -133,10 +133,10 @@ function matches(address: Address, network: Address, prefix: number): boolean {
  */
 export function toNetwork(text: string): string {
   const address = parseAddress(text);
-  return address === null ? text : networkOfAddress(address);
+  return address === null ? text : formatAddressNetwork(address);
 }
 
-function networkOfAddress(address: Address): string {
+function formatAddressNetwork(address: Address): string {
   return address.kind() === 'ipv4' ? address.toString() : formatNetwork(address, 64);
 }
 
@@ -158,7 +158,7 @@ export function deriveNetworkKeys(address: Address, pseudonym: Pseudonymize): re
 
 /** The HMAC of the network that an address counts as. */
 export function deriveAddressKey(address: Address, pseudonym: Pseudonymize): string {
-  return pseudonym('ip', networkOfAddress(address));
+  return pseudonym('ip', formatAddressNetwork(address));
 }
 
 /** The lookup key of a network with one of the kept prefixes. For the longest prefix it is the key of the address. */

@@ -49,10 +49,10 @@ export function concludeFromValues(
   const values = [...facts];
   const incomparable = forgetIncomparable(rules, values);
   const holdouts = new HoldoutDraws(rules, isHeldOut);
-  const group = firstMatch('groups', rules.groups.rules, values, holdouts);
+  const group = findFirstMatch('groups', rules.groups.rules, values, holdouts);
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
-  const matching = matchingSignals(rules, values, holdouts);
+  const matching = listMatchingSignals(rules, values, holdouts);
   const botWeight = sumSignalWeights(matching.map(({ params }) => params));
   // The interface says that a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
@@ -86,7 +86,7 @@ export function findVerdictRule(
   isHeldOut = NOBODY_HELD_OUT,
 ): VerdictMatch {
   const holdouts = new HoldoutDraws(rules, isHeldOut);
-  const match = firstMatch('verdicts', rules.verdicts.rules, values, holdouts);
+  const match = findFirstMatch('verdicts', rules.verdicts.rules, values, holdouts);
   const { name: rule, params } = match ?? { name: OTHERWISE, params: rules.verdicts.otherwise };
   return { rule, params, drawn: holdouts.drawn };
 }
@@ -134,7 +134,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
 }
 
 /** The signals that count. For an exempt payer there are none. */
-function matchingSignals(
+function listMatchingSignals(
   { signals }: RuleSet,
   values: readonly FactReading[],
   holdouts: HoldoutDraws,
@@ -146,7 +146,7 @@ function matchingSignals(
 }
 
 /** Rules stand in order of priority, so the first match decides. */
-function firstMatch<Params>(
+function findFirstMatch<Params>(
   file: HoldoutFile,
   rules: readonly Matchable<Params>[],
   values: readonly FactReading[],

@@ -67,13 +67,13 @@ export function readDevice(body: { readonly fingerprint?: string; readonly ip?: 
   const fingerprint = body.fingerprint ?? null;
   const isMissing = fingerprint !== null && isPlaceholder(fingerprint);
   const parsed = body.ip === undefined ? null : parseAddress(body.ip);
-  const why = body.ip === undefined ? null : whyAbsent(body.ip, parsed);
+  const why = body.ip === undefined ? null : findAbsentReason(body.ip, parsed);
   const absent: AbsentHint[] = isMissing ? [{ field: 'fingerprint', why: 'placeholder' }] : [];
   if (why !== null) absent.push({ field: 'ip', why });
   return { fingerprint: isMissing ? null : fingerprint, address: why === null ? parsed : null, absent };
 }
 
-function whyAbsent(ip: string, address: Address | null): AbsentReason | null {
+function findAbsentReason(ip: string, address: Address | null): AbsentReason | null {
   if (address === null) return isPlaceholder(ip) ? 'placeholder' : 'notAnAddress';
   return isPublicAddress(address) ? null : 'notPublic';
 }

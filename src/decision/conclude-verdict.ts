@@ -51,7 +51,7 @@ export function concludeVerdict(
 ): ConcludedVerdict {
   const { at } = standing;
   const { rule, params, drawn } = findVerdictRule(rules, values, isHeldOut);
-  const ladderAfter = nextLadder(params, settings, standing);
+  const ladderAfter = computeNextLadder(params, settings, standing);
   const waitSeconds = Math.ceil(getRemainingWaitMs(ladderAfter, at) / 1000);
   return {
     verdict: params.verdict,
@@ -60,7 +60,7 @@ export function concludeVerdict(
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
     ladder: params.verdict === 'WAIT' ? params.ladder : null,
     drawn,
-    waitFloorMs: waitFloorMs(params, settings, standing, ladderAfter),
+    waitFloorMs: computeWaitFloor(params, settings, standing, ladderAfter),
     ladderAfter,
   };
 }
@@ -70,7 +70,7 @@ export function isGrant(verdict: Verdict): boolean {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
 
-function nextLadder(
+function computeNextLadder(
   { verdict, ladder }: Pick<VerdictParams, 'verdict' | 'ladder'>,
   settings: LadderSettings,
   { ladderBefore, lastWaitMs, at }: LadderStanding,
@@ -94,7 +94,7 @@ function nextLadder(
 }
 
 /** Returns the length of the previous wait when this wait is as long as it only for that reason, otherwise null. */
-function waitFloorMs(
+function computeWaitFloor(
   params: VerdictParams,
   settings: LadderSettings,
   standing: LadderStanding,
@@ -102,7 +102,7 @@ function waitFloorMs(
 ): number | null {
   const { lastWaitMs } = standing;
   if (params.verdict !== 'WAIT' || lastWaitMs === 0) return null;
-  const unhindered = nextLadder(params, settings, { ...standing, lastWaitMs: 0 });
+  const unhindered = computeNextLadder(params, settings, { ...standing, lastWaitMs: 0 });
   return waitUntil === unhindered.waitUntil ? null : lastWaitMs;
 }
 

@@ -80,11 +80,11 @@ export function decideScore(rules: RuleSet, standing: DecisionInput, request: Sc
   const settings = getPlatformSettings(rules, client.platform);
   const { nextState, known, at } = recordScore(state, request, now);
   const hints = known();
-  const view = { ...asItStands(nextState, settings, standing.sightings, at), hints };
-  const stated = statedOf(rules, hints, request, standing);
-  const context = contextOf(rules, view, settings, request, stated, standing, now);
-  const assessment = assessPayer(rules, context, heldOutAt(standing, at));
-  const answer = scoreAnswer(rules, settings, nextState, assessment, at);
+  const view = { ...viewWithoutRequest(nextState, settings, standing.sightings, at), hints };
+  const stated = joinStatedAttributes(rules, hints, request, standing);
+  const context = buildFactContext(rules, view, settings, request, stated, standing, now);
+  const assessment = assessPayer(rules, context, drawHoldouts(standing, at));
+  const answer = buildScoreAnswer(rules, settings, nextState, assessment, at);
   return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
 }
 
@@ -120,10 +120,10 @@ export function decideVerdict(
     digest: rules.digest,
     arm: request.arm,
     ...(request.draw === undefined ? {} : { draw: request.draw }),
-    ...answerFields(concluded, state, at),
+    ...buildAnswerFields(concluded, state, at),
     isBot: assessment.isBot,
     clientGroup: assessment.clientGroup,
-    paymentScore: scoreText(state, getPlatformSettings(rules, client.platform)),
+    paymentScore: formatScore(state, getPlatformSettings(rules, client.platform)),
     rule: concluded.rule,
     signals: assessment.signals,
     ...(flags.length === 0 ? {} : { flags }),
@@ -147,15 +147,15 @@ export function decideWithoutRecord(
   const at = chooseEventTime(standing.state, now);
   const settings = getPlatformSettings(rules, client.platform);
   const hints = listKnownHints(standing.state.hints, at);
-  const stated = statedOf(rules, hints, request, standing);
+  const stated = joinStatedAttributes(rules, hints, request, standing);
   const state = renameFormerPseudonyms(standing.state, stated);
   const ladderBefore = settleLadder(state, settings.ladder, at);
   const early = getRemainingWaitMs(ladderBefore, at) > 0;
-  const event = eventOf(request, settings, hints, early, at);
+  const event = buildVerdictEvent(request, settings, hints, early, at);
   const seen = recordActivity({ ...state, ...rememberRequest(state, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
-  const isHeldOut = heldOutAt(standing, at);
-  const context = contextOf(rules, view, settings, request, stated, standing);
+  const isHeldOut = drawHoldouts(standing, at);
+  const context = buildFactContext(rules, view, settings, request, stated, standing);
   const assessment = assessPayer(rules, context, isHeldOut);
   const { lastWaitMs } = state;
   const ladderStanding = { ladderBefore, lastWaitMs, at };
@@ -167,8 +167,8 @@ export function decideWithoutRecord(
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
     ...nextLastWait(concluded, state, at),
-    ...valuesAfter(rules, context, at),
-    events: seen.events.with(-1, answeredEvent(event, concluded.verdict)),
+    ...noteVerdictValues(rules, context, at),
+    events: seen.events.with(-1, addAnswerToEvent(event, concluded.verdict)),
   };
   return { at, assessment, concluded, ladderBefore, nextState };
 }
@@ -176,7 +176,7 @@ export function decideWithoutRecord(
 /**
  * The remembered values of the attributes whose distinct values the rules count, after a verdict with its own values.
  */
-function valuesAfter(
+function noteVerdictValues(
   { rememberedAttributes }: RuleSet,
   { state, attributes }: FactContext,
   at: number,
@@ -196,23 +196,23 @@ export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
   const settings = getPlatformSettings(rules, client.platform);
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
   const now = chooseEventTime(state, standing.now);
-  const view = asItStands(state, settings, sightings, now);
-  const stated = statedOf(rules, view.hints, NOTHING_SAID, standing);
+  const view = viewWithoutRequest(state, settings, sightings, now);
+  const stated = joinStatedAttributes(rules, view.hints, NOTHING_STATED, standing);
   return assessPayer(
     rules,
-    contextOf(rules, view, settings, request, stated, standing),
-    heldOutAt(standing, now),
+    buildFactContext(rules, view, settings, request, stated, standing),
+    drawHoldouts(standing, now),
   );
 }
 
-function heldOutAt({ client, holdoutDraw }: DecisionInput, at: number): IsHeldOut {
+function drawHoldouts({ client, holdoutDraw }: DecisionInput, at: number): IsHeldOut {
   return holdoutDraw === undefined ? NOBODY_HELD_OUT : holdoutDraw(client, at);
 }
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
 /** The view of a client of whom no verdict is asked. */
-function asItStands(
+function viewWithoutRequest(
   state: ClientState,
   settings: PlatformSettings,
   sightings: Sightings,
@@ -223,19 +223,19 @@ function asItStands(
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
-const NOTHING_SAID: StatedAttributes = {};
+const NOTHING_STATED: StatedAttributes = {};
 
 /** Returns the attributes that the caller stated about the payer: in this request, and in scores that still hold. */
-function statedOf(
+function joinStatedAttributes(
   { attributes: declared }: RuleSet,
   held: KnownHints,
-  said: StatedAttributes,
+  stated: StatedAttributes,
   { secrets }: DecisionInput,
 ): StatedAttributes {
-  return declared.size === 0 ? NOTHING_SAID : joinAttributes(held, said, secrets);
+  return declared.size === 0 ? NOTHING_STATED : joinAttributes(held, stated, secrets);
 }
 
-function contextOf(
+function buildFactContext(
   rules: RuleSet,
   view: ContextView,
   settings: PlatformSettings,
@@ -259,12 +259,12 @@ function contextOf(
     smoothing: settings.smoothing,
     attributes,
     isListed: (list) =>
-      lists.find(list, subjectOf(client, request, view.hints, stated, rules), listedAt) !== null,
+      lists.find(list, buildListSubject(client, request, view.hints, stated, rules), listedAt) !== null,
   };
 }
 
 /** Returns the parts of a request that a shared list may name. */
-function subjectOf(
+function buildListSubject(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
   { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,
@@ -287,11 +287,11 @@ function subjectOf(
   };
 }
 
-function answeredEvent(event: VerdictEvent, verdict: Verdict): VerdictEvent {
+function addAnswerToEvent(event: VerdictEvent, verdict: Verdict): VerdictEvent {
   return { ...event, granted: isGrant(verdict), waited: verdict === 'WAIT', blocked: verdict === 'BLOCK' };
 }
 
-function eventOf(
+function buildVerdictEvent(
   request: AskedVerdict,
   settings: PlatformSettings,
   { fingerprints, ips }: KnownHints,
@@ -314,7 +314,7 @@ function eventOf(
   };
 }
 
-function answerFields(
+function buildAnswerFields(
   { verdict, waitSeconds, ladder, waitFloorMs, reason }: ConcludedVerdict,
   state: ClientState,
   now: number,
@@ -335,7 +335,7 @@ function answerFields(
   return { verdict, stickyRequisiteRef: binding.requisiteRef, reason };
 }
 
-function scoreAnswer(
+function buildScoreAnswer(
   rules: RuleSet,
   settings: PlatformSettings,
   state: ClientState,
@@ -346,14 +346,14 @@ function scoreAnswer(
   const sticky = clientGroup === 'STICKY' && binding !== null;
   return {
     clientGroup,
-    paymentScore: scoreText(state, settings),
+    paymentScore: formatScore(state, settings),
     isBot,
     ...(sticky ? { preferredAcceptorKey: binding.acceptorKeys } : {}),
     ...(settings.scoringLimits ? { payLimitValue: rules.limits.get(clientGroup) ?? [] } : {}),
   };
 }
 
-function scoreText({ outcomes }: ClientState, { smoothing }: PlatformSettings): string {
+function formatScore({ outcomes }: ClientState, { smoothing }: PlatformSettings): string {
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
   return formatPaymentScore(computePaymentScore(outcomes.paidCount, finalCount, smoothing));
 }

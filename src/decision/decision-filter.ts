@@ -21,15 +21,15 @@ export interface DecisionPosition {
 
 export function compareNewestFirst(a: Decision, b: Decision): number {
   // The subtraction decides nearly always and is fast: searches sort thousands of decisions while requests wait.
-  return b.at - a.at || comparePositions(positionOf(a), positionOf(b));
+  return b.at - a.at || comparePositions(getPosition(a), getPosition(b));
 }
 
 /** Whether a decision comes after a position in the list. */
 export function isAfter(decision: Decision, position: DecisionPosition): boolean {
-  return comparePositions(positionOf(decision), position) > 0;
+  return comparePositions(getPosition(decision), position) > 0;
 }
 
-function positionOf({ decisionId, seq, at }: Decision): DecisionPosition {
+function getPosition({ decisionId, seq, at }: Decision): DecisionPosition {
   return { at, clientHash: decisionId.slice(0, CLIENT_HASH_CHARACTERS), seq };
 }
 
@@ -71,11 +71,14 @@ export function matchesFilter(decision: Decision, filter: DecisionFilter): boole
   const { after } = filter;
   return (
     (after === undefined || isAfter(decision, after)) &&
-    listAskedMembers(filter).every((asked) => fits(decision, asked))
+    listAskedMembers(filter).every((asked) => matchesMember(decision, asked))
   );
 }
 
-function fits(decision: Decision, { member: { compared, comparison }, wanted }: AskedMember): boolean {
+function matchesMember(
+  decision: Decision,
+  { member: { compared, comparison }, wanted }: AskedMember,
+): boolean {
   const value: unknown =
     'fact' in compared ? decision.facts[compared.fact] : Reflect.get(decision, compared.member);
   const hasOrder = typeof value === 'number' && typeof wanted === 'number';

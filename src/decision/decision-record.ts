@@ -48,7 +48,7 @@ const shapes = new WeakMap<RuleSet, RecordShape>();
 
 /** Returns the shape of a rule set's decisions. It is made once for each rule set. */
 export function getRecordShape(rules: RuleSet): RecordShape {
-  return shapes.getOrInsertComputed(rules, () => parseRecordShape(JSON.stringify(contentsOf(rules))));
+  return shapes.getOrInsertComputed(rules, () => parseRecordShape(JSON.stringify(buildShapeContents(rules))));
 }
 
 /** Parses a shape from its stored text. */
@@ -56,7 +56,7 @@ export function parseRecordShape(text: string): RecordShape {
   return { id: hash('sha256', text, 'base64url').slice(0, 6), text, contents: JSON.parse(text) };
 }
 
-function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): ShapeContents {
+function buildShapeContents({ version, digest, facts, signals, verdicts }: RuleSet): ShapeContents {
   const rule = (name: string, { verdict, reason }: (typeof verdicts)['otherwise']): ShapeRule => ({
     name,
     verdict,
@@ -67,7 +67,7 @@ function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): Sha
   return {
     ruleVersion: version,
     digest,
-    facts: facts.map(shapeFact),
+    facts: facts.map(toShapeFact),
     signals: signals.rules.map(({ name }) => name),
     rules: [
       ...verdicts.rules.map(({ name, params }) => rule(name, params)),
@@ -76,7 +76,7 @@ function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): Sha
   };
 }
 
-function shapeFact({ label, fact: { domain, absence } }: FactRef): ShapeFact {
+function toShapeFact({ label, fact: { domain, absence } }: FactRef): ShapeFact {
   if (domain.type === 'enum') return { label, flag: false, words: domain.values };
   if (domain.type !== 'boolean') return { label, flag: false };
   return absence === undefined ? { label, flag: true } : { label, flag: false, words: [false, true] };
@@ -118,7 +118,7 @@ export class RecordDamaged extends NamedError {}
 
 /** Encodes a decision as the text to store. `parseRecord` and `decodeDecisionRow` give the same decision back. */
 export function encodeDecision(decision: Decision, shape?: RecordShape): string {
-  const row = shape === undefined ? null : rowOf(decision, shape);
+  const row = shape === undefined ? null : encodeRow(decision, shape);
   return row === null ? JSON.stringify(decision) : FORMAT + JSON.stringify(row);
 }
 
@@ -151,7 +151,7 @@ export function decodeDecisionRow(row: DecisionRow, clientHash: string, { conten
   const values = unpackFacts(cells, contents.facts, unpackUuid(sellPointKey));
   const facts: Record<string, FactReading> = {};
   for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? null;
-  const ladderAfter = ladderOf(after, at);
+  const ladderAfter = decodeLadder(after, at);
   return {
     decisionId: formatDecisionId(clientHash, seq, at),
     seq,
@@ -163,11 +163,11 @@ export function decodeDecisionRow(row: DecisionRow, clientHash: string, { conten
     requestId: unpackUuid(requestId),
     ruleVersion: contents.ruleVersion,
     digest: contents.digest,
-    ...derivedFrom(rule, values, facts, ladderAfter, at),
+    ...deriveMembers(rule, values, facts, ladderAfter, at),
     rule: rule.name,
     signals: signals.map((index) => contents.signals[index] ?? ''),
     facts,
-    ladderBefore: ladderOf(before, at),
+    ladderBefore: decodeLadder(before, at),
     ladderAfter,
     ...rest,
   };
@@ -182,7 +182,7 @@ type Derived = Pick<
  * Computes the members that follow from the rule, the facts and the ladder. Where a fact is not recorded, a member
  * has the value of a new client.
  */
-function derivedFrom(
+function deriveMembers(
   { verdict, reason }: ShapeRule,
   values: readonly FactReading[],
   { isBot, clientGroup, paymentScore }: Decision['facts'],
@@ -202,7 +202,7 @@ function derivedFrom(
 }
 
 /** Makes the row of a decision. Returns null when the decision does not fit the shape. */
-function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
+function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
   const { contents } = shape;
   if (decision.digest !== contents.digest || decision.ruleVersion !== contents.ruleVersion) return null;
   const ruleIndex = contents.rules.findIndex(({ name }) => name === decision.rule);
@@ -213,7 +213,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   const { seq, at, platform, ladderAfter } = decision;
   // Most reasons name no fact, and listing all facts would take a tenth of the time that a record takes.
   const values = rule.reason.some(({ kind }) => kind === 'fact') ? Object.values(decision.facts) : [];
-  const derived = derivedFrom(rule, values, decision.facts, ladderAfter, at);
+  const derived = deriveMembers(rule, values, decision.facts, ladderAfter, at);
   if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
   const row: DecisionRow = [
     shape.id,
@@ -225,12 +225,12 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
     packUuid(decision.orderRef),
     packUuid(decision.requestId),
     ruleIndex,
-    ladderCell(decision.ladderBefore, at),
-    ladderCell(ladderAfter, at),
+    encodeLadder(decision.ladderBefore, at),
+    encodeLadder(ladderAfter, at),
     signals,
     cells,
   ];
-  const rest = restOf(decision, derived);
+  const rest = collectRest(decision, derived);
   if (rest !== null) row.push(rest);
   return row;
 }
@@ -254,7 +254,7 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set([
 const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
 
 /** Returns the members that do not follow from the row, and null when all members do. */
-function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {
+function collectRest(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {
   let rest: Record<string, unknown> | null = null;
   for (const member of OTHER_MEMBERS) {
     const given = decision[member];
@@ -286,7 +286,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
   for (const label in facts) {
     const value = facts[label];
     const fact = shapeFacts[place++];
-    if (value === undefined || fact?.label !== label || !isOfKind(value, fact)) return null;
+    if (value === undefined || fact?.label !== label || !fitsShapeFact(value, fact)) return null;
     if (fact.flag) {
       bits |= Number(value) << (flags++ % FLAGS_A_CHARACTER);
       if (flags % FLAGS_A_CHARACTER > 0) continue;
@@ -294,7 +294,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
       bits = 0;
       continue;
     }
-    const character = characterOf(value, fact, sellPointKey);
+    const character = encodeFactCharacter(value, fact, sellPointKey);
     others += character;
     if (character === LONGER && typeof value !== 'boolean' && value !== null) longer.push(value);
   }
@@ -302,7 +302,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
   return place === shapeFacts.length ? [packed + others, ...longer] : null;
 }
 
-function isOfKind(value: FactReading, { flag, words }: ShapeFact): boolean {
+function fitsShapeFact(value: FactReading, { flag, words }: ShapeFact): boolean {
   switch (typeof value) {
     case 'boolean':
       return flag || words?.includes(value) === true;
@@ -313,7 +313,7 @@ function isOfKind(value: FactReading, { flag, words }: ShapeFact): boolean {
   }
 }
 
-function characterOf(value: FactReading, { words }: ShapeFact, sellPointKey: string): string {
+function encodeFactCharacter(value: FactReading, { words }: ShapeFact, sellPointKey: string): string {
   if (value === null) return NOT_KNOWN;
   if (value === sellPointKey && words === undefined) return SELL_POINT;
   const digit = typeof value === 'number' ? value : (words?.indexOf(value) ?? -1);
@@ -341,12 +341,12 @@ function unpackFacts(
   });
 }
 
-function ladderCell({ level, attemptOpen, waitUntil }: Ladder, at: number): LadderCell {
+function encodeLadder({ level, attemptOpen, waitUntil }: Ladder, at: number): LadderCell {
   const levelAndAttempt = 2 * level + Number(attemptOpen);
   return waitUntil === null ? levelAndAttempt : [levelAndAttempt, waitUntil - at];
 }
 
-function ladderOf(cell: LadderCell, at: number): Ladder {
+function decodeLadder(cell: LadderCell, at: number): Ladder {
   const [levelAndAttempt, remainingMs] = typeof cell === 'number' ? [cell, null] : cell;
   return {
     level: levelAndAttempt >> 1,

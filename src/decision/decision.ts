@@ -181,7 +181,7 @@ export function renderReason(
 }
 
 /** Renders the value of a fact. */
-function readingText(value: FactReading): string {
+function formatReading(value: FactReading): string {
   return value === null ? NOT_KNOWN : String(value);
 }
 
@@ -194,7 +194,7 @@ function renderPart(
     case 'words':
       return part.words;
     case 'fact':
-      return readingText(values[part.fact.index] ?? null);
+      return formatReading(values[part.fact.index] ?? null);
     case 'answer':
       return String(answer[part.name]);
     default:

@@ -63,8 +63,8 @@ export class DeviceSightings<Client = string> {
     if (questions?.fingerprint.notes.verdicts === true)
       for (const id of fingerprints) this.#countVerdict('fingerprint', id, now);
     if (questions?.ip.notes.verdicts === true) for (const id of ips) this.#countVerdict('ip', id, now);
-    for (const id of fingerprints) this.#see('fingerprint', id, client, { at: now, bits });
-    for (const id of ips) this.#see('ip', id, client, { at: now, bits });
+    for (const id of fingerprints) this.#noteSighting('fingerprint', id, client, { at: now, bits });
+    for (const id of ips) this.#noteSighting('ip', id, client, { at: now, bits });
   }
 
   /** Notes a payment on the devices on which the client was seen after `since` (epoch ms). */
@@ -89,15 +89,15 @@ export class DeviceSightings<Client = string> {
     marks: SightingMarks = UNMARKED,
   ): Sightings {
     return {
-      fingerprint: this.#counts('fingerprint', fingerprints, { client, questions, now, marks }),
-      ip: this.#counts('ip', ips, { client, questions, now, marks }),
+      fingerprint: this.#countSharing('fingerprint', fingerprints, { client, questions, now, marks }),
+      ip: this.#countSharing('ip', ips, { client, questions, now, marks }),
     };
   }
 
   /** Notes a client on its values of attributes. */
   recordValues(client: Client, values: readonly NamedPseudonym[], now: number): void {
     for (const { name, value } of values)
-      this.#see('attribute', `${name}/${value}`, client, { at: now, bits: 0 });
+      this.#noteSighting('attribute', `${name}/${value}`, client, { at: now, bits: 0 });
   }
 
   /** Notes the client on its values, and then counts the clients that have them. Returns null without values. */
@@ -141,13 +141,13 @@ export class DeviceSightings<Client = string> {
     }
   }
 
-  #verdictsSince(kind: DeviceKind, id: string, windowMs: number, now: number): number {
+  #countVerdictsSince(kind: DeviceKind, id: string, windowMs: number, now: number): number {
     const { ring, first } = findStepRange(windowMs, now);
     const counts = this.#verdicts[kind].get(id)?.[ring] ?? new Map<number, number>();
     return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
   }
 
-  #see(kind: Kind, id: string, client: Client, { at, bits }: Sighting): void {
+  #noteSighting(kind: Kind, id: string, client: Client, { at, bits }: Sighting): void {
     const devices = this.#devices[kind];
     const seen = devices.get(id);
     if (seen === undefined) devices.set(id, { client, at, bits });
@@ -161,16 +161,16 @@ export class DeviceSightings<Client = string> {
       clients.note(client, { at, bits });
       devices.set(id, clients);
     }
-    if (kind !== 'attribute') this.#remember(client, kind, id);
+    if (kind !== 'attribute') this.#rememberDevice(client, kind, id);
   }
 
-  #remember(client: Client, kind: DeviceKind, id: string): void {
+  #rememberDevice(client: Client, kind: DeviceKind, id: string): void {
     const known = this.#devicesOf.get(client) ?? [];
     if (known.some(([otherKind, other]) => otherKind === kind && other === id)) return;
     this.#devicesOf.set(client, [...known, [kind, id] as const].slice(-DEVICES_OF_CLIENT_MAX));
   }
 
-  #counts(
+  #countSharing(
     kind: DeviceKind,
     ids: readonly string[],
     { client, questions, now, marks: own }: Asking<Client>,
@@ -183,7 +183,7 @@ export class DeviceSightings<Client = string> {
         const others = othersSince(seen, client, now - windowMs);
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, others.clients + 1);
         const verdicts = verdictWindowsMs.includes(windowMs)
-          ? boundDeviceVerdicts(this.#verdictsSince(kind, id, windowMs, now), clients)
+          ? boundDeviceVerdicts(this.#countVerdictsSince(kind, id, windowMs, now), clients)
           : 0;
         const here = countClientWithMarks({ ...others, clients, verdicts }, own, marks);
         counts.set(windowMs, pickMoreShared(here, counts.get(windowMs)));
@@ -237,7 +237,7 @@ class SeenClients<Client> {
     const at = Math.max(now, this.#last.get(client)?.at ?? 0);
     this.#forget(client);
     this.#last.set(client, { at, bits });
-    for (const name of timesWith(bits)) insert(this.#times[name], at);
+    for (const name of listCountedGroups(bits)) insertTime(this.#times[name], at);
     for (const [oldest, seen] of this.#last) {
       const kept = this.#last.size <= CLIENTS_ON_DEVICE_MAX && seen.at > now - SHARING_WINDOW_MS_MAX;
       if (kept) return;
@@ -249,19 +249,19 @@ class SeenClients<Client> {
     const seen = this.#last.get(client);
     if (seen === undefined || seen.at <= since) return;
     const bits = addPaymentMark(seen.bits, isUnpaid);
-    for (const name of timesWith(seen.bits)) remove(this.#times[name], seen.at);
-    for (const name of timesWith(bits)) insert(this.#times[name], seen.at);
+    for (const name of listCountedGroups(seen.bits)) removeTime(this.#times[name], seen.at);
+    for (const name of listCountedGroups(bits)) insertTime(this.#times[name], seen.at);
     // The client keeps its place in the order of the map.
     this.#last.set(client, { at: seen.at, bits });
   }
 
   /** Counts the clients that were seen after `since`, without this one. */
-  othersSince(client: Client, since: number): SharingCounts {
+  countOthersSince(client: Client, since: number): SharingCounts {
     const own = this.#last.get(client);
-    const ownNames = own !== undefined && own.at > since ? timesWith(own.bits) : [];
+    const ownNames = own !== undefined && own.at > since ? listCountedGroups(own.bits) : [];
     const count = (name: Counted) => {
       const times = this.#times[name];
-      return times.length - firstAfter(times, since) - (ownNames.includes(name) ? 1 : 0);
+      return times.length - findFirstAfter(times, since) - (ownNames.includes(name) ? 1 : 0);
     };
     return {
       clients: count('clients'),
@@ -277,7 +277,7 @@ class SeenClients<Client> {
     const seen = this.#last.get(client);
     if (seen === undefined) return;
     this.#last.delete(client);
-    for (const name of timesWith(seen.bits)) remove(this.#times[name], seen.at);
+    for (const name of listCountedGroups(seen.bits)) removeTime(this.#times[name], seen.at);
   }
 }
 
@@ -294,14 +294,14 @@ const ORDER_DIGITS = [
 type Counted = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
 
 /** The groups that a client counts in, by its encoded marks. */
-const TIMES_WITH: readonly (readonly Counted[])[] = Array.from({ length: 256 }, (_, bits) => [
+const COUNTED_GROUPS: readonly (readonly Counted[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
   ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
   ...ORDER_DIGITS.flatMap(({ name, weight }) => (((bits >> 3) & weight) !== 0 ? [name] : [])),
 ]);
 
-function timesWith(bits: number): readonly Counted[] {
-  return TIMES_WITH[bits] ?? [];
+function listCountedGroups(bits: number): readonly Counted[] {
+  return COUNTED_GROUPS[bits] ?? [];
 }
 
 function othersSince<Client>(
@@ -310,7 +310,7 @@ function othersSince<Client>(
   since: number,
 ): SharingCounts {
   if (seen === undefined) return NOBODY_SEEN;
-  if (seen instanceof SeenClients) return seen.othersSince(client, since);
+  if (seen instanceof SeenClients) return seen.countOthersSince(client, since);
   if (seen.client === client || seen.at <= since) return NOBODY_SEEN;
   const { bits } = seen;
   return {
@@ -323,16 +323,16 @@ function othersSince<Client>(
   };
 }
 
-function insert(times: number[], at: number): void {
-  times.splice(firstAfter(times, at), 0, at);
+function insertTime(times: number[], at: number): void {
+  times.splice(findFirstAfter(times, at), 0, at);
 }
 
-function remove(times: number[], at: number): void {
-  times.splice(firstAfter(times, at) - 1, 1);
+function removeTime(times: number[], at: number): void {
+  times.splice(findFirstAfter(times, at) - 1, 1);
 }
 
 /** The index of the first of some sorted times that is after `since`, or their number when none is. */
-function firstAfter(times: readonly number[], since: number): number {
+function findFirstAfter(times: readonly number[], since: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

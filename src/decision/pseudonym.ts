@@ -13,7 +13,7 @@ const PSEUDONYM_BYTES = 16;
  * pseudonyms under the same secret can be compared.
  */
 export function createPseudonymizer(secret: string): Pseudonymize {
-  const id = secretId(secret);
+  const id = deriveSecretId(secret);
   return (kind, text) => {
     const digest = createHmac('sha256', secret).update(`${kind}\0${text}`).digest();
     const hmac = digest.toString('base64url', 0, PSEUDONYM_BYTES);
@@ -23,14 +23,14 @@ export function createPseudonymizer(secret: string): Pseudonymize {
 
 /** Returns the ids of the secrets with which a node makes pseudonyms. */
 export function identifyNodeSecrets(secret: string, former: string | null): NodeSecrets {
-  return { own: secretId(secret), former: former === null ? null : secretId(former) };
+  return { own: deriveSecretId(secret), former: former === null ? null : deriveSecretId(former) };
 }
 
 /**
  * Computes an id that tells secrets apart and does not reveal them. Two secrets have the same id once in 262,144
  * times.
  */
-function secretId(secret: string): string {
+function deriveSecretId(secret: string): string {
   const digest = createHmac('sha256', secret).update('id of the secret').digest('base64url');
   return digest.slice(0, SECRET_ID_CHARACTERS);
 }
@@ -52,11 +52,11 @@ export function createDeviceNames(secret: string): DeviceNames {
     nameOf: (platform, pseudonym) => {
       const whole = Buffer.from(pseudonym, 'base64url');
       const block = whole.length === PSEUDONYM_BYTES ? whole : Buffer.alloc(PSEUDONYM_BYTES, pseudonym);
-      const name = oneBlock(createCipheriv('aes-256-ecb', keyOf(platform), null), block);
+      const name = cipherBlock(createCipheriv('aes-256-ecb', keyOf(platform), null), block);
       return name.slice(0, pseudonym.length);
     },
     pseudonymOf: (platform, name) =>
-      oneBlock(createDecipheriv('aes-256-ecb', keyOf(platform), null), Buffer.from(name, 'base64url')),
+      cipherBlock(createDecipheriv('aes-256-ecb', keyOf(platform), null), Buffer.from(name, 'base64url')),
   };
 }
 
@@ -65,7 +65,7 @@ interface BlockCipher {
   update(block: Buffer): Buffer;
 }
 
-function oneBlock(cipher: BlockCipher, block: Buffer): string {
+function cipherBlock(cipher: BlockCipher, block: Buffer): string {
   cipher.setAutoPadding(false);
   return cipher.update(block).toString('base64url');
 }

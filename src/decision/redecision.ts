@@ -75,7 +75,7 @@ export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): s
 export function prepareRedecision(
   rules: RuleSet,
 ): (recorded: RecordedRequest, isHeldOut: IsHeldOut) => Redecision {
-  const compared = factsCompared(rules);
+  const compared = collectComparedFacts(rules);
   return (recorded, isHeldOut) => {
     const { platform, at, ladderBefore = NO_ATTEMPTS, waitFloorMs: lastWaitMs = 0 } = recorded;
     const own = recorded.digest === rules.digest ? {} : computeCircumstantialFacts(rules, recorded);
@@ -88,7 +88,7 @@ export function prepareRedecision(
       return value === null ? fact.absence === undefined : typeof value !== getFactType(fact);
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
-    const values = rules.facts.map(({ label, fact }) => readingOf(fact, facts[label]));
+    const values = rules.facts.map(({ label, fact }) => readRecordedValue(fact, facts[label]));
     // A verdict counts its own request, so its client is never new.
     const assessment = concludeFromValues(rules, values, false, isHeldOut);
     const { incomparable } = assessment;
@@ -107,14 +107,14 @@ export function prepareRedecision(
       assessment,
       concluded,
       drawn: [...assessment.drawn, ...concluded.drawn],
-      unquoted: factsQuoted(rules, concluded).filter(
+      unquoted: listQuotedFacts(rules, concluded).filter(
         ({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined,
       ),
     };
   };
 }
 
-function readingOf(fact: Fact, value: FactReading | undefined): FactReading {
+function readRecordedValue(fact: Fact, value: FactReading | undefined): FactReading {
   if (fact.kind !== 'attribute' || fact.declared === null) return value ?? null;
   return readAsDeclared(fact.declared, value);
 }
@@ -146,13 +146,13 @@ export function getFactType({ domain: { type } }: Pick<Fact, 'domain'>): 'string
 }
 
 /** Collects the labels of the facts that conditions compare, and of the facts that decide who may be held out. */
-function factsCompared(rules: RuleSet): ReadonlySet<string> {
+function collectComparedFacts(rules: RuleSet): ReadonlySet<string> {
   // Flags change no answer, so a record without their facts can still be answered.
   const compared = listFacts(listDecidingConditions(rules)).map(({ label }) => label);
   return new Set([...compared, ...listHoldoutFacts(rules)]);
 }
 
-function factsQuoted({ verdicts }: RuleSet, { rule }: ConcludedVerdict): readonly FactRef[] {
+function listQuotedFacts({ verdicts }: RuleSet, { rule }: ConcludedVerdict): readonly FactRef[] {
   const { reason } = verdicts.rules.find(({ name }) => name === rule)?.params ?? verdicts.otherwise;
   return reason.flatMap((part) => (part.kind === 'fact' ? [part.fact] : []));
 }

@@ -126,9 +126,9 @@ export function toScoreRequest(
     method: body.selectedMethodKey,
     amount: body.amountRequested,
     currency: body.toPayCurrency?.toUpperCase() ?? null,
-    ...deviceOf(device, pseudonym),
+    ...hashDevice(device, pseudonym),
     ...(address === null ? {} : { networks: deriveNetworkKeys(address, pseudonym) }),
-    ...(former === null ? {} : { former: deviceOf(device, former) }),
+    ...(former === null ? {} : { former: hashDevice(device, former) }),
     jsOk: clientHints?.jsOk ?? null,
     honeypotTriggered: clientHints?.honeypotTriggered === true,
     userAgentPresent: userAgent !== undefined,
@@ -162,7 +162,7 @@ export function addAttributes<Request extends { readonly former?: object }>(
     : { ...request, attributes, former: { ...request.former, attributes: before } };
 }
 
-function deviceOf({ fingerprint, address }: BodyDevice, pseudonym: Pseudonymize) {
+function hashDevice({ fingerprint, address }: BodyDevice, pseudonym: Pseudonymize) {
   return {
     fingerprint: fingerprint === null ? null : pseudonym('fingerprint', fingerprint),
     ip: address === null ? null : deriveAddressKey(address, pseudonym),
@@ -192,13 +192,13 @@ export function toVerdictRequest(
  * order are one request.
  */
 export function sortMembers(body: VerdictBody): unknown {
-  const members = Object.entries(body).toSorted(byName);
+  const members = Object.entries(body).toSorted(compareByName);
   if (body.attributes === undefined) return members;
   return members.map(([name, value]) =>
-    typeof value === 'object' ? [name, Object.entries(value).toSorted(byName)] : [name, value],
+    typeof value === 'object' ? [name, Object.entries(value).toSorted(compareByName)] : [name, value],
   );
 }
 
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+function compareByName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return a < b ? -1 : 1;
 }

@@ -17,7 +17,7 @@ import type { ScoreRequest } from './requests.ts';
 export function applyScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = chooseEventTime(state, clockMs);
   const hints = addUnansweredScore(state.hints, request, now);
-  return recordScoreActivity({ ...withDevices(state, request, now), hints }, now);
+  return recordScoreActivity({ ...noteShownDevices(state, request, now), hints }, now);
 }
 
 interface ScoreContact {
@@ -34,9 +34,9 @@ interface ScoreContact {
  * scores happened since.
  */
 export function recordScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
-  const noted = withDevices(state, request, now);
+  const noted = noteShownDevices(state, request, now);
   const devices = countDevices(noted.knownDevices, now);
-  const asking = { ...requestTokens(request), changes: state.changes, devices };
+  const asking = { ...createRequestTokens(request), changes: state.changes, devices };
   const { hints, asked } = addScore(state.hints, request, asking, now);
   return {
     nextState: recordScoreActivity({ ...noted, hints }, now),
@@ -49,21 +49,24 @@ export function recordScore(state: ClientState, request: ScoreRequest, now: numb
  * Returns tokens of everything that a caller sent. While the secret is being changed, `formerRequest` is the token
  * under the previous secret.
  */
-function requestTokens(request: ScoreRequest): { readonly request: string; readonly formerRequest?: string } {
+function createRequestTokens(request: ScoreRequest): {
+  readonly request: string;
+  readonly formerRequest?: string;
+} {
   // The service adds these members. The caller did not send them.
-  const { networks: _networks, former, ...told } = request;
-  if (former === undefined) return { request: tokenOf(told) };
+  const { networks: _networks, former, ...sent } = request;
+  if (former === undefined) return { request: createToken(sent) };
   const { attributes, ...device } = former;
-  const said = told.attributes === undefined ? {} : { attributes: { ...told.attributes, ...attributes } };
-  return { request: tokenOf(told), formerRequest: tokenOf({ ...told, ...device, ...said }) };
+  const joined = sent.attributes === undefined ? {} : { attributes: { ...sent.attributes, ...attributes } };
+  return { request: createToken(sent), formerRequest: createToken({ ...sent, ...device, ...joined }) };
 }
 
-function tokenOf(told: object): string {
-  return toToken(JSON.stringify(Object.values(told)));
+function createToken(sent: object): string {
+  return toToken(JSON.stringify(Object.values(sent)));
 }
 
 /** Adds the devices that a score shows to the state. */
-function withDevices(state: ClientState, request: ScoreRequest, now: number): ClientState {
+function noteShownDevices(state: ClientState, request: ScoreRequest, now: number): ClientState {
   const { fingerprint, ip, former } = request;
   const { fingerprints, ips } = state.knownDevices;
   const noted = (packed: string, id: string | null, formerId: string | null = null) =>

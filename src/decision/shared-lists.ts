@@ -80,7 +80,7 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
  * Returns the keys by which a request is looked up on a list with this content. They come in one or two parts, which
  * saves a copy.
  */
-function keysOf(
+function listLookupKeys(
   { kind, attribute }: ListContent,
   subject: ListSubject,
   pseudonyms: readonly Pseudonymize[],
@@ -97,7 +97,7 @@ function keysOf(
     case 'sellPoint':
       return [[subject.sellPointKey]];
     case 'attribute':
-      return [attributeKeys(attribute ?? '', subject, pseudonyms)];
+      return [listAttributeKeys(attribute ?? '', subject, pseudonyms)];
     default:
       return kind satisfies never;
   }
@@ -107,7 +107,7 @@ function keysOf(
  * Returns the keys of an attribute. Entries are always HMACs, so a value that the rule set keeps in clear is hashed
  * first.
  */
-function attributeKeys(
+function listAttributeKeys(
   name: string,
   { attributes, formerAttributes, declaredAttributes }: ListSubject,
   pseudonyms: readonly Pseudonymize[],
@@ -147,8 +147,8 @@ export function readListValue(
   pseudonymOf = (name: string) => name,
 ): ReadListValue {
   const value = text.trim();
-  const problem = problemOfText(value);
-  if (problem !== null) return refused(problem);
+  const problem = findTextProblem(value);
+  if (problem !== null) return refuseValue(problem);
   const [, known] = HMAC.exec(value) ?? [];
   switch (kind) {
     case 'client':
@@ -156,26 +156,26 @@ export function readListValue(
     case 'sellPoint':
       return { ok: true, value, keys: [value] };
     case 'fingerprint':
-      if (known !== undefined) return hidden(pseudonymOf(known));
+      if (known !== undefined) return hideValue(pseudonymOf(known));
       if (isPlaceholder(value))
-        return refused(`"${value}" stands for no fingerprint, and requests with it have none`);
-      return hidden(pseudonym('fingerprint', value));
+        return refuseValue(`"${value}" stands for no fingerprint, and requests with it have none`);
+      return hideValue(pseudonym('fingerprint', value));
     case 'ip':
-      if (known !== undefined) return hidden(pseudonymOf(known));
+      if (known !== undefined) return hideValue(pseudonymOf(known));
       return value.includes('/') ? readRange(value, pseudonym) : readAddress(value, pseudonym);
     case 'attribute':
-      if (known !== undefined) return hidden(known);
+      if (known !== undefined) return hideValue(known);
       if ([...value].length > ATTRIBUTE_CHARACTERS_MAX)
-        return refused(
+        return refuseValue(
           `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never be this text`,
         );
-      return hidden(pseudonym('attribute', value));
+      return hideValue(pseudonym('attribute', value));
     default:
       return kind satisfies never;
   }
 }
 
-function problemOfText(value: string): string | null {
+function findTextProblem(value: string): string | null {
   const length = [...value].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
     return `a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`;
@@ -191,15 +191,17 @@ export function toReadableValue(
   nameOf: (pseudonym: string) => string,
 ): string {
   const [, pseudonym] = kind === 'fingerprint' || kind === 'ip' ? (HMAC.exec(value) ?? []) : [];
-  return pseudonym === undefined ? value : hidden(nameOf(pseudonym)).value;
+  return pseudonym === undefined ? value : hideValue(nameOf(pseudonym)).value;
 }
 
 function readAddress(text: string, pseudonym: Pseudonymize): ReadListValue {
   const address = parseAddress(text);
   if (address === null)
-    return refused(`"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`);
-  if (!isPublicAddress(address)) return refused(NOT_PUBLIC(text));
-  return hidden(deriveAddressKey(address, pseudonym));
+    return refuseValue(
+      `"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`,
+    );
+  if (!isPublicAddress(address)) return refuseValue(NOT_PUBLIC(text));
+  return hideValue(deriveAddressKey(address, pseudonym));
 }
 
 const NOT_PUBLIC = (text: string) =>
@@ -208,22 +210,22 @@ const NOT_PUBLIC = (text: string) =>
 function readRange(text: string, pseudonym: Pseudonymize): ReadListValue {
   const range = parseRange(text);
   if (range === null)
-    return refused(`"${text}" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32`);
+    return refuseValue(`"${text}" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32`);
   const { start, prefix } = range;
   const isIpv4 = start.kind() === 'ipv4';
   const [least, most] = isIpv4 ? [IPV4_PREFIX_MIN, 32] : [IPV6_PREFIX_MIN, IPV6_PREFIX_MAX];
   if (prefix < least || prefix > most)
-    return refused(
+    return refuseValue(
       `a range of ${isIpv4 ? 'IPv4' : 'IPv6'} addresses has a prefix from /${least} to /${most}, unlike "${text}"`,
     );
   const value = formatNetwork(start, prefix);
   if (value !== `${start.toString()}/${prefix}`)
-    return refused(`"${text}" does not begin where the range does; write ${value}`);
-  if (isPrivateRange(range)) return refused(NOT_PUBLIC(text));
+    return refuseValue(`"${text}" does not begin where the range does; write ${value}`);
+  if (isPrivateRange(range)) return refuseValue(NOT_PUBLIC(text));
   const kept = KEPT_PREFIXES[start.kind()].find((candidate) => candidate >= prefix) ?? most;
   const count = 2 ** (kept - prefix);
   const keys = Array.from({ length: count }, (_, index) =>
-    deriveNetworkKey(pseudonym, addressAt(start, kept, index), kept),
+    deriveNetworkKey(pseudonym, computeNetworkStart(start, kept, index), kept),
   );
   return { ok: true, value, keys };
 }
@@ -239,7 +241,7 @@ export function findValueRemark({ kind, value }: Pick<ListedEntry, 'kind' | 'val
  * Returns the start of a network with the prefix length `prefix`. Network 0 starts at `first`, and `index` counts
  * from there.
  */
-function addressAt(first: Address, prefix: number, index: number): Address {
+function computeNetworkStart(first: Address, prefix: number, index: number): Address {
   const bytes = first.toByteArray();
   let rest = index;
   for (let place = prefix / 8 - 1; rest > 0; place--) {
@@ -250,11 +252,11 @@ function addressAt(first: Address, prefix: number, index: number): Address {
   return ipaddr.fromByteArray(bytes);
 }
 
-function hidden(hmac: string) {
+function hideValue(hmac: string) {
   return { ok: true, value: `hmac:${hmac}`, keys: [hmac] } as const;
 }
 
-function refused(problem: string): ReadListValue {
+function refuseValue(problem: string): ReadListValue {
   return { ok: false, problem };
 }
 
@@ -363,7 +365,7 @@ function findAmong(
   for (const content of contents.values()) {
     const { entries } = content;
     if (entries.size === 0) continue;
-    for (const keys of keysOf(content, subject, pseudonyms)) {
+    for (const keys of listLookupKeys(content, subject, pseudonyms)) {
       const found = findUnder(entries, keys, now);
       if (found !== null) return found;
     }

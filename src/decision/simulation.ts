@@ -96,11 +96,11 @@ export class Simulation {
   outcome(clientIdKey: string, orderRef: string, report: ReportedOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
     const older = payer.orders.get(toToken(orderRef));
-    const told = { ...report, orderRef };
+    const reported = { ...report, orderRef };
     const known = older === undefined ? null : decodeOrder(older);
     const granted = payer.granted.get(toToken(orderRef));
     const exposure = granted === undefined ? 'notAsked' : toExposure(granted);
-    const change = recordOutcome(payer.state, known, told, now, exposure);
+    const change = recordOutcome(payer.state, known, reported, now, exposure);
     const { effect, state, displaced } = change;
     payer.state = roundTripState(state);
     const payment = toPaymentNote(change, now);

@@ -123,7 +123,7 @@ const hints: fc.Arbitrary<Hints> = fc.record({
       request: token,
       at: past,
       changes: fc.nat(),
-      knew: fc.array(hint, { maxLength: 4 }),
+      knownHints: fc.array(hint, { maxLength: 4 }),
       devices: fc.record({ fingerprints: fc.nat(8), ips: fc.nat(8) }),
     }),
     {

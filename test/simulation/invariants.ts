@@ -57,7 +57,7 @@ function withoutNetworks(state: ClientState): ClientState {
   if (state.hints === null) return state;
   const bare = ({ networks: _networks, ...hint }: Hint): Hint => hint;
   const shown = state.hints.shown.map(({ hint, lastAt }) => ({ hint: bare(hint), lastAt }));
-  const asked = state.hints.asked.map((score) => ({ ...score, knew: score.knew.map(bare) }));
+  const asked = state.hints.asked.map((score) => ({ ...score, knownHints: score.knownHints.map(bare) }));
   return { ...state, hints: { ...state.hints, shown, asked } };
 }
 

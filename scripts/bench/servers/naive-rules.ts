@@ -20,8 +20,8 @@ export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReadi
  */
 export async function naiveVerdictRule(rules: RuleSet, values: readonly FactReading[]): Promise<string> {
   const { groups, signals, verdicts, facts } = rules;
-  await new RuleEngine(groups.rules, facts).matched(values);
-  await new RuleEngine(signals.rules, facts).matched(values);
-  const matched = await new RuleEngine(verdicts.rules, facts).matched(values);
+  await new RuleEngine(groups.rules, facts).findMatches(values);
+  await new RuleEngine(signals.rules, facts).findMatches(values);
+  const matched = await new RuleEngine(verdicts.rules, facts).findMatches(values);
   return verdicts.rules.find(({ name }) => matched.get(name) === true)?.name ?? OTHERWISE;
 }

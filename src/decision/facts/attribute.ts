@@ -34,7 +34,7 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
   const { name, type, unit } = declared;
   return {
     kind: 'attribute',
-    domain: domainOf(declared),
+    domain: createDomain(declared),
     unit,
     description: `What the caller says as ${name}: ${TYPE_WORDS[type]}. Not known where neither this request nor a score of the last 24 hours has it.`,
     absence: { of: `a payer without ${name}`, mistakenFor: MISTAKEN_FOR[type] },
@@ -74,7 +74,7 @@ export function bindFactToAttribute(
 /** Reads the declared attributes of a request. */
 export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttributes;
 
-const NOTHING_SAID: StatedAttributes = {};
+const NOTHING_STATED: StatedAttributes = {};
 
 /**
  * Collects the values of the attributes by which clients are counted. The values of a request win over held ones.
@@ -83,15 +83,15 @@ const NOTHING_SAID: StatedAttributes = {};
  */
 export function collectAskedValues(
   { attributes: questions }: SharingQuestions,
-  held: StatedAttributes = NOTHING_SAID,
-  said: ReadStatedAttributes = () => NOTHING_SAID,
+  held: StatedAttributes = NOTHING_STATED,
+  readStated: ReadStatedAttributes = () => NOTHING_STATED,
   secrets?: NodeSecrets,
 ): readonly AskedAttribute[] {
   if (questions === undefined) return [];
   const asked = new Map<string, AskedAttribute>();
   for (const { declared, windowsMs } of questions) {
     const { name } = declared;
-    const { attributes, former } = joinAttributes(held, said(new Map([[name, declared]])), secrets);
+    const { attributes, former } = joinAttributes(held, readStated(new Map([[name, declared]])), secrets);
     for (const form of [attributes?.[name], former?.attributes?.[name]]) {
       const value = findPseudonym(declared, form);
       if (value === null) continue;
@@ -137,7 +137,7 @@ const TYPE_WORDS = { text: 'a text', number: 'a number', boolean: 'true or false
 
 const MISTAKEN_FOR = { text: '', number: 0, boolean: false } as const;
 
-function domainOf({ type, oneOf }: DeclaredAttribute): FactDomain {
+function createDomain({ type, oneOf }: DeclaredAttribute): FactDomain {
   switch (type) {
     case 'number':
       return ATTRIBUTE_NUMBER;

@@ -68,11 +68,11 @@ export function createDayWindowFact({
     read: (context, windowMs) =>
       windowMs <= EVENT_WINDOW_MS_MAX
         ? within(context, windowMs)
-        : onDays(seenOn(context, windowMs), context),
+        : onDays(findDaysSeen(context, windowMs), context),
   };
 }
 
-function seenOn({ state, now }: FactContext, windowMs: number): DaysSeen {
+function findDaysSeen({ state, now }: FactContext, windowMs: number): DaysSeen {
   const before = toDayNumber(now) - windowMs / DAY_MS;
   return {
     events: state.events.filter(({ at }) => toDayNumber(at) > before),

@@ -132,13 +132,13 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
 export function pickMostShared(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
-    fingerprint: byWindow(one.fingerprint, other.fingerprint),
-    ip: byWindow(one.ip, other.ip),
+    fingerprint: pickByWindow(one.fingerprint, other.fingerprint),
+    ip: pickByWindow(one.ip, other.ip),
     ...(attributes === undefined ? {} : { attributes }),
   };
 }
 
-function byWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
+function pickByWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
   if (one.size === 0) return other;
   if (other.size === 0) return one;
   return new Map(

@@ -139,16 +139,16 @@ const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final order
 
 /** Facts about the orders that the client tried to pay lately, and about the paid ones. */
 export const ORDER_FACTS = {
-  paidOrders: outcomes('Orders that became PAID.', 'PAID'),
-  unpaidOrders: outcomes('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
-  declinedOrders: ofCause('DECLINED', 'Orders whose payment was declined.'),
-  expiredOrders: ofCause('EXPIRED', 'Orders that the payer let expire.'),
-  cancelledOrders: ofCause('CANCELLED', 'Orders that the payer cancelled.'),
-  reversedOrders: ofCause(
+  paidOrders: createOutcomeFact('Orders that became PAID.', 'PAID'),
+  unpaidOrders: createOutcomeFact('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
+  declinedOrders: createCauseFact('DECLINED', 'Orders whose payment was declined.'),
+  expiredOrders: createCauseFact('EXPIRED', 'Orders that the payer let expire.'),
+  cancelledOrders: createCauseFact('CANCELLED', 'Orders that the payer cancelled.'),
+  reversedOrders: createCauseFact(
     'REVERSED',
     'Orders that were paid and taken back whole, like chargebacks and refunds.',
   ),
-  technicalOrders: ofCause(
+  technicalOrders: createCauseFact(
     'TECHNICAL',
     'Orders that failed technically; they count neither in paidOrders nor in unpaidOrders.',
   ),
@@ -159,7 +159,7 @@ export const ORDER_FACTS = {
     ORDER_WINDOW_MS_MAX,
     ({ state, request, now }, windowMs) => {
       const paid = listOutcomesSince(state.outcomes, 'PAID', now - windowMs);
-      return sumIn(
+      return sumInCurrency(
         request.currency,
         paid.map((order) => getSettledAmount(order) ?? ''),
       );
@@ -169,12 +169,13 @@ export const ORDER_FACTS = {
     domain: MONEY_DOMAIN,
     unit: 'currency units',
     description: `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, in a window above a day once a day, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests; the sum of a day before has 7 digits.`,
-    within: (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
-    onDays: (seen, { request, asked }) => sumIn(request.currency, listAmounts(seen, asked)),
+    within: (context, windowMs) =>
+      sumInCurrency(context.request.currency, listAttemptedAmounts(context, windowMs)),
+    onDays: (seen, { request, asked }) => sumInCurrency(request.currency, listAmounts(seen, asked)),
   }),
 } as const satisfies Record<string, WindowedFact>;
 
-function ofCause(cause: OutcomeCause, description: string): WindowedFact {
+function createCauseFact(cause: OutcomeCause, description: string): WindowedFact {
   return windowedFact(
     countDomain(RECENT_OUTCOMES_MAX),
     'orders',
@@ -184,7 +185,7 @@ function ofCause(cause: OutcomeCause, description: string): WindowedFact {
   );
 }
 
-function outcomes(description: string, result: Outcome): WindowedFact {
+function createOutcomeFact(description: string, result: Outcome): WindowedFact {
   return windowedFact(
     countDomain(RECENT_OUTCOMES_MAX),
     'orders',
@@ -195,7 +196,7 @@ function outcomes(description: string, result: Outcome): WindowedFact {
 }
 
 /** Lists the amounts of the orders that were attempted within the window, each order with its newest attempt. */
-function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): readonly string[] {
+function listAttemptedAmounts({ state, asked, now }: FactContext, windowMs: number): readonly string[] {
   const attempts = state.events.filter(
     (event) => event.at > now - windowMs && (event.granted || event === asked),
   );
@@ -204,7 +205,7 @@ function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): 
 }
 
 /** Sums the texts of `formatMoney` that are in this currency. */
-function sumIn(currency: string, texts: readonly string[]): number {
+function sumInCurrency(currency: string, texts: readonly string[]): number {
   const amounts = texts.map(readMoney).filter((money) => money?.currency === currency);
   return Math.min(sumAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
 }
@@ -243,27 +244,27 @@ const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** Facts about how often the client asks for verdicts, and how much its requests differ. */
 export const VELOCITY_FACTS = {
-  verdicts: requests(
+  verdicts: createRequestFact(
     'Verdict requests of this client.',
     () => true,
     ({ granted, waited, blocked }) => granted + waited + blocked,
   ),
-  attempts: requests(
+  attempts: createRequestFact(
     'Verdicts that let a requisite be shown, before this request.',
     (event) => event.granted,
     (tally) => tally.granted,
   ),
-  waits: requests(
+  waits: createRequestFact(
     'Verdicts of this client that were WAIT, before this request.',
     (event) => event.waited,
     (tally) => tally.waited,
   ),
-  blocks: requests(
+  blocks: createRequestFact(
     'Verdicts of this client that were BLOCK, before this request.',
     (event) => event.blocked,
     (tally) => tally.blocked,
   ),
-  earlyRequests: requests(
+  earlyRequests: createRequestFact(
     'Verdict requests made before an imposed wait was over.',
     (event) => event.early,
     (tally) => tally.early,
@@ -273,22 +274,23 @@ export const VELOCITY_FACTS = {
     domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'methods',
     description: `Different payment methods asked for. ${AMONG_REQUESTS} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
-    within: (context, windowMs) => countDistinct(eventsWithin(context, windowMs), (event) => event.method),
+    within: (context, windowMs) =>
+      countDistinct(listEventsWithin(context, windowMs), (event) => event.method),
     onDays: countMethods,
   }),
-  distinctAmounts: distinct(
+  distinctAmounts: createDistinctFact(
     'amounts',
     'Different amounts asked for; 10 EUR and 10 USD are two, 10 and 10.00 are one.',
     (event) => event.amount,
   ),
-  distinctOrders: distinct('orders', 'Different orders asked for.', (event) => event.order),
-  distinctSellPoints: distinct('points', 'Different points of sale.', (event) => event.sellPoint),
-  distinctFingerprints: distinct(
+  distinctOrders: createDistinctFact('orders', 'Different orders asked for.', (event) => event.order),
+  distinctSellPoints: createDistinctFact('points', 'Different points of sale.', (event) => event.sellPoint),
+  distinctFingerprints: createDistinctFact(
     'devices',
     'Different fingerprints of the scores that preceded the requests.',
     (event) => event.fingerprint,
   ),
-  distinctIps: distinct(
+  distinctIps: createDistinctFact(
     'addresses',
     'Different IP addresses of the scores that preceded the requests.',
     (event) => event.ip,
@@ -296,7 +298,7 @@ export const VELOCITY_FACTS = {
 } as const satisfies Record<string, WindowedFact>;
 
 /** Creates a count of the requests of one kind. `tally` returns how many requests of a day are of that kind. */
-function requests(
+function createRequestFact(
   description: string,
   isCounted: (event: VerdictEvent) => boolean,
   tally: (day: DayTally) => number,
@@ -306,13 +308,13 @@ function requests(
     domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'requests',
     description: `${description} Counted up to ${EVENTS_MAX}, and of each day before up to ${DAY_COUNT_MAX} of each answer.`,
-    within: (context, windowMs) => countWhere(eventsWithin(context, windowMs), isCounted),
+    within: (context, windowMs) => countWhere(listEventsWithin(context, windowMs), isCounted),
     onDays: ({ events, tallies }) =>
       tallies.reduce((total, day) => total + tally(day), countWhere(events, isCounted)),
   });
 }
 
-function distinct(
+function createDistinctFact(
   unit: string,
   description: string,
   pick: (event: VerdictEvent) => string | null,
@@ -322,12 +324,12 @@ function distinct(
     unit,
     `${description} ${AMONG_REQUESTS}`,
     EVENT_WINDOW_MS_MAX,
-    (context, windowMs) => countDistinct(eventsWithin(context, windowMs), pick),
+    (context, windowMs) => countDistinct(listEventsWithin(context, windowMs), pick),
   );
 }
 
 /** Returns the events within a window. Events are in order of time, so they are the end of the list. */
-function eventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
+function listEventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
   const { events } = state;
   let first = events.length;
   while (first > 0 && (events[first - 1]?.at ?? 0) > now - windowMs) first--;

@@ -24,13 +24,13 @@ type Kind = keyof typeof KINDS;
 
 /** Facts that say whether the payer was seen before with the device or address that a score showed last. */
 export const KNOWN_DEVICE_FACTS = {
-  secondsSinceFingerprintFirstSeen: sinceFirstSeen('fingerprints'),
-  secondsSinceIpFirstSeen: sinceFirstSeen('ips'),
-  knownFingerprints: known('fingerprints'),
-  knownIps: known('ips'),
+  secondsSinceFingerprintFirstSeen: createFirstSeenFact('fingerprints'),
+  secondsSinceIpFirstSeen: createFirstSeenFact('ips'),
+  knownFingerprints: createKnownDevicesFact('fingerprints'),
+  knownIps: createKnownDevicesFact('ips'),
 } as const satisfies Record<string, Fact>;
 
-function sinceFirstSeen(kind: Kind) {
+function createFirstSeenFact(kind: Kind) {
   const { name, of } = KINDS[kind];
   const absence: Absence = { of, mistakenFor: 0 };
   return computeOnDemand(
@@ -49,7 +49,7 @@ function sinceFirstSeen(kind: Kind) {
   );
 }
 
-function known(kind: Kind) {
+function createKnownDevicesFact(kind: Kind) {
   const { name, of } = KINDS[kind];
   const absence: Absence = { of, mistakenFor: 0 };
   return computeOnDemand(

@@ -175,23 +175,23 @@ const COUNTED = {
 
 /** Facts about how many payers share a device or an address, and about their kinds. */
 export const SHARING_FACTS = {
-  clientsOnFingerprint: sharing('fingerprint', 'clients'),
-  payingClientsOnFingerprint: sharing('fingerprint', 'paying'),
-  unpaidClientsOnFingerprint: sharing('fingerprint', 'unpaid'),
-  blockedClientsOnFingerprint: sharing('fingerprint', 'blocked'),
-  verdictsOnFingerprint: verdictsOn('fingerprint'),
-  unpaidOrdersOnFingerprint: unpaidOrdersOn('fingerprint'),
-  clientsOnIp: sharing('ip', 'clients'),
-  payingClientsOnIp: sharing('ip', 'paying'),
-  unpaidClientsOnIp: sharing('ip', 'unpaid'),
-  blockedClientsOnIp: sharing('ip', 'blocked'),
-  verdictsOnIp: verdictsOn('ip'),
-  unpaidOrdersOnIp: unpaidOrdersOn('ip'),
+  clientsOnFingerprint: createSharingFact('fingerprint', 'clients'),
+  payingClientsOnFingerprint: createSharingFact('fingerprint', 'paying'),
+  unpaidClientsOnFingerprint: createSharingFact('fingerprint', 'unpaid'),
+  blockedClientsOnFingerprint: createSharingFact('fingerprint', 'blocked'),
+  verdictsOnFingerprint: createVerdictsFact('fingerprint'),
+  unpaidOrdersOnFingerprint: createUnpaidOrdersFact('fingerprint'),
+  clientsOnIp: createSharingFact('ip', 'clients'),
+  payingClientsOnIp: createSharingFact('ip', 'paying'),
+  unpaidClientsOnIp: createSharingFact('ip', 'unpaid'),
+  blockedClientsOnIp: createSharingFact('ip', 'blocked'),
+  verdictsOnIp: createVerdictsFact('ip'),
+  unpaidOrdersOnIp: createUnpaidOrdersFact('ip'),
 } as const satisfies Record<string, WindowedFact>;
 
 const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
-function sharing(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
+function createSharingFact(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
   const counted = COUNTED[counts].replace('{asked}', ASKED_ON[on]);
   const absence: Absence = {
     of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
@@ -211,13 +211,13 @@ function sharing(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
 }
 
 /** Creates a fact that counts orders instead of clients. */
-function unpaidOrdersOn(on: DeviceKind): WindowedFact {
-  return { ...sharing(on, 'unpaidOrders'), unit: 'orders' };
+function createUnpaidOrdersFact(on: DeviceKind): WindowedFact {
+  return { ...createSharingFact(on, 'unpaidOrders'), unit: 'orders' };
 }
 
 /** Creates a count of verdicts. It takes the busiest of several devices, which need not be the most shared one. */
-function verdictsOn(on: DeviceKind): WindowedFact {
-  const fact = sharing(on, 'verdicts');
+function createVerdictsFact(on: DeviceKind): WindowedFact {
+  const fact = createSharingFact(on, 'verdicts');
   return {
     ...fact,
     domain: countDomain(VERDICTS_ON_DEVICE_MAX),
@@ -239,17 +239,17 @@ export const CALENDAR_FACTS = {
     domain: countDomain(23),
     unit: 'hours',
     description: "Full hours since midnight in the platform's timeZone, as its clocks show them: 0 to 23.",
-    read: ({ timeZone, now }) => wallTime(timeZone, now).hour,
+    read: ({ timeZone, now }) => toWallTime(timeZone, now).hour,
   },
   dayOfWeek: {
     kind: 'circumstantial',
     domain: { type: 'enum', values: WEEKDAYS },
     unit: null,
     description: "The day of the week in the platform's timeZone.",
-    read: ({ timeZone, now }) => WEEKDAYS[wallTime(timeZone, now).dayOfWeek - 1] ?? 'MONDAY',
+    read: ({ timeZone, now }) => WEEKDAYS[toWallTime(timeZone, now).dayOfWeek - 1] ?? 'MONDAY',
   },
 } as const satisfies Record<string, CircumstantialFact>;
 
-function wallTime(timeZone: string, epochMs: number): Temporal.ZonedDateTime {
+function toWallTime(timeZone: string, epochMs: number): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(timeZone);
 }

@@ -61,18 +61,18 @@ export function readMoney(text: string): Money | null {
 
 /** Sums decimal texts. The sum is exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
 export function sumAmounts(amounts: readonly string[]): number {
-  return Number(decimalOfUnits(amounts.reduce((total, amount) => total + unitsOf(amount), 0n)));
+  return Number(formatUnits(amounts.reduce((total, amount) => total + toUnits(amount), 0n)));
 }
 
 /** Compares two decimal texts. Returns -1 when `a` is smaller, 0 when both are equal, otherwise 1. */
 export function compareAmounts(a: string, b: string): number {
-  const difference = unitsOf(a) - unitsOf(b);
+  const difference = toUnits(a) - toUnits(b);
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
 
 /** Adds two decimal texts exactly. */
 export function addAmounts(a: string, b: string): string {
-  return normalizeAmount(decimalOfUnits(unitsOf(a) + unitsOf(b)));
+  return normalizeAmount(formatUnits(toUnits(a) + toUnits(b)));
 }
 
 /** An amount as a whole number of a power of ten. */
@@ -83,7 +83,7 @@ export interface ScaledAmount {
 
 /** Rounds an amount to the given number of digits, so that a number holds the mantissa. */
 export function roundToDigits(amount: string, digits: number): ScaledAmount {
-  const units = unitsOf(amount).toString();
+  const units = toUnits(amount).toString();
   const cut = Math.max(0, units.length - digits);
   const kept =
     BigInt(units.slice(0, units.length - cut)) + (Number(units.charAt(units.length - cut)) >= 5 ? 1n : 0n);
@@ -96,22 +96,22 @@ export function roundToDigits(amount: string, digits: number): ScaledAmount {
 /** Writes a scaled amount as a decimal text. */
 export function formatScaledAmount({ mantissa, exponent }: ScaledAmount): string {
   const power = exponent + FRACTION_DIGITS_MAX;
-  return normalizeAmount(decimalOfUnits(BigInt(mantissa) * 10n ** BigInt(power)));
+  return normalizeAmount(formatUnits(BigInt(mantissa) * 10n ** BigInt(power)));
 }
 
 /** Subtracts `b` from `a` exactly. Returns 0 when `b` is larger. */
 export function subtractAmounts(a: string, b: string): string {
-  const difference = unitsOf(a) - unitsOf(b);
-  return normalizeAmount(decimalOfUnits(difference < 0n ? 0n : difference));
+  const difference = toUnits(a) - toUnits(b);
+  return normalizeAmount(formatUnits(difference < 0n ? 0n : difference));
 }
 
 /** Converts a decimal text to the smallest unit that `DECIMAL_PATTERN` can write. */
-function unitsOf(amount: string): bigint {
+function toUnits(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, '0'));
 }
 
-function decimalOfUnits(units: bigint): string {
+function formatUnits(units: bigint): string {
   const digits = units.toString().padStart(FRACTION_DIGITS_MAX + 1, '0');
   return `${digits.slice(0, -FRACTION_DIGITS_MAX)}.${digits.slice(-FRACTION_DIGITS_MAX)}`;
 }

@@ -30,14 +30,14 @@ export function readSecretId(pseudonym: string): string {
  */
 export function joinAttributes(
   held: StatedAttributes,
-  said: StatedAttributes,
+  stated: StatedAttributes,
   secrets?: NodeSecrets,
 ): StatedAttributes {
-  if (held.attributes === undefined) return said;
-  const known = secrets === undefined ? held : heldUnder(held, held.attributes, secrets);
-  const attributes = { ...known.attributes, ...said.attributes };
-  const former = { ...formerOfUnsaid(known, said), ...said.former?.attributes };
-  const current = currentByFormer({ attributes, former: { attributes: former } });
+  if (held.attributes === undefined) return stated;
+  const known = secrets === undefined ? held : convertHeld(held, held.attributes, secrets);
+  const attributes = { ...known.attributes, ...stated.attributes };
+  const former = { ...keepFormerOfUnstated(known, stated), ...stated.former?.attributes };
+  const current = mapFormerToCurrent({ attributes, former: { attributes: former } });
   if (current.size === 0) return { attributes };
   for (const [name, value] of Object.entries(attributes)) {
     const found = former[name] === undefined ? current.get(value) : undefined;
@@ -48,17 +48,17 @@ export function joinAttributes(
   return { attributes, former: { attributes: former } };
 }
 
-function formerOfUnsaid(
+function keepFormerOfUnstated(
   held: StatedAttributes,
-  { attributes: said = NO_ATTRIBUTES }: StatedAttributes,
+  { attributes: stated = NO_ATTRIBUTES }: StatedAttributes,
 ): Attributes {
   const former = held.former?.attributes;
   if (former === undefined) return NO_ATTRIBUTES;
-  return Object.fromEntries(Object.entries(former).filter(([name]) => !Object.hasOwn(said, name)));
+  return Object.fromEntries(Object.entries(former).filter(([name]) => !Object.hasOwn(stated, name)));
 }
 
 /** Maps the former pseudonym of a text to the current one, where both are known. */
-function currentByFormer({ attributes, former }: StatedAttributes): ReadonlyMap<AttributeReading, string> {
+function mapFormerToCurrent({ attributes, former }: StatedAttributes): ReadonlyMap<AttributeReading, string> {
   const pairs = Object.entries(former?.attributes ?? NO_ATTRIBUTES).flatMap(([name, before]) => {
     const now = attributes?.[name];
     return typeof now === 'string' ? [[before, now] as const] : [];
@@ -67,13 +67,13 @@ function currentByFormer({ attributes, former }: StatedAttributes): ReadonlyMap<
 }
 
 /** Returns the held values as a node with these secrets uses them. */
-function heldUnder(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
+function convertHeld(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
   const isOwn = (value: AttributeReading) => !isPseudonym(value) || readSecretId(value) === secrets.own;
   if (Object.values(attributes).every(isOwn)) return held;
   const forms = Object.entries(attributes).map(([name, value]) => {
     return [
       name,
-      isPseudonym(value) ? formsUnder(value, held.former?.attributes?.[name], secrets) : [value],
+      isPseudonym(value) ? listOwnFormFirst(value, held.former?.attributes?.[name], secrets) : [value],
     ] as const;
   });
   const former = forms.flatMap(([name, [, other]]) => (other === undefined ? [] : [[name, other] as const]));
@@ -84,7 +84,7 @@ function heldUnder(held: StatedAttributes, attributes: Attributes, secrets: Node
 }
 
 /** Returns the two forms of a held value, the node's own form first. Returns none when the node has neither secret. */
-function formsUnder(
+function listOwnFormFirst(
   value: string,
   other: AttributeReading | undefined,
   { own, former }: NodeSecrets,
@@ -101,7 +101,7 @@ function formsUnder(
  */
 export function renameFormerPseudonyms(state: ClientState, stated: StatedAttributes): ClientState {
   if (stated.former === undefined) return state;
-  const current = currentByFormer(stated);
+  const current = mapFormerToCurrent(stated);
   const { hints, attributeValues } = state;
   const renamed = new Map<Hint, Hint>();
   const rename = (hint: Hint) => renamed.getOrInsertComputed(hint, () => renameHint(hint, current));
@@ -114,7 +114,7 @@ export function renameFormerPseudonyms(state: ClientState, stated: StatedAttribu
         : {
             ...hints,
             shown: hints.shown.map((shown) => ({ ...shown, hint: rename(shown.hint) })),
-            asked: hints.asked.map((asked) => ({ ...asked, knew: asked.knew.map(rename) })),
+            asked: hints.asked.map((asked) => ({ ...asked, knownHints: asked.knownHints.map(rename) })),
           },
   };
 }

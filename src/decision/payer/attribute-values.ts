@@ -42,13 +42,13 @@ export function noteValues(
   pseudonyms: Iterable<readonly [name: string, pseudonym: string]>,
   now: number,
 ): AttributeValues {
-  const values = new Map(unpack(packed));
+  const values = new Map(unpackValues(packed));
   for (const [name, pseudonym] of pseudonyms) {
     const token = toAttributeToken(pseudonym);
     const others = (values.get(name) ?? []).filter((value) => value.token !== token);
     values.set(name, [...others, { token, at: now }].slice(-ATTRIBUTE_VALUES_MAX));
   }
-  return pack(values, now - ATTRIBUTE_VALUE_MS);
+  return packValues(values, now - ATTRIBUTE_VALUE_MS);
 }
 
 /** Replaces some pseudonyms by others. Values that thereby become equal count once, with the later time. */
@@ -60,7 +60,7 @@ export function renameValues(
   const tokens = new Map(
     [...current].map(([former, now]) => [toAttributeToken(String(former)), toAttributeToken(now)]),
   );
-  const renamed = [...unpack(packed)].map(([name, seen]) => {
+  const renamed = [...unpackValues(packed)].map(([name, seen]) => {
     const values = new Map<string, SeenValue>();
     for (const { token, at } of seen) {
       const now = tokens.get(token) ?? token;
@@ -68,12 +68,12 @@ export function renameValues(
     }
     return [name, [...values.values()].toSorted((one, other) => one.at - other.at)] as const;
   });
-  return pack(new Map(renamed), Number.NEGATIVE_INFINITY);
+  return packValues(new Map(renamed), Number.NEGATIVE_INFINITY);
 }
 
 /** Removes values that are too old. Returns the same text when nothing is removed. */
 export function forgetValues(packed: AttributeValues, now: number): AttributeValues {
-  return packed === NO_ATTRIBUTE_VALUES ? packed : pack(unpack(packed), now - ATTRIBUTE_VALUE_MS);
+  return packed === NO_ATTRIBUTE_VALUES ? packed : packValues(unpackValues(packed), now - ATTRIBUTE_VALUE_MS);
 }
 
 /** Counts the different values that verdicts had after `since` (epoch ms), including this pseudonym. Null adds none. */
@@ -84,7 +84,7 @@ export function countValues(
   since: number,
 ): number {
   const own = pseudonym === null ? null : toAttributeToken(pseudonym);
-  const seen = packed === NO_ATTRIBUTE_VALUES ? [] : (unpack(packed).get(name) ?? []);
+  const seen = packed === NO_ATTRIBUTE_VALUES ? [] : (unpackValues(packed).get(name) ?? []);
   const others = seen.filter(({ token, at }) => token !== own && at > since).length;
   return Math.min(ATTRIBUTE_VALUES_MAX, others + (own === null ? 0 : 1));
 }
@@ -93,28 +93,28 @@ export function countValues(
 export function moveValuesBack(packed: AttributeValues, from: number, to: number): AttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
-  const moved = [...unpack(packed)].map(([name, values]) => {
+  const moved = [...unpackValues(packed)].map(([name, values]) => {
     return [name, values.map(({ token, at }) => ({ token, at: back(at) }))] as const;
   });
-  return pack(new Map(moved), Number.NEGATIVE_INFINITY);
+  return packValues(new Map(moved), Number.NEGATIVE_INFINITY);
 }
 
 /** Lists the values for people, the value that was seen last at the end. */
 export function listValues(packed: AttributeValues): Readonly<Record<string, readonly SeenValue[]>> {
-  return Object.fromEntries(unpack(packed));
+  return Object.fromEntries(unpackValues(packed));
 }
 
-function unpack(packed: AttributeValues): ValuesByName {
+function unpackValues(packed: AttributeValues): ValuesByName {
   if (packed === NO_ATTRIBUTE_VALUES) return new Map();
   return new Map(
     packed.split(' ').map((one) => {
       const end = one.indexOf(':');
-      return [one.slice(0, end), valuesIn(one.slice(end + 1))] as const;
+      return [one.slice(0, end), parseSeenValues(one.slice(end + 1))] as const;
     }),
   );
 }
 
-function valuesIn(text: string): readonly SeenValue[] {
+function parseSeenValues(text: string): readonly SeenValue[] {
   const values: SeenValue[] = [];
   for (let start = 0; start < text.length; start += VALUE_CHARACTERS) {
     const middle = start + TOKEN_CHARACTERS;
@@ -125,7 +125,7 @@ function valuesIn(text: string): readonly SeenValue[] {
 }
 
 /** Packs only the values that were seen after `since`. */
-function pack(values: ValuesByName, since: number): AttributeValues {
+function packValues(values: ValuesByName, since: number): AttributeValues {
   return [...values]
     .map(([name, seen]) => [name, seen.filter(({ at }) => at > since)] as const)
     .filter(([, seen]) => seen.length > 0)

@@ -120,7 +120,7 @@ export function readAttributes(
   for (const [name, attribute] of declared) {
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
     if (value === undefined) continue;
-    known[name] = findAttributeFault(attribute, value) === null ? kept(attribute, value, hide) : null;
+    known[name] = findAttributeFault(attribute, value) === null ? toKeptValue(attribute, value, hide) : null;
   }
   return Object.keys(known).length === 0 ? undefined : known;
 }
@@ -132,7 +132,7 @@ export function isPseudonym(value: AttributeReading | undefined): value is strin
   return typeof value === 'string' && value.startsWith(PSEUDONYM_MARK);
 }
 
-function kept(
+function toKeptValue(
   { pseudonym }: DeclaredAttribute,
   value: AttributeValue,
   hide: (text: string) => string,

@@ -130,7 +130,7 @@ function applyReport(
   const { events } = remembered;
   const askedNow = findOrderAmount(events, orderToken) ?? before?.amount;
   const reportedOrder = addReport(known, report, exposure, known === null ? askedNow : known.amount);
-  const effect = effectOf(known, reportedOrder, report);
+  const effect = findEffect(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
   // A new outcome takes the amount that is asked for now. A report that changes nothing leaves the amount as well.
@@ -139,7 +139,7 @@ function applyReport(
     token: orderToken,
   };
   const isPaidAnew = isNewPayment(known, report);
-  const ladder = ladderAfterReport({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
+  const ladder = updateLadder({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
   // A grant opened an order that was turned away, so the order counts differently whatever this report says.
   const countsOtherwise = before !== null && classifyOutcome(before) !== classifyOutcome(order);
   const outcomes =
@@ -165,7 +165,7 @@ function applyReport(
 /** How many attempts in a row are excused when they fail technically. */
 export const EXCUSED_ATTEMPTS_MAX = 3;
 
-function ladderAfterReport(
+function updateLadder(
   { ladder, events, outcomes }: ClientState,
   isPaidAnew: boolean,
   order: RecentOrder,
@@ -191,7 +191,7 @@ function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
   return report.outcome === 'PAID' && known?.outcome !== 'PAID';
 }
 
-function effectOf(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
+function findEffect(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
   if (known === null) return 'recorded';
   if (!holdsAsBefore(known, order)) return 'superseded';
   if (isSameResult(report, known) || isPartlyReversed(order, report)) return 'unchanged';

@@ -242,24 +242,28 @@ type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
 /** Adds a request. The oldest requests leave to make room, and are tallied by day. */
 export function rememberRequest(requests: Requests, event: VerdictEvent): Requests {
   const kept = keepRememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
-  return { events: [...kept, event], dayTallies: tallyForgotten(requests, kept, event.at) };
+  return { events: [...kept, event], dayTallies: tallyForgottenRequests(requests, kept, event.at) };
 }
 
 /** Forgets the requests that are too old at `now`, and tallies them by day. */
 export function forgetOldRequests(requests: Requests, now: number): Requests {
   const events = keepRememberedEvents(requests.events, now);
-  return { events, dayTallies: tallyForgotten(requests, events, now) };
+  return { events, dayTallies: tallyForgottenRequests(requests, events, now) };
 }
 
-function tallyForgotten({ events, dayTallies }: Requests, kept: Requests['events'], now: number): DayTallies {
+function tallyForgottenRequests(
+  { events, dayTallies }: Requests,
+  kept: Requests['events'],
+  now: number,
+): DayTallies {
   if (kept.length === events.length) return forgetTallies(dayTallies, now);
   const remembered = new Set(kept);
   const forgotten = events.filter((event) => !remembered.has(event));
-  return tallyRequests(dayTallies, forgotten, newestGrants(events), now);
+  return tallyRequests(dayTallies, forgotten, findNewestGrants(events), now);
 }
 
 /** Finds the last granted request of each order on each day of UTC, because an order counts once a day. */
-function newestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
+function findNewestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
   const granted = events.filter((event) => event.granted);
   return new Set(
     new Map(granted.map((event) => [`${event.order} ${toDayNumber(event.at)}`, event])).values(),

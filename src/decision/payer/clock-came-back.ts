@@ -22,29 +22,32 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
   const aheadMs = state.lastAt - clockMs;
   if (aheadMs <= DIFFERENCE_MS_MAX) return state;
   const noted: number[] = [];
-  dateAgain(state, (at) => {
+  redateState(state, (at) => {
     noted.push(at);
     return at;
   });
   const { waitUntil } = state.ladder;
   return {
-    ...dateAgain(state, laterStaysLater(noted, clockMs, aheadMs)),
+    ...redateState(state, createRedating(noted, clockMs, aheadMs)),
     lastAt: clockMs,
     dayTallies: moveTalliesBack(state.dayTallies, state.lastAt, clockMs),
     knownDevices: moveDevicesBack(state.knownDevices, state.lastAt, clockMs),
     attributeValues: moveValuesBack(state.attributeValues, state.lastAt, clockMs),
-    ladder: { ...state.ladder, waitUntil: orNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)) },
+    ladder: {
+      ...state.ladder,
+      waitUntil: redateOrNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)),
+    },
   };
 }
 
 /** Converts a time to the clock that came back. */
-type Back = (at: number) => number;
+type Redating = (at: number) => number;
 
 /**
  * Moves times in the future back by `aheadMs`, but never to a time in the past that something else has, nor before
  * it. A payment that was reported after a reversal stays after it.
  */
-function laterStaysLater(noted: readonly number[], clockMs: number, aheadMs: number): Back {
+function createRedating(noted: readonly number[], clockMs: number, aheadMs: number): Redating {
   const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);
   const future = [...new Set(noted)].filter((at) => at > clockMs).toSorted((a, b) => a - b);
   const moved = new Map(future.map((at, rank) => [at, Math.max(at - aheadMs, newestPast + 1 + rank)]));
@@ -52,35 +55,35 @@ function laterStaysLater(noted: readonly number[], clockMs: number, aheadMs: num
 }
 
 /** Changes the date of everything that happened. */
-function dateAgain(state: ClientState, back: Back): ClientState {
+function redateState(state: ClientState, back: Redating): ClientState {
   return {
     ...state,
-    firstSeenAt: orNull(state.firstSeenAt, back),
-    lastVerdictAt: orNull(state.lastVerdictAt, back),
+    firstSeenAt: redateOrNull(state.firstSeenAt, back),
+    lastVerdictAt: redateOrNull(state.lastVerdictAt, back),
     events: state.events.map((event) => ({ ...event, at: back(event.at) })),
-    outcomes: outcomesBack(state.outcomes, back),
-    hints: state.hints === null ? null : hintsBack(state.hints, back),
+    outcomes: redateOutcomes(state.outcomes, back),
+    hints: state.hints === null ? null : redateHints(state.hints, back),
     endedWaits: state.endedWaits.map((wait) => ({ ...wait, at: back(wait.at) })),
   };
 }
 
-function orNull(at: number | null, back: Back): number | null {
+function redateOrNull(at: number | null, back: Redating): number | null {
   return at === null ? null : back(at);
 }
 
-function outcomesBack({ recent, older, ...counts }: OutcomeTally, back: Back): OutcomeTally {
+function redateOutcomes({ recent, older, ...counts }: OutcomeTally, back: Redating): OutcomeTally {
   return {
     ...counts,
-    recent: recent.map((order) => orderBack(order, back)),
+    recent: recent.map((order) => redateOrder(order, back)),
     older: {
       ...older,
-      lastPaidAt: orNull(older.lastPaidAt, back),
-      lastUnpaidAt: orNull(older.lastUnpaidAt, back),
+      lastPaidAt: redateOrNull(older.lastPaidAt, back),
+      lastUnpaidAt: redateOrNull(older.lastUnpaidAt, back),
     },
   };
 }
 
-function orderBack({ reports, ...order }: RecentOrder, back: Back): RecentOrder {
+function redateOrder({ reports, ...order }: RecentOrder, back: Redating): RecentOrder {
   const dated = (report: DatedReport) => ({ ...report, occurredAt: back(report.occurredAt) });
   return {
     ...order,
@@ -89,7 +92,7 @@ function orderBack({ reports, ...order }: RecentOrder, back: Back): RecentOrder 
   };
 }
 
-function hintsBack({ scoredAt, shown, asked }: Hints, back: Back): Hints {
+function redateHints({ scoredAt, shown, asked }: Hints, back: Redating): Hints {
   return {
     scoredAt: back(scoredAt),
     shown: shown.map((view) => ({ ...view, lastAt: back(view.lastAt) })),

@@ -81,15 +81,15 @@ export function tallyRequests(
   const byDay = new Map(readTallies(packed).map((tally) => [tally.day, tally]));
   for (const event of forgotten) {
     const day = toDayNumber(event.at);
-    byDay.set(day, withRequest(byDay.get(day) ?? emptyDay(day), event, counted.has(event)));
+    byDay.set(day, addRequest(byDay.get(day) ?? createEmptyDay(day), event, counted.has(event)));
   }
-  return packTallies(reachable([...byDay.values()], now));
+  return packTallies(keepReachableDays([...byDay.values()], now));
 }
 
 /** Removes the days that no window reaches at `now`. Returns the same text when there are none. */
 export function forgetTallies(packed: DayTallies, now: number): DayTallies {
-  if (packed === NO_DAY_TALLIES || isReachable(oldestDay(packed), now)) return packed;
-  return packTallies(reachable(readTallies(packed), now));
+  if (packed === NO_DAY_TALLIES || isReachable(readOldestDay(packed), now)) return packed;
+  return packTallies(keepReachableDays(readTallies(packed), now));
 }
 
 /**
@@ -104,7 +104,7 @@ export function moveTalliesBack(packed: DayTallies, from: number, to: number): D
   const byDay = new Map<number, DayTally>();
   for (const tally of days) {
     const day = back(tally.day);
-    byDay.set(day, merged(byDay.get(day) ?? emptyDay(day), tally));
+    byDay.set(day, mergeTallies(byDay.get(day) ?? createEmptyDay(day), tally));
   }
   return packTallies([...byDay.values()]);
 }
@@ -116,13 +116,13 @@ export function readTallies(packed: DayTallies): readonly DayTally[] {
   return packed === NO_DAY_TALLIES ? [] : tallies.memo(packed);
 }
 
-function emptyDay(day: number): DayTally {
+function createEmptyDay(day: number): DayTally {
   return { day, granted: 0, waited: 0, blocked: 0, early: 0, methods: [], amounts: new Map() };
 }
 
-function withRequest(tally: DayTally, event: TalliedRequest, isCounted: boolean): DayTally {
+function addRequest(tally: DayTally, event: TalliedRequest, isCounted: boolean): DayTally {
   const money = isCounted ? readMoney(event.amount) : null;
-  return merged(tally, {
+  return mergeTallies(tally, {
     day: tally.day,
     granted: event.granted ? 1 : 0,
     waited: event.waited ? 1 : 0,
@@ -133,7 +133,7 @@ function withRequest(tally: DayTally, event: TalliedRequest, isCounted: boolean)
   });
 }
 
-function merged(one: DayTally, other: DayTally): DayTally {
+function mergeTallies(one: DayTally, other: DayTally): DayTally {
   const amounts = new Map(one.amounts);
   for (const [currency, amount] of other.amounts)
     amounts.set(
@@ -157,7 +157,7 @@ function isReachable(day: number, now: number): boolean {
   return day > toDayNumber(now) - TALLIED_DAYS_MAX;
 }
 
-function reachable(days: readonly DayTally[], now: number): readonly DayTally[] {
+function keepReachableDays(days: readonly DayTally[], now: number): readonly DayTally[] {
   return days.filter(({ day }) => isReachable(day, now));
 }
 
@@ -181,7 +181,7 @@ const CURRENCIES = TALLIED_CURRENCIES_MAX + 1;
 const EXPONENT_MIN = -18;
 const EXPONENTS = 64;
 
-function oldestDay(packed: DayTallies): number {
+function readOldestDay(packed: DayTallies): number {
   return parseBase64Number(packed.slice(0, DAY_CHARACTERS));
 }
 
@@ -246,18 +246,22 @@ function unpackTallies(packed: DayTallies): readonly DayTally[] {
   const methods = names.match(new RegExp(`.{${METHOD_CHARACTERS}}`, 'g')) ?? [];
   const digits = new DigitReader(rows);
   const days: DayTally[] = [];
-  let day = digits.next(DAY_CHARACTERS);
+  let day = digits.readNumber(DAY_CHARACTERS);
   while (!digits.isAtEnd()) {
-    const head = digits.next(1);
+    const head = digits.readNumber(1);
     const isPlain = head >= ONLY_GRANTED;
     day += head % ONLY_GRANTED;
-    const granted = digits.next(1);
-    const [waited, blocked, early] = isPlain ? [0, 0, 0] : [digits.next(1), digits.next(1), digits.next(1)];
-    const kinds = digits.next(KINDS_CHARACTERS);
+    const granted = digits.readNumber(1);
+    const [waited, blocked, early] = isPlain
+      ? [0, 0, 0]
+      : [digits.readNumber(1), digits.readNumber(1), digits.readNumber(1)];
+    const kinds = digits.readNumber(KINDS_CHARACTERS);
     const bits = Math.floor(kinds / CURRENCIES);
     const currency = currencies[(kinds % CURRENCIES) - 1];
     const amount =
-      currency === undefined ? null : formatScaledAmount(scaledOf(digits.next(AMOUNT_CHARACTERS)));
+      currency === undefined
+        ? null
+        : formatScaledAmount(decodeScaledAmount(digits.readNumber(AMOUNT_CHARACTERS)));
     const row: DayTally = {
       day,
       granted,
@@ -268,13 +272,13 @@ function unpackTallies(packed: DayTallies): readonly DayTally[] {
       amounts: new Map(currency === undefined || amount === null ? [] : [[currency, amount]]),
     };
     const before = days.at(-1);
-    if (before?.day === day) days[days.length - 1] = merged(before, row);
+    if (before?.day === day) days[days.length - 1] = mergeTallies(before, row);
     else days.push(row);
   }
   return days;
 }
 
-function scaledOf(number: number): ScaledAmount {
+function decodeScaledAmount(number: number): ScaledAmount {
   return { mantissa: Math.floor(number / EXPONENTS), exponent: (number % EXPONENTS) + EXPONENT_MIN };
 }
 
@@ -291,7 +295,7 @@ class DigitReader {
     return this.#place >= this.#digits.length;
   }
 
-  next(length: number): number {
+  readNumber(length: number): number {
     const end = this.#place + length;
     const number = parseBase64Number(this.#digits.slice(this.#place, end));
     this.#place = end;

@@ -20,10 +20,10 @@ type AttributeRow = [
 ];
 
 /**
- * The row of a remembered score. `knew` has the indexes of the hints that the score knew. A last number below 0
+ * The row of a remembered score. `knownHints` has the indexes of the hints that the score knew. A last number below 0
  * encodes how many devices were known, where the count differs from the devices among those hints.
  */
-type AskedRow = [request: string, age: number, changesSince: number, ...knew: number[]];
+type AskedRow = [request: string, age: number, changesSince: number, ...knownHints: number[]];
 
 /** The stored form of hints. It is a part of the stored form of a client's state. */
 export type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
@@ -55,8 +55,8 @@ export function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsR
   return [
     lastAt - scoredAt,
     rows,
-    asked.map(({ request, at, changes, knew, devices }): AskedRow => {
-      const row: AskedRow = [request, lastAt - at, now.changes - changes, ...knew.map(placeOf)];
+    asked.map(({ request, at, changes, knownHints, devices }): AskedRow => {
+      const row: AskedRow = [request, lastAt - at, now.changes - changes, ...knownHints.map(placeOf)];
       if (devices !== undefined) row.push(-1 - devices.fingerprints * COUNTS - devices.ips);
       return row;
     }),
@@ -98,8 +98,8 @@ export function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, change
     asked: asked.map(([request, age, changesSince, ...cells]) => {
       const counts = cells.at(-1) ?? 0;
       const known = { request, at: lastAt - age, changes: changes - changesSince };
-      if (counts >= 0) return { ...known, knew: cells.map(at) };
-      return { ...known, knew: cells.slice(0, -1).map(at), devices: decodeCounts(-1 - counts) };
+      if (counts >= 0) return { ...known, knownHints: cells.map(at) };
+      return { ...known, knownHints: cells.slice(0, -1).map(at), devices: decodeCounts(-1 - counts) };
     }),
   };
 }

@@ -61,8 +61,8 @@ export interface AskedScore {
   /** How many events other than scores had happened to the payer. */
   readonly changes: number;
   /** The hints that were known then, the newest device last. */
-  readonly knew: readonly Hint[];
-  /** How many devices of the payer were remembered then. Absent: as many as are among `knew`. */
+  readonly knownHints: readonly Hint[];
+  /** How many devices of the payer were remembered then. Absent: as many as are among `knownHints`. */
   readonly devices?: DeviceCounts;
 }
 
@@ -162,21 +162,25 @@ export function addScore(
 ): { readonly hints: Hints; readonly asked: AskedScore } {
   const { shown, ...hints } = addUnansweredScore(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
-  const knew = shown.map(({ hint }) => hint);
+  const knownHints = shown.map(({ hint }) => hint);
   const isFirst = (other: AskedScore) => other.request === request;
   const isFormer = (other: AskedScore) => other.request === formerRequest;
   const first = remembered.find(isFirst) ?? remembered.find(isFormer);
   if (first === undefined) {
-    const asked = { request, at: now, changes, knew, ...unlessAmong(devices, knew) };
+    const asked = { request, at: now, changes, knownHints, ...omitEqualCounts(devices, knownHints) };
     return { asked, hints: { ...hints, shown, asked: [...remembered, asked].slice(-ASKED_SCORES_MAX) } };
   }
   if (isFirst(first)) return { asked: first, hints: { ...hints, shown, asked: remembered } };
-  const asked = { ...first, request, knew: first.knew.map((hint) => knew.find(isNewOf(hint)) ?? hint) };
+  const asked = {
+    ...first,
+    request,
+    knownHints: first.knownHints.map((hint) => knownHints.find(createRenewalTest(hint)) ?? hint),
+  };
   return { asked, hints: { ...hints, shown, asked: remembered.with(remembered.indexOf(first), asked) } };
 }
 
 /** Creates a test whether a hint is this hint under the new secret. */
-function isNewOf({ kind, id, attribute }: Hint): (other: Hint) => boolean {
+function createRenewalTest({ kind, id, attribute }: Hint): (other: Hint) => boolean {
   return (other) =>
     other.kind === kind &&
     (attribute === undefined
@@ -185,13 +189,13 @@ function isNewOf({ kind, id, attribute }: Hint): (other: Hint) => boolean {
 }
 
 /** Returns the counts, and nothing when they equal the counts of the devices that the score knew. */
-function unlessAmong(devices: DeviceCounts, knew: readonly Hint[]): Pick<AskedScore, 'devices'> {
-  const { fingerprints, ips } = devicesAmong(knew);
+function omitEqualCounts(devices: DeviceCounts, knownHints: readonly Hint[]): Pick<AskedScore, 'devices'> {
+  const { fingerprints, ips } = countDevicesAmong(knownHints);
   return fingerprints === devices.fingerprints && ips === devices.ips ? {} : { devices };
 }
 
-function devicesAmong(knew: readonly Hint[]): DeviceCounts {
-  const count = (wanted: HintKind) => knew.filter(({ kind }) => kind === wanted).length;
+function countDevicesAmong(knownHints: readonly Hint[]): DeviceCounts {
+  const count = (wanted: HintKind) => knownHints.filter(({ kind }) => kind === wanted).length;
   return { fingerprints: count('fingerprint'), ips: count('ip') };
 }
 
@@ -201,7 +205,7 @@ export function addUnansweredScore(before: Hints | null, score: ScoreHints, now:
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
   );
-  for (const hint of shownBy(score)) shown = show(shown, hint, now);
+  for (const hint of listShownHints(score)) shown = showHint(shown, hint, now);
   return { scoredAt: now, shown, asked: before?.asked ?? [] };
 }
 
@@ -215,25 +219,25 @@ export function keepRememberedHints(hints: Hints | null, now: number): Hints | n
 }
 
 /** Returns the hints from which a score request is answered: the ones that were known when it was first asked. */
-export function restoreKnownHints({ knew, devices }: AskedScore): KnownHints {
-  return { ...summaryOf(knew, true), devices: devices ?? devicesAmong(knew) };
+export function restoreKnownHints({ knownHints, devices }: AskedScore): KnownHints {
+  return { ...summarizeHints(knownHints, true), devices: devices ?? countDevicesAmong(knownHints) };
 }
 
 /** Lists the hints that are known at `now`. */
 export function listKnownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
-  return summaryOf(
+  return summarizeHints(
     known.map(({ hint }) => hint),
     now - hints.scoredAt < HINTS_VALID_MS,
   );
 }
 
-function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
+function summarizeHints(known: readonly Hint[], scored: boolean): KnownHints {
   const ids = (wanted: HintKind) => known.filter(({ kind }) => kind === wanted).map(({ id }) => id);
   const formerIds = (wanted: HintKind) =>
     known.flatMap(({ kind, formerId }) => (kind === wanted && formerId !== undefined ? [formerId] : []));
-  const formerAttributes = formerAttributesIn(known);
+  const formerAttributes = collectFormerAttributes(known);
   const former = {
     fingerprints: formerIds('fingerprint'),
     ips: formerIds('ip'),
@@ -252,17 +256,17 @@ function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
     userAgentPresent: has('userAgent'),
     userAgentIsAutomated: has('automated'),
     userAgentIsApp: has('app'),
-    ...(has('attribute') ? { attributes: attributesIn(known) } : {}),
+    ...(has('attribute') ? { attributes: collectAttributes(known) } : {}),
   };
 }
 
-function attributesIn(known: readonly Hint[]): Attributes {
+function collectAttributes(known: readonly Hint[]): Attributes {
   return Object.fromEntries(
     known.flatMap(({ attribute }) => (attribute === undefined ? [] : [[attribute.name, attribute.value]])),
   );
 }
 
-function formerAttributesIn(known: readonly Hint[]): Attributes | undefined {
+function collectFormerAttributes(known: readonly Hint[]): Attributes | undefined {
   // No secret is being changed most of the time.
   if (!known.some(({ attribute }) => attribute?.formerValue !== undefined)) return undefined;
   return Object.fromEntries(
@@ -272,7 +276,7 @@ function formerAttributesIn(known: readonly Hint[]): Attributes | undefined {
   );
 }
 
-function* shownBy(score: ScoreHints): Generator<Hint> {
+function* listShownHints(score: ScoreHints): Generator<Hint> {
   const { fingerprint, ip, networks = [], former } = score;
   const known = (formerId: string | null = null) => (formerId === null ? {} : { formerId });
   if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint, ...known(former?.fingerprint) };
@@ -283,10 +287,10 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
   if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
   if (score.userAgentIsApp) yield { kind: 'app', id: '' };
-  if (score.attributes !== undefined) yield* attributesShownBy(score.attributes, former?.attributes);
+  if (score.attributes !== undefined) yield* listShownAttributes(score.attributes, former?.attributes);
 }
 
-function* attributesShownBy(attributes: Attributes, former: Attributes = NO_ATTRIBUTES): Generator<Hint> {
+function* listShownAttributes(attributes: Attributes, former: Attributes = NO_ATTRIBUTES): Generator<Hint> {
   for (const [name, value] of Object.entries(attributes)) {
     const formerValue = former[name];
     const known = typeof formerValue === 'string' ? { formerValue } : {};
@@ -295,7 +299,7 @@ function* attributesShownBy(attributes: Attributes, former: Attributes = NO_ATTR
 }
 
 /** Adds a hint at the end. When there are too many of its kind, the oldest is forgotten. */
-function show(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
+function showHint(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
   const isSame = (other: Hint) =>
     other.kind === hint.kind &&
     (other.id === hint.id || other.id === hint.formerId) &&

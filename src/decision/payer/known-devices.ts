@@ -56,21 +56,22 @@ interface ShownDevice {
 
 /** Adds a device that was shown at `now` (epoch ms). Returns the same text when nothing is new. */
 export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
-  const devices = unpack(forgetDevices(packed, now), now);
-  const name = nameOf(id);
+  const devices = unpackDevices(forgetDevices(packed, now), now);
+  const name = toDeviceName(id);
   const known =
     devices.find((device) => device.name === name) ??
-    (formerId === null ? undefined : devices.find((device) => device.name === nameOf(formerId)));
+    (formerId === null ? undefined : devices.find((device) => device.name === toDeviceName(formerId)));
   const firstMinute = known?.firstMinute ?? Math.floor(now / MINUTE_MS);
   const others = devices.filter((device) => device !== known && device.name !== name);
   const shown = { name, firstMinute, lastDay: Math.floor(now / DAY_MS) };
-  return pack([...others, shown].slice(-KNOWN_DEVICES_MAX));
+  return packDevices([...others, shown].slice(-KNOWN_DEVICES_MAX));
 }
 
 /** Removes the devices that were last shown too long ago. Returns the same text when there are none. */
 export function forgetDevices(packed: string, now: number): string {
   let start = 0;
-  while (start < packed.length && isForgotten(lastDayAt(packed, start, now), now)) start += DEVICE_CHARACTERS;
+  while (start < packed.length && isForgotten(readLastDay(packed, start, now), now))
+    start += DEVICE_CHARACTERS;
   return start === 0 ? packed : packed.slice(start);
 }
 
@@ -83,7 +84,7 @@ export function keepRememberedDevices(devices: KnownDevices, now: number): Known
 
 /** Counts the devices that are remembered at `now`. */
 export function countDevices({ fingerprints, ips }: KnownDevices, now: number): DeviceCounts {
-  return { fingerprints: countOf(fingerprints, now), ips: countOf(ips, now) };
+  return { fingerprints: countPacked(fingerprints, now), ips: countPacked(ips, now) };
 }
 
 /**
@@ -91,8 +92,8 @@ export function countDevices({ fingerprints, ips }: KnownDevices, now: number): 
  * is not remembered.
  */
 export function findFirstShownAt(packed: string, id: string, now: number): number | null {
-  const name = nameOf(id);
-  const known = unpack(packed, now).find((device) => device.name === name);
+  const name = toDeviceName(id);
+  const known = unpackDevices(packed, now).find((device) => device.name === name);
   return known === undefined ? null : known.firstMinute * MINUTE_MS;
 }
 
@@ -100,8 +101,8 @@ export function findFirstShownAt(packed: string, id: string, now: number): numbe
 export function moveDevicesBack(devices: KnownDevices, from: number, to: number): KnownDevices {
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = (packed: string) =>
-    pack(
-      unpack(packed, from).map(({ name, firstMinute, lastDay }) => ({
+    packDevices(
+      unpackDevices(packed, from).map(({ name, firstMinute, lastDay }) => ({
         name,
         firstMinute: Math.floor(back(firstMinute * MINUTE_MS) / MINUTE_MS),
         lastDay: Math.floor(back(lastDay * DAY_MS) / DAY_MS),
@@ -122,25 +123,25 @@ export interface ListedDevice {
 
 /** Lists the remembered devices, the device shown last at the end. */
 export function listDevices(packed: string, now: number): readonly ListedDevice[] {
-  return unpack(packed, now).map(({ name, firstMinute, lastDay }) => ({
+  return unpackDevices(packed, now).map(({ name, firstMinute, lastDay }) => ({
     id: formatBase64Number(name * 4, NAME_CHARACTERS + 1),
     firstShownAt: firstMinute * MINUTE_MS,
     lastShownOn: new Date(lastDay * DAY_MS).toISOString().slice(0, 10),
   }));
 }
 
-function countOf(packed: string, now: number): number {
+function countPacked(packed: string, now: number): number {
   return forgetDevices(packed, now).length / DEVICE_CHARACTERS;
 }
 
 /** Reads the day from the last two digits: 12 bits, of which 9 are the day. */
-function lastDayAt(packed: string, start: number, now: number): number {
+function readLastDay(packed: string, start: number, now: number): number {
   const end = start + DEVICE_CHARACTERS;
-  return dayUpTo(now, parseBase64Number(packed.slice(end - 2, end)));
+  return restoreDay(now, parseBase64Number(packed.slice(end - 2, end)));
 }
 
-function dayUpTo(now: number, number: number): number {
-  return upTo(Math.floor(now / DAY_MS), number % DAYS, DAYS, AHEAD_MS_MAX / DAY_MS);
+function restoreDay(now: number, number: number): number {
+  return restoreNumber(Math.floor(now / DAY_MS), number % DAYS, DAYS, AHEAD_MS_MAX / DAY_MS);
 }
 
 function isForgotten(lastDay: number, now: number): boolean {
@@ -148,21 +149,21 @@ function isForgotten(lastDay: number, now: number): boolean {
 }
 
 /** Returns 22 of the 24 bits in the first four characters of an HMAC. */
-function nameOf(id: string): number {
+function toDeviceName(id: string): number {
   let bits = 0;
   for (let place = 0; place < 4; place++) bits = bits * 64 + Math.max(0, DIGITS.indexOf(id.charAt(place)));
   return bits >>> 2;
 }
 
-function unpack(packed: string, now: number): readonly KnownDevice[] {
+function unpackDevices(packed: string, now: number): readonly KnownDevice[] {
   const devices: KnownDevice[] = [];
   for (let start = 0; start < packed.length; start += DEVICE_CHARACTERS)
-    devices.push(deviceAt(packed, start, now));
+    devices.push(unpackDevice(packed, start, now));
   return devices;
 }
 
 /** Unpacks one device. Its dates are the latest possible ones that are not after `now`. */
-function deviceAt(packed: string, start: number, now: number): KnownDevice {
+function unpackDevice(packed: string, start: number, now: number): KnownDevice {
   const nameEnd = start + NAME_CHARACTERS;
   const high = parseBase64Number(packed.slice(start, nameEnd));
   const times = parseBase64Number(packed.slice(nameEnd, start + DEVICE_CHARACTERS));
@@ -170,8 +171,8 @@ function deviceAt(packed: string, start: number, now: number): KnownDevice {
   const minute = Math.floor(times / DAYS) % MINUTES;
   return {
     name: high * 16 + low,
-    firstMinute: upTo(Math.floor(now / MINUTE_MS), minute, MINUTES, AHEAD_MS_MAX / MINUTE_MS),
-    lastDay: dayUpTo(now, times),
+    firstMinute: restoreNumber(Math.floor(now / MINUTE_MS), minute, MINUTES, AHEAD_MS_MAX / MINUTE_MS),
+    lastDay: restoreDay(now, times),
   };
 }
 
@@ -179,12 +180,12 @@ function deviceAt(packed: string, start: number, now: number): KnownDevice {
  * Returns the newest number up to `now` that leaves this remainder. A number that lies at most `ahead` after `now`
  * counts as `now`.
  */
-function upTo(now: number, remainder: number, range: number, ahead: number): number {
+function restoreNumber(now: number, remainder: number, range: number, ahead: number): number {
   const age = (((now - remainder) % range) + range) % range;
   return age >= range - ahead ? now : now - age;
 }
 
-function pack(devices: readonly KnownDevice[]): string {
+function packDevices(devices: readonly KnownDevice[]): string {
   return devices
     .map(({ name, firstMinute, lastDay }) => {
       const times = ((name % 16) * MINUTES + (firstMinute % MINUTES)) * DAYS + (lastDay % DAYS);

@@ -166,7 +166,7 @@ export function reopenGranted(known: KnownOrder | null, exposure: Exposure): Kno
   if (known?.turnedAway !== true || exposure !== 'granted') return known;
   const { amount } = known;
   const reports = listReports(known).filter((report) => !isFailure(report));
-  return reports.length === 0 ? null : orderOf(reports, { amount, turnedAway: false });
+  return reports.length === 0 ? null : buildOrder(reports, { amount, turnedAway: false });
 }
 
 /**
@@ -184,23 +184,23 @@ export function addReport(
   const reports = forgetSpareReports([...before, report].toSorted(compareReports), asked);
   // The first report settles whether the order was turned away.
   const turnedAway = known === null ? exposure === 'turnedAway' : known.turnedAway === true;
-  return orderOf(reports, { amount: asked, turnedAway });
+  return buildOrder(reports, { amount: asked, turnedAway });
 }
 
 /** Changes the amount that was asked for an order. */
 export function setAskedAmount(known: KnownOrder, asked: string | undefined): KnownOrder {
   if (known.amount === asked) return known;
-  return orderOf(listReports(known), { amount: asked, turnedAway: known.turnedAway === true });
+  return buildOrder(listReports(known), { amount: asked, turnedAway: known.turnedAway === true });
 }
 
-function orderOf(
+function buildOrder(
   reports: readonly DatedReport[],
   { amount, turnedAway }: { readonly amount: string | undefined; readonly turnedAway: boolean },
 ): KnownOrder {
   const [only] = reports;
   const isPlain = reports.length === 1 && only?.amount === undefined;
   return {
-    ...resultThatHolds(reports, amount),
+    ...findHoldingResult(reports, amount),
     ...(isPlain ? {} : { reports }),
     ...(turnedAway ? { turnedAway } : {}),
     ...(amount === undefined ? {} : { amount }),
@@ -216,13 +216,13 @@ export function dateReport(
   { outcome, cause, occurredAt, amount }: ReportedOutcome,
   nowMs: number,
 ): DatedReport {
-  const said = { outcome, cause, ...(amount === undefined ? {} : { amount }) };
-  if (occurredAt !== null && occurredAt <= nowMs) return { ...said, occurredAt };
+  const statedResult = { outcome, cause, ...(amount === undefined ? {} : { amount }) };
+  if (occurredAt !== null && occurredAt <= nowMs) return { ...statedResult, occurredAt };
   const repeated = listReports(known).findLast(
-    (other) => isSameResult(other, said) && other.amount === said.amount,
+    (other) => isSameResult(other, statedResult) && other.amount === statedResult.amount,
   );
   if (repeated !== undefined) return repeated;
-  return { ...said, occurredAt: nowMs, ...(isPayment(said) ? { undated: true } : {}) };
+  return { ...statedResult, occurredAt: nowMs, ...(isPayment(statedResult) ? { undated: true } : {}) };
 }
 
 /** Lists the remembered reports of an order in the order of `compareReports`. */
@@ -259,7 +259,7 @@ export function getSettledAmount(known: KnownOrder): string | undefined {
   const { captured } = payment;
   if (captured === null) return undefined;
   if (!isPayment(known)) return formatMoney(captured.amount, captured.currency);
-  return formatMoney(subtractAmounts(captured.amount, takenBackOf(payment)), captured.currency);
+  return formatMoney(subtractAmounts(captured.amount, findTakenBack(payment)), captured.currency);
 }
 
 /**
@@ -271,8 +271,8 @@ export function findReversedAt(known: KnownOrder): number | null {
   if (isReversal(known)) return known.occurredAt;
   if (!isPayment(known) || known.reports === undefined) return null;
   const payment = readPayment(known.reports, known.amount);
-  const all = takenBackOf(payment);
-  const first = standingReversals(payment).find(({ money }) => compareAmounts(money.amount, all) === 0);
+  const all = findTakenBack(payment);
+  const first = listStandingReversals(payment).find(({ money }) => compareAmounts(money.amount, all) === 0);
   return first === undefined || compareAmounts(all, '0') === 0 ? null : first.occurredAt;
 }
 
@@ -282,7 +282,7 @@ export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolea
   const payment = readPayment(listReports(known), known.amount);
   const taken = readMoney(report.amount ?? '');
   const isComparable = taken !== null && taken.currency === payment.captured?.currency;
-  return isComparable && compareAmounts(taken.amount, takenBackOf(payment)) === 0;
+  return isComparable && compareAmounts(taken.amount, findTakenBack(payment)) === 0;
 }
 
 /** The payment of an order by its reports. */
@@ -301,9 +301,9 @@ interface Payment {
 function readPayment(reports: readonly DatedReport[], asked: string | undefined): Payment {
   const payments = reports.filter(isPayment);
   const reversals = reports.filter(isReversal);
-  const captured = capturedBy(payments, asked);
+  const captured = findCaptured(payments, asked);
   const isPaid = payments.length > 0;
-  const lastFullReversal = reversals.findLast((one) => takesAll(one, captured, isPaid)) ?? null;
+  const lastFullReversal = reversals.findLast((one) => isFullReversal(one, captured, isPaid)) ?? null;
   return { payments, reversals, captured, lastFullReversal };
 }
 
@@ -311,7 +311,7 @@ function readPayment(reports: readonly DatedReport[], asked: string | undefined)
  * Finds the captured amount. A payment without an amount is of the amount that was asked for. When reports are in
  * several currencies, the newest report decides which currency counts.
  */
-function capturedBy(payments: readonly DatedReport[], asked: string | undefined): Money | null {
+function findCaptured(payments: readonly DatedReport[], asked: string | undefined): Money | null {
   const amounts = payments.map(({ amount = asked }) => readMoney(amount ?? '')).filter((one) => one !== null);
   const newest = amounts.at(-1) ?? (payments.length === 0 ? readMoney(asked ?? '') : null);
   return amounts.reduce((most, one) => (isLess(most, one) ? one : most), newest);
@@ -325,7 +325,7 @@ function isLess(one: Money | null, other: Money): boolean {
  * Whether a reversal takes the whole payment. One that cannot be compared takes all of a reported payment, and
  * nothing of a payment that was not reported yet.
  */
-function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
+function isFullReversal({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
   if (amount === undefined) return true;
   const taken = readMoney(amount);
   if (captured === null || taken === null || taken.currency !== captured.currency) return isPaid;
@@ -333,8 +333,8 @@ function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boole
 }
 
 /** Returns how much was taken back so far of the payment that stands. */
-function takenBackOf(payment: Payment): string {
-  return standingReversals(payment).reduce(
+function findTakenBack(payment: Payment): string {
+  return listStandingReversals(payment).reduce(
     (most, { money }) => (compareAmounts(money.amount, most) > 0 ? money.amount : most),
     '0',
   );
@@ -344,7 +344,7 @@ function takenBackOf(payment: Payment): string {
  * Lists the reversals of parts of the payment that stands. A reversal of the whole payment ended the payment before
  * it.
  */
-function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
+function listStandingReversals({ reversals, lastFullReversal, captured }: Payment) {
   return reversals.flatMap(({ occurredAt, amount }) => {
     const money = readMoney(amount ?? '');
     const isOver = lastFullReversal !== null && occurredAt <= lastFullReversal.occurredAt;
@@ -353,20 +353,20 @@ function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
 }
 
 /** Returns the result that holds, and since when. */
-function resultThatHolds(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
+function findHoldingResult(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
   const payment = readPayment(reports, asked);
   const { payments, reversals, lastFullReversal } = payment;
   const standing = payments.find((report) => outlasts(report, lastFullReversal));
-  if (standing !== undefined) return heldBy(standing);
-  if (lastFullReversal !== null) return heldBy(firstReversalSince(payment, lastFullReversal));
-  const failure = failureThatHolds(reports.filter(isFailure));
-  if (failure !== null) return heldBy(failure);
+  if (standing !== undefined) return toOrderOutcome(standing);
+  if (lastFullReversal !== null) return toOrderOutcome(findFirstReversal(payment, lastFullReversal));
+  const failure = findHoldingFailure(reports.filter(isFailure));
+  if (failure !== null) return toOrderOutcome(failure);
   const [waiting] = reversals;
   if (waiting === undefined) throw new Error('an order without a report has no result');
-  return { ...heldBy(waiting), awaitsPayment: true };
+  return { ...toOrderOutcome(waiting), awaitsPayment: true };
 }
 
-function heldBy({ outcome, cause, occurredAt, undated }: DatedReport): OrderOutcome {
+function toOrderOutcome({ outcome, cause, occurredAt, undated }: DatedReport): OrderOutcome {
   return { outcome, cause, occurredAt, ...(undated ? { undated } : {}) };
 }
 
@@ -378,16 +378,16 @@ function outlasts({ occurredAt, undated }: DatedReport, reversal: DatedReport | 
   return reversal === null || (undated !== true && occurredAt > reversal.occurredAt);
 }
 
-function firstReversalSince({ payments, reversals, captured }: Payment, last: DatedReport): DatedReport {
+function findFirstReversal({ payments, reversals, captured }: Payment, last: DatedReport): DatedReport {
   const paidAt = payments.findLast(({ undated }) => undated !== true)?.occurredAt ?? Number.NEGATIVE_INFINITY;
   const isPaid = payments.length > 0;
-  return reversals.find((one) => takesAll(one, captured, isPaid) && one.occurredAt >= paidAt) ?? last;
+  return reversals.find((one) => isFullReversal(one, captured, isPaid) && one.occurredAt >= paidAt) ?? last;
 }
 
 /**
  * Returns the failure that holds: the latest one, dated by the earliest report since which all failures say the same.
  */
-function failureThatHolds(failures: readonly DatedReport[]): DatedReport | null {
+function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | null {
   const last = failures.at(-1);
   if (last === undefined) return null;
   const lastOther = failures.findLastIndex((report) => !isSameResult(report, last));
@@ -403,7 +403,7 @@ function forgetSpareReports(
   asked: string | undefined,
 ): readonly DatedReport[] {
   if (reports.length <= ORDER_REPORTS_MAX) return reports;
-  const needed = neededReports(reports, asked);
+  const needed = collectNeededReports(reports, asked);
   const spare = reports.findIndex((report, place) => place > 0 && !needed.has(report));
   return reports.toSpliced(spare, 1);
 }
@@ -412,7 +412,7 @@ function forgetSpareReports(
  * Collects the reports that must stay: the first, the newest and the largest of payments and of reversals, and the
  * newest failure.
  */
-function neededReports(
+function collectNeededReports(
   reports: readonly DatedReport[],
   asked: string | undefined,
 ): ReadonlySet<DatedReport | undefined> {
@@ -422,16 +422,16 @@ function neededReports(
     payments.at(0),
     payments.at(-1),
     payments.findLast(({ undated }) => undated !== true),
-    largestOf(payments, asked),
+    findLargest(payments, asked),
     reversals.at(0),
     reversals.at(-1),
     reversals.findLast(({ amount }) => amount === undefined),
-    largestOf(reversals, undefined),
+    findLargest(reversals, undefined),
     reports.findLast(isFailure),
   ]);
 }
 
-function largestOf(reports: readonly DatedReport[], asked: string | undefined): DatedReport | undefined {
+function findLargest(reports: readonly DatedReport[], asked: string | undefined): DatedReport | undefined {
   const amountOf = ({ amount = asked }: DatedReport) => readMoney(amount ?? '')?.amount ?? '0';
   return reports.reduce<DatedReport | undefined>((most, one) => {
     return most !== undefined && compareAmounts(amountOf(most), amountOf(one)) >= 0 ? most : one;

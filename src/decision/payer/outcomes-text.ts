@@ -42,7 +42,7 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
     lastAt - (orders[0]?.occurredAt ?? lastAt),
     packOrders(orders) || 0,
     packAmounts(orders) || 0,
-    reportsRows(orders),
+    encodeReportsRows(orders),
     older === NO_OUTCOMES.older
       ? 0
       : [toAgeOrTime(older.lastPaidAt, lastAt), toAgeOrTime(older.lastUnpaidAt, lastAt), older.unpaidChain],
@@ -56,9 +56,9 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
   const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
   const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
-  for (const [place, ...told] of reports || []) {
+  for (const [place, ...cells] of reports || []) {
     const order = recent[place];
-    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(told, order.occurredAt) };
+    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(cells, order.occurredAt) };
   }
   return {
     paidCount,
@@ -111,7 +111,7 @@ function packAmounts(orders: readonly RecentOrder[]): string {
 
 function unpackOrders(packed: string, newestAt: number, cells: readonly string[]): RecentOrder[] {
   const orders: RecentOrder[] = [];
-  const amounts = amountsOf(cells).values();
+  const amounts = parseAmounts(cells).values();
   const width = Number(packed.charAt(0));
   const length = TOKEN_CHARACTERS + 1 + width;
   let occurredAt = newestAt;
@@ -128,7 +128,7 @@ function unpackOrders(packed: string, newestAt: number, cells: readonly string[]
   return orders;
 }
 
-function amountsOf(cells: readonly string[]): readonly (string | null)[] {
+function parseAmounts(cells: readonly string[]): readonly (string | null)[] {
   let currency = '';
   return cells.map((cell) => {
     if (cell === '') return null;
@@ -138,7 +138,7 @@ function amountsOf(cells: readonly string[]): readonly (string | null)[] {
   });
 }
 
-function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
+function encodeReportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
   const rows: ReportsRow[] = [];
   for (const [place, { reports, occurredAt }] of orders.entries())
     if (reports !== undefined) rows.push([place, ...encodeReports(reports, occurredAt)]);

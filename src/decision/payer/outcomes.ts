@@ -54,13 +54,13 @@ export function tallyOutcome(
   previous: KnownOrder | null,
   next: RecentOrder,
 ): OutcomeTally {
-  const without = previous === null ? tally : counted(tally, { ...previous, token: next.token }, -1);
-  return counted(without, next, 1);
+  const without = previous === null ? tally : countOrder(tally, { ...previous, token: next.token }, -1);
+  return countOrder(without, next, 1);
 }
 
 /** Updates an order whose result counts as before. */
 export function updateKnownOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
-  const place = placeOf(tally.recent, order);
+  const place = findPlace(tally.recent, order);
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
 
@@ -163,7 +163,7 @@ export function countUnpaidChain({ recent, older }: OutcomeTally): number {
 
 export function findLastOutcome({ recent, older }: OutcomeTally): Outcome | null {
   const last = recent.findLast((order) => classifyOutcome(order) !== null);
-  return last?.outcome ?? newest(older)?.outcome ?? null;
+  return last?.outcome ?? findNewestOlder(older)?.outcome ?? null;
 }
 
 /** Whether the client has an outcome. Technical failures count, too. */
@@ -186,23 +186,23 @@ export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
   };
 }
 
-function counted(tally: OutcomeTally, order: RecentOrder, step: 1 | -1): OutcomeTally {
+function countOrder(tally: OutcomeTally, order: RecentOrder, step: 1 | -1): OutcomeTally {
   const result = classifyOutcome(order);
   const moved = {
     paidCount: tally.paidCount + (result === 'PAID' ? step : 0),
     unpaidCount: tally.unpaidCount + (result === 'UNPAID' ? step : 0),
     neitherCount: tally.neitherCount + (result === null ? step : 0),
-    ...(step === 1 ? withOrder(tally, order) : withoutOrder(tally, order)),
+    ...(step === 1 ? addOrder(tally, order) : removeOrder(tally, order)),
   };
   return { ...moved, older: summarizeOlderOutcomes(moved) };
 }
 
 type Remembered = Pick<OutcomeTally, 'recent' | 'older'>;
 
-function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
-  const newestOlder = newest(older);
+function addOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
+  const newestOlder = findNewestOlder(older);
   if (newestOlder !== null && compareByTime(order, newestOlder) < 0)
-    return { recent, older: summarise(older, order) };
+    return { recent, older: addToSummary(older, order) };
   const place = recent.findLastIndex((other) => compareByTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
@@ -213,24 +213,24 @@ function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembere
   );
   return {
     recent: next.toSpliced(leaving, 1),
-    older: next.slice(leaving, leaving + 1).reduce(summarise, older),
+    older: next.slice(leaving, leaving + 1).reduce(addToSummary, older),
   };
 }
 
-function withoutOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
-  const place = placeOf(recent, order);
+function removeOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
+  const place = findPlace(recent, order);
   if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
   const inChain =
     classifyOutcome(order) === 'UNPAID' && order.occurredAt > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
   return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };
 }
 
-function placeOf(recent: readonly RecentOrder[], { token }: RecentOrder): number {
+function findPlace(recent: readonly RecentOrder[], { token }: RecentOrder): number {
   return recent.findIndex((order) => order.token === token);
 }
 
 /** Adds one order to the summary. */
-function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
+function addToSummary(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
   const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
   const { occurredAt: at } = order;
   const result = classifyOutcome(order);
@@ -251,7 +251,7 @@ function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
 
 type OutcomeInTime = Pick<RecentOrder, 'outcome' | 'occurredAt'> & { readonly token?: string };
 
-function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeInTime | null {
+function findNewestOlder({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeInTime | null {
   if (lastPaidAt !== null && lastPaidAt >= (lastUnpaidAt ?? lastPaidAt))
     return { outcome: 'PAID', occurredAt: lastPaidAt };
   return lastUnpaidAt === null ? null : { outcome: 'UNPAID', occurredAt: lastUnpaidAt };

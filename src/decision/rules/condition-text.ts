@@ -93,8 +93,8 @@ export function formatSeenFact(comparison: SeenFact): string {
   if (operator === 'known' && seen !== null)
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
-  if (otherFact !== undefined) return besideText(is, comparison, otherFact);
-  if (seen === SOME_PSEUDONYM) return hashedText(comparison);
+  if (otherFact !== undefined) return formatPair(is, comparison, otherFact);
+  if (seen === SOME_PSEUDONYM) return formatHashed(comparison);
   const limit =
     typeof expected === 'object' && expected !== null
       ? expected.map(formatExpected).join(', ')
@@ -102,14 +102,14 @@ export function formatSeenFact(comparison: SeenFact): string {
   if (list !== undefined) {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
-  return comparedText(is, operator, limit, passed);
+  return formatComparison(is, operator, limit, passed);
 }
 
 /**
  * Describes a comparison of a pseudonym, like "attribute(card) is one of 411111, 400000". It does not show the
  * pseudonym, nor which of several constants the pseudonym equals.
  */
-function hashedText({ fact, operator, expected, list, passed }: SeenFact): string {
+function formatHashed({ fact, operator, expected, list, passed }: SeenFact): string {
   const isOne = (operator === 'equal' || operator === 'in') === passed;
   if (list !== undefined) return `${fact} is ${isOne ? 'an entry of' : 'none of those on'} the list ${list}`;
   if (typeof expected === 'object' && expected !== null)
@@ -121,15 +121,15 @@ function hashedText({ fact, operator, expected, list, passed }: SeenFact): strin
  * Describes a comparison with another fact, like "attribute(ipCountry) is DE, not attribute(cardCountry), which is
  * FR".
  */
-function besideText(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
+function formatPair(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
   const other = `${otherFact}, which is ${formatExpected(expected)}`;
   if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN}`;
   const isEqual = (operator === 'equal') === passed;
   if (operator === 'equal' || operator === 'notEqual') return `${is}, ${isEqual ? 'as' : 'not'} ${other}`;
-  return comparedText(is, operator, other, passed);
+  return formatComparison(is, operator, other, passed);
 }
 
-function comparedText(is: string, operator: OperatorName, limit: string, passed: boolean): string {
+function formatComparison(is: string, operator: OperatorName, limit: string, passed: boolean): string {
   const unless = passed ? '' : 'not ';
   const texts: Readonly<Record<OperatorName, string>> = {
     equal: passed ? is : `${is}, not ${limit}`,

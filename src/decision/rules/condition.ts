@@ -120,25 +120,25 @@ function foldNode<Own, Compared, Result>(
 }
 
 /** Lists conditions and all their parts from the outside in, each once. */
-function conditionsIn(conditions: readonly Condition[]): readonly Condition[] {
+function listAllConditions(conditions: readonly Condition[]): readonly Condition[] {
   const found = new Set<Condition>();
   const visit = (condition: Condition): void => {
     if (found.has(condition)) return;
     found.add(condition);
-    for (const part of partsOf(condition)) visit(part);
+    for (const part of listParts(condition)) visit(part);
   };
   for (const condition of conditions) visit(condition);
   return [...found];
 }
 
-function partsOf(condition: Condition): readonly Condition[] {
+function listParts(condition: Condition): readonly Condition[] {
   if ('conditions' in condition) return condition.conditions;
   return 'condition' in condition ? [condition.condition] : [];
 }
 
 /** Lists every comparison in the conditions, in the order in which they are written. */
 export function listComparisons(conditions: readonly Condition[]): readonly Comparison[] {
-  return conditionsIn(conditions).filter((condition) => condition.kind === 'comparison');
+  return listAllConditions(conditions).filter((condition) => condition.kind === 'comparison');
 }
 
 /** Lists the facts that conditions compare, in the order of their first mention. */
@@ -154,7 +154,7 @@ export function listComparedFacts({ fact, value }: Comparison): readonly FactRef
 
 /** Collects the conditions that are referred to by name, including references within named conditions. */
 export function collectNamedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
-  const references = conditionsIn(conditions).filter((condition) => condition.kind === 'reference');
+  const references = listAllConditions(conditions).filter((condition) => condition.kind === 'reference');
   return new Map(references.map(({ name, condition }) => [name, condition]));
 }
 
@@ -175,11 +175,11 @@ export function listOperators(fact: {
   readonly domain: Fact['domain'];
   readonly absence?: Fact['absence'];
 }): readonly OperatorName[] {
-  const compares = comparisonsOf(fact.domain);
+  const compares = listComparisonOperators(fact.domain);
   return fact.absence === undefined ? compares : [...compares, ...KNOWLEDGE];
 }
 
-function comparisonsOf(domain: Fact['domain']): readonly OperatorName[] {
+function listComparisonOperators(domain: Fact['domain']): readonly OperatorName[] {
   switch (domain.type) {
     case 'number':
       return [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION];

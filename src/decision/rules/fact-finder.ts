@@ -35,23 +35,24 @@ export function findFacts(declared: DeclaredAttributes, word: string | null): re
       const fact = FACTS.get(name);
       return fact === undefined ? [] : [describeFact(name, fact), ...(name === 'attribute' ? own : [])];
     });
-    const facts = word === null || has(question.question, word) ? all : all.filter(isFoundBy(word));
+    const facts =
+      word === null || containsText(question.question, word) ? all : all.filter(createFactTest(word));
     return facts.length === 0 ? [] : [{ ...question, facts }];
   });
 }
 
-function isFoundBy(word: string): (fact: ListedFact) => boolean {
-  const called = new Set<string>(factsCalled(word));
+function createFactTest(word: string): (fact: ListedFact) => boolean {
+  const called = new Set<string>(findFactsBySynonym(word));
   return ({ name, values, description }) =>
-    called.has(name) || [name, values, description].some((text) => has(text, word));
+    called.has(name) || [name, values, description].some((text) => containsText(text, word));
 }
 
-function has(text: string, word: string): boolean {
+function containsText(text: string, word: string): boolean {
   return text.toLowerCase().includes(word.toLowerCase());
 }
 
 /** Returns the facts that other products call by this word. */
-function factsCalled(word: string): readonly string[] {
+function findFactsBySynonym(word: string): readonly string[] {
   const words = splitIntoWords(word);
   return FACT_SYNONYMS.flatMap(([entry, facts]) => {
     const called = splitIntoWords(entry);
@@ -61,21 +62,21 @@ function factsCalled(word: string): readonly string[] {
 }
 
 export function describeFact(name: string, fact: Fact): ListedFact {
-  return { name, values: valuesOf(fact), notes: notesOn(fact), description: fact.description };
+  return { name, values: formatValues(fact), notes: listNotes(fact), description: fact.description };
 }
 
-function valuesOf(fact: Fact): string {
-  if (fact.kind !== 'attribute') return fact.unit ?? domainText(fact.domain);
+function formatValues(fact: Fact): string {
+  if (fact.kind !== 'attribute') return fact.unit ?? formatDomain(fact.domain);
   const { declared } = fact;
   if (declared === null) return 'as ruleset.yaml declares it';
   const isShort = declared.type === 'text' && declared.oneOf === null;
-  return isShort ? `text of up to ${declared.length} characters` : (fact.unit ?? domainText(fact.domain));
+  return isShort ? `text of up to ${declared.length} characters` : (fact.unit ?? formatDomain(fact.domain));
 }
 
 /** The values of boolean facts, in words. */
 export const TRUE_OR_FALSE = 'true or false';
 
-function domainText(domain: FactDomain): string {
+function formatDomain(domain: FactDomain): string {
   switch (domain.type) {
     case 'number':
     case 'text':
@@ -89,7 +90,7 @@ function domainText(domain: FactDomain): string {
   }
 }
 
-function notesOn(fact: Fact): readonly string[] {
+function listNotes(fact: Fact): readonly string[] {
   switch (fact.kind) {
     case 'listed':
       return ['of a shared list'];

@@ -10,7 +10,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
  * Returns the shortest decimal that reads as this number. People wrote the number in this form: 0.3, not
  * 0.299999999999999988.
  */
-function decimalOf(number: number): Decimal {
+function toDecimal(number: number): Decimal {
   const [, sign = '', whole = '0', fraction = '', exponent = '0'] = NUMBER.exec(String(number)) ?? [];
   const decimals = fraction.length - Number(exponent);
   const units = BigInt(`${sign}${whole}${fraction}`);
@@ -18,7 +18,7 @@ function decimalOf(number: number): Decimal {
 }
 
 /** Converts two decimals to units of the finer one. */
-function inOneUnit(one: Decimal, other: Decimal): readonly [one: bigint, other: bigint, decimals: number] {
+function toCommonUnit(one: Decimal, other: Decimal): readonly [one: bigint, other: bigint, decimals: number] {
   const decimals = Math.max(one.decimals, other.decimals);
   const scaled = (decimal: Decimal) => decimal.units * 10n ** BigInt(decimals - decimal.decimals);
   return [scaled(one), scaled(other), decimals];
@@ -30,12 +30,12 @@ function inOneUnit(one: Decimal, other: Decimal): readonly [one: bigint, other: 
 export function isMultipleOf(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
   if (!Number.isFinite(value)) return false;
-  const [units, by] = inOneUnit(decimalOf(value), decimalOf(divisor));
+  const [units, by] = toCommonUnit(toDecimal(value), toDecimal(divisor));
   return units % by === 0n;
 }
 
 /** Finds the least multiple above a value of 0 or more. */
 export function findMultipleAbove(value: number, divisor: number): number {
-  const [units, by, decimals] = inOneUnit(decimalOf(value), decimalOf(divisor));
+  const [units, by, decimals] = toCommonUnit(toDecimal(value), toDecimal(divisor));
   return Number(`${(units / by + 1n) * by}e-${decimals}`);
 }

@@ -43,7 +43,7 @@ const MOVING: FoldOf<Polarities> = {
       : { kind: 'reference', name, condition: part.holds, at: condition.at },
     fails: part.fails,
   }),
-  comparison: (comparison) => ({ holds: comparison, fails: opposite(comparison) }),
+  comparison: (comparison) => ({ holds: comparison, fails: findOpposite(comparison) }),
 };
 
 /**
@@ -60,7 +60,7 @@ const COMPLEMENT: FoldOf<Condition> = {
   reference: (_name, part) => part,
   comparison: (comparison) => {
     const { fact, operator, at } = comparison;
-    const fails = opposite(comparison);
+    const fails = findOpposite(comparison);
     if (operator === 'known' || fact.fact.absence === undefined) return fails;
     const unknown: Comparison = { kind: 'comparison', fact, operator: 'known', value: false, at };
     return { kind: 'any', conditions: [fails, unknown], at };
@@ -75,7 +75,7 @@ function isUnchanged(condition: Condition, parts: readonly Polarities[]): boolea
 }
 
 /** Returns the comparison that holds for a known value exactly where this one does not. */
-function opposite(comparison: Comparison): Comparison {
+function findOpposite(comparison: Comparison): Comparison {
   const { operator, value } = comparison;
   if (operator === 'known') return { ...comparison, value: value !== true };
   return { ...comparison, operator: OPPOSITES[operator] };

@@ -22,15 +22,15 @@ const RELATIONS = {
 const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
   equal: (expected) => (seen) => seen === expected,
   notEqual: (expected) => (seen) => isKnown(seen) && seen !== expected,
-  in: (expected) => member(expected, true),
-  notIn: (expected) => member(expected, false),
+  in: (expected) => createMemberTest(expected, true),
+  notIn: (expected) => createMemberTest(expected, false),
   known: (expected) => (seen) => isKnown(seen) === expected,
-  lessThan: (expected) => numeric(expected, RELATIONS.lessThan),
-  lessThanInclusive: (expected) => numeric(expected, RELATIONS.lessThanInclusive),
-  greaterThan: (expected) => numeric(expected, RELATIONS.greaterThan),
-  greaterThanInclusive: (expected) => numeric(expected, RELATIONS.greaterThanInclusive),
-  multipleOf: (expected) => numeric(expected, isMultipleOf),
-  notMultipleOf: (expected) => numeric(expected, (seen, divisor) => !isMultipleOf(seen, divisor)),
+  lessThan: (expected) => createNumberTest(expected, RELATIONS.lessThan),
+  lessThanInclusive: (expected) => createNumberTest(expected, RELATIONS.lessThanInclusive),
+  greaterThan: (expected) => createNumberTest(expected, RELATIONS.greaterThan),
+  greaterThanInclusive: (expected) => createNumberTest(expected, RELATIONS.greaterThanInclusive),
+  multipleOf: (expected) => createNumberTest(expected, isMultipleOf),
+  notMultipleOf: (expected) => createNumberTest(expected, (seen, divisor) => !isMultipleOf(seen, divisor)),
 };
 
 /** Creates the test of an operator. When the right side is not known (null or undefined), the test passes nothing. */
@@ -55,12 +55,12 @@ function isKnown(seen: FactReading | undefined): boolean {
   return seen !== null && seen !== undefined;
 }
 
-function member(expected: Expected, wanted: boolean): Test {
+function createMemberTest(expected: Expected, wanted: boolean): Test {
   const members = new Set<FactReading | undefined>(typeof expected === 'object' ? expected : []);
   return (seen) => isKnown(seen) && members.has(seen) === wanted;
 }
 
-function numeric(limit: Expected, holds: Relation): Test {
+function createNumberTest(limit: Expected, holds: Relation): Test {
   if (typeof limit !== 'number') return () => false;
   return (seen) => typeof seen === 'number' && holds(seen, limit);
 }

@@ -49,7 +49,7 @@ export function sortProblems<One extends Problem>(problems: readonly One[]): rea
 export function suggestName(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return '; nothing is allowed here';
   const nearest = findNearestName(name, allowed);
-  const meant = nearest === null ? namesWith(name, allowed) : [nearest];
+  const meant = nearest === null ? findNamesWith(name, allowed) : [nearest];
   if (meant.length === 0) return `; allowed: ${allowed.join(', ')}`;
   return `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
 }
@@ -57,7 +57,7 @@ export function suggestName(name: string, allowed: readonly string[]): string {
 const NAMES_WITH_MAX = 3;
 
 /** Lists the few names that contain the word, as ladderLevel contains "level". */
-function namesWith(word: string, allowed: readonly string[]): readonly string[] {
+function findNamesWith(word: string, allowed: readonly string[]): readonly string[] {
   if (word.length < 4) return [];
   const having = allowed.filter((name) => name.toLowerCase().includes(word.toLowerCase()));
   return having.length <= NAMES_WITH_MAX ? having : [];

@@ -253,7 +253,7 @@ export interface Matchable<Params> extends Rule<Params> {
 /** The rules of a file, loaded into json-rules-engine. */
 export interface LoadedEngine {
   /** Runs the engine over the values of a decision. Returns for each rule by name whether it matches. */
-  matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>>;
+  findMatches(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>>;
 }
 
 /** Marks the results of `compileRuleSet`. Nothing else sets this member. */

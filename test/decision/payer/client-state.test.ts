@@ -147,7 +147,7 @@ describe('a compacted payer', () => {
     const hints = {
       scoredAt: 1,
       shown: [{ hint: { kind: 'ip', id: 'hmac' }, lastAt: 1 }],
-      asked: [{ request: 'r', at: 1, changes: 0, knew: [] }],
+      asked: [{ request: 'r', at: 1, changes: 0, knownHints: [] }],
     } as const;
     const state = { ...UNKNOWN_CLIENT, lastAt: 1, events: [event], hints };
     expect(compactState(state, DAY_MS)).to.deep.equal(state);

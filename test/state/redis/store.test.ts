@@ -277,7 +277,7 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
       { hint: { kind: 'ip', id: ip }, lastAt: at },
       { hint: { kind: 'userAgent', id: '' }, lastAt: at },
     ],
-    asked: [{ request: 'abcdef', at, changes: 0, knew: [] }],
+    asked: [{ request: 'abcdef', at, changes: 0, knownHints: [] }],
   };
   for (const orderRef of ['order-1', 'order-2', 'order-3']) {
     await store.sightings(askFor(client, { at, fingerprint, ip, record: true }));

@@ -30,7 +30,7 @@ export function compileRuleSet(
   released: boolean,
   hmacs: AttributeHmacs = NO_SECRET,
 ): RuleSet {
-  const load = (file: readonly Rule<object>[]) => new RuleEngine(hashed(file, hmacs), rules.facts);
+  const load = (file: readonly Rule<object>[]) => new RuleEngine(hashRules(file, hmacs), rules.facts);
   const { exempt } = rules.signals;
   const engines = {
     groups: load(rules.groups.rules),
@@ -42,7 +42,7 @@ export function compileRuleSet(
   const matchable = <Params>(
     file: readonly Rule<Params>[],
     engine: RuleEngine,
-  ): readonly Matchable<Params>[] => file.map((rule) => ({ ...rule, matches: engine.matcherOf(rule.name) }));
+  ): readonly Matchable<Params>[] => file.map((rule) => ({ ...rule, matches: engine.getMatcher(rule.name) }));
   return {
     ...rules,
     [compiled]: true,
@@ -55,17 +55,17 @@ export function compileRuleSet(
       fact.kind === 'concluded' ? [{ fact, index }] : [],
     ),
     sharing: {
-      fingerprint: sharingQuestion(rules, 'fingerprint'),
-      ip: sharingQuestion(rules, 'ip'),
-      ...attributeQuestions(rules),
+      fingerprint: collectSharingQuestion(rules, 'fingerprint'),
+      ip: collectSharingQuestion(rules, 'ip'),
+      ...collectAttributeQuestions(rules),
     },
-    rememberedAttributes: [...velocityFacts(rules, 'values').keys()],
+    rememberedAttributes: [...collectVelocityWindows(rules, 'values').keys()],
     engines,
     groups: { ...rules.groups, rules: matchable(rules.groups.rules, engines.groups) },
     signals: {
       ...rules.signals,
       rules: matchable(rules.signals.rules, engines.signals),
-      exempt: exempt === null ? null : { ...exempt, matches: engines.exempt.matcherOf(exempt.name) },
+      exempt: exempt === null ? null : { ...exempt, matches: engines.exempt.getMatcher(exempt.name) },
     },
     verdicts: { ...rules.verdicts, rules: matchable(rules.verdicts.rules, engines.verdicts) },
     flags: { rules: matchable(rules.flags.rules, engines.flags) },
@@ -73,7 +73,7 @@ export function compileRuleSet(
 }
 
 /** Replaces constants in the conditions of rules by the HMACs that the values of decisions have. */
-function hashed(file: readonly Rule<object>[], hmacs: AttributeHmacs): readonly Rule<object>[] {
+function hashRules(file: readonly Rule<object>[], hmacs: AttributeHmacs): readonly Rule<object>[] {
   return file.map((rule) => ({ ...rule, condition: hashConstants(rule.condition, hmacs) }));
 }
 
@@ -85,7 +85,7 @@ export function rehashConstants(rules: RuleSet, hmacs: AttributeHmacs): RuleSet 
   return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);
 }
 
-function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestion {
+function collectSharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestion {
   const asked = facts.flatMap(({ fact, windowMs }) => {
     const sharing = fact.kind === 'windowed' ? fact.sharing : null;
     return sharing?.on === on ? [{ windowMs, counts: sharing.counts }] : [];
@@ -100,14 +100,14 @@ function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestio
   };
 }
 
-function attributeQuestions(rules: ParsedRules): Pick<SharingQuestions, 'attributes'> {
-  const asked = velocityFacts(rules, 'clients');
+function collectAttributeQuestions(rules: ParsedRules): Pick<SharingQuestions, 'attributes'> {
+  const asked = collectVelocityWindows(rules, 'clients');
   if (asked.size === 0) return {};
   return { attributes: [...asked].map(([declared, windowsMs]) => ({ declared, windowsMs })) };
 }
 
 /** Collects the attributes whose values or clients are counted, each with its windows in ms. */
-function velocityFacts(
+function collectVelocityWindows(
   { facts }: ParsedRules,
   counts: 'values' | 'clients',
 ): ReadonlyMap<DeclaredAttribute, readonly number[]> {

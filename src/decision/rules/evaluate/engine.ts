@@ -36,12 +36,12 @@ const ENGINE_CONDITION: FoldOf<EngineCondition> = {
   not: (part) => ({ not: part }),
   reference: (name) => ({ condition: name }),
   comparison: ({ fact, operator, value }) => {
-    const expected = isFactRef(value) ? { fact: value.name, ...engineParams(value) } : value;
-    return { fact: fact.name, operator, value: expected, ...engineParams(fact) };
+    const expected = isFactRef(value) ? { fact: value.name, ...toEngineParams(value) } : value;
+    return { fact: fact.name, operator, value: expected, ...toEngineParams(fact) };
   },
 };
 
-function engineParams({ windowMs, list, attribute }: FactRef): {
+function toEngineParams({ windowMs, list, attribute }: FactRef): {
   readonly params?: Readonly<Record<string, string>>;
 } {
   if (list !== undefined) return { params: { list } };
@@ -62,8 +62,8 @@ export function toEngineConditions(condition: Condition): TopLevelCondition {
 }
 
 /**
- * The rules of one rule file in json-rules-engine, with the operators of this service. `matcherOf` makes functions of
- * its rules and conditions, for answers that cannot wait for the engine's scheduler. `matched` runs the engine
+ * The rules of one rule file in json-rules-engine, with the operators of this service. `getMatcher` makes functions of
+ * its rules and conditions, for answers that cannot wait for the engine's scheduler. `findMatches` runs the engine
  * itself. Throws when the engine does not accept a rule.
  */
 export class RuleEngine implements LoadedEngine {
@@ -86,25 +86,25 @@ export class RuleEngine implements LoadedEngine {
       named.set(name, conditions);
       this.#engine.setCondition(name, conditions);
     }
-    const loaded = rules.map(engineRule);
+    const loaded = rules.map(toEngineRule);
     for (const rule of loaded) this.#engine.addRule(rule);
     this.#rules = new Map(loaded.map((rule) => [rule.name, rule]));
     this.#compiler = new ConditionCompiler(named, facts);
   }
 
   /** Creates the function that tells whether the rule of this name matches. */
-  matcherOf(name: string): Matcher {
+  getMatcher(name: string): Matcher {
     const rule = this.#rules.get(name);
     if (rule === undefined) throw new Error(`there is no rule ${name}`);
-    return this.#compiler.matcherOf(rule.conditions);
+    return this.#compiler.compile(rule.conditions);
   }
 
   /**
    * Runs the engine, and returns for each rule by name whether it matches. Runs wait for each other: of two runs that
    * overlap, the first to finish makes the other skip its remaining priorities.
    */
-  async matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>> {
-    const run = this.#running.then(() => this.#engine.run(this.#factsWith(values)));
+  async findMatches(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>> {
+    const run = this.#running.then(() => this.#engine.run(this.#toEngineFacts(values)));
     this.#running = run.catch(() => {});
     const { results, failureResults } = await run;
     return new Map([
@@ -113,11 +113,14 @@ export class RuleEngine implements LoadedEngine {
     ]);
   }
 
-  #factsWith(values: readonly FactReading[]): Readonly<Record<string, Fact>> {
+  #toEngineFacts(values: readonly FactReading[]): Readonly<Record<string, Fact>> {
     const byLabel = new Map(this.#facts.map(({ label, index }) => [label, values[index]]));
     const names = [...new Set(this.#facts.map(({ name }) => name))];
     return Object.fromEntries(
-      names.map((name) => [name, new Fact(name, (params) => recordedValue(byLabel, labelOf(name, params)))]),
+      names.map((name) => [
+        name,
+        new Fact(name, (params) => getRecordedValue(byLabel, formatEngineLabel(name, params))),
+      ]),
     );
   }
 }
@@ -133,31 +136,31 @@ class ConditionCompiler {
     this.#indexes = new Map(facts.map(({ label, index }) => [label, index]));
   }
 
-  matcherOf(condition: EngineCondition): Matcher {
-    if ('all' in condition) return matchEvery(condition.all.map((part) => this.matcherOf(part)));
-    if ('any' in condition) return matchSome(condition.any.map((part) => this.matcherOf(part)));
-    if ('condition' in condition) return this.#namedMatcher(condition.condition);
+  compile(condition: EngineCondition): Matcher {
+    if ('all' in condition) return matchEvery(condition.all.map((part) => this.compile(part)));
+    if ('any' in condition) return matchSome(condition.any.map((part) => this.compile(part)));
+    if ('condition' in condition) return this.#getNamedMatcher(condition.condition);
     if ('not' in condition) {
-      const part = this.matcherOf(condition.not);
+      const part = this.compile(condition.not);
       return (values) => !part(values);
     }
     const { fact, params, operator, value } = condition;
-    const index = this.#indexOf(fact, params);
+    const index = this.#findIndex(fact, params);
     if (isOtherFact(value))
-      return createPairMatcher(index, operatorOf(operator), this.#indexOf(value.fact, value.params));
-    return createComparisonMatcher(index, operatorOf(operator), value);
+      return createPairMatcher(index, parseOperator(operator), this.#findIndex(value.fact, value.params));
+    return createComparisonMatcher(index, parseOperator(operator), value);
   }
 
   /** Makes the function of a named condition once, even when several rules refer to it. */
-  #namedMatcher(name: string): Matcher {
+  #getNamedMatcher(name: string): Matcher {
     const condition = this.#named.get(name);
     if (condition === undefined) throw new Error(`there is no condition ${name}`);
-    return this.#made.getOrInsertComputed(name, () => this.matcherOf(condition));
+    return this.#made.getOrInsertComputed(name, () => this.compile(condition));
   }
 
-  #indexOf(fact: string, params: EngineParams | undefined): number {
-    const index = this.#indexes.get(labelOf(fact, params));
-    if (index === undefined) throw new Error(`the rule set has no fact ${labelOf(fact, params)}`);
+  #findIndex(fact: string, params: EngineParams | undefined): number {
+    const index = this.#indexes.get(formatEngineLabel(fact, params));
+    if (index === undefined) throw new Error(`the rule set has no fact ${formatEngineLabel(fact, params)}`);
     return index;
   }
 }
@@ -165,7 +168,7 @@ class ConditionCompiler {
 type EngineParams = Readonly<Record<string, string>>;
 
 /** Writes the label of a fact by the params with which a rule asks for it. */
-function labelOf(fact: string, { list, name, window }: EngineParams = {}): string {
+function formatEngineLabel(fact: string, { list, name, window }: EngineParams = {}): string {
   const params = [list, name, window].filter((param) => param !== undefined);
   return params.length === 0 ? fact : `${fact}(${params.join(' ')})`;
 }
@@ -174,13 +177,13 @@ function isOtherFact(value: unknown): value is { readonly fact: string; readonly
   return typeof value === 'object' && value !== null && 'fact' in value;
 }
 
-function operatorOf(name: string): OperatorName {
+function parseOperator(name: string): OperatorName {
   const operator = OPERATORS.find((one) => one === name);
   if (operator === undefined) throw new Error(`there is no operator ${name}`);
   return operator;
 }
 
-function engineRule({ name, priority, condition, params }: Rule<object>): EngineRule {
+function toEngineRule({ name, priority, condition, params }: Rule<object>): EngineRule {
   return new EngineRule({
     name,
     priority,
@@ -189,7 +192,7 @@ function engineRule({ name, priority, condition, params }: Rule<object>): Engine
   });
 }
 
-function recordedValue(values: ReadonlyMap<string, FactReading | undefined>, label: string): FactReading {
+function getRecordedValue(values: ReadonlyMap<string, FactReading | undefined>, label: string): FactReading {
   const value = values.get(label);
   if (value === undefined) throw new Error(`the decision has no value for ${label}`);
   return value;

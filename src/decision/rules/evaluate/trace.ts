@@ -170,9 +170,9 @@ export async function traceRuleSet(
       heldOut.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true as const } : trace,
     );
   return {
-    groups: untilFirst(marked('groups', groupTraces)),
-    signals: withOutweighed(signals.rules, marked('bot-signals', asked)),
-    verdicts: untilFirst(marked('verdicts', verdictTraces)),
+    groups: markAsked(marked('groups', groupTraces)),
+    signals: markOutweighed(signals.rules, marked('bot-signals', asked)),
+    verdicts: markAsked(marked('verdicts', verdictTraces)),
     flags: flagTraces,
     exempt,
   };
@@ -194,7 +194,7 @@ export function formatSignal({ name, gives, outweighedBy }: RuleTrace): string {
 }
 
 /** Adds to each signal that is outweighed the name of the signal about the same thing that outweighs it. */
-function withOutweighed(
+function markOutweighed(
   rules: readonly Rule<SignalParams>[],
   traces: readonly RuleTrace[],
 ): readonly RuleTrace[] {
@@ -223,7 +223,7 @@ async function traceRules<Params>(
   { values, hmacs }: { readonly values: readonly FactReading[]; readonly hmacs: AttributeHmacs },
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
-  const engineMatches = await engine.matched(values);
+  const engineMatches = await engine.findMatches(values);
   return rules.map((rule) => {
     const { name, description, priority, at } = rule;
     const matched = engineMatches.get(name);
@@ -266,11 +266,11 @@ export function traceCondition(
     reference: (name, inner, part) => ({ kind: 'reference', name, ...judged(part), condition: inner }),
     comparison: (comparison) => {
       const { fact, operator, value, list } = comparison;
-      const seen = valueSeen(fact, values);
+      const seen = getSeenValue(fact, values);
       const named = list === undefined ? {} : { list };
       const judgement = { ...judged(comparison), fact: fact.label };
       if (isFactRef(value)) {
-        const other = { expected: valueSeen(value, values), otherFact: value.label };
+        const other = { expected: getSeenValue(value, values), otherFact: value.label };
         return { kind: 'comparison', ...judgement, operator, ...other, seen };
       }
       const expected = value;
@@ -282,12 +282,12 @@ export function traceCondition(
 }
 
 /** Marks the rules after the first one that counts as not asked. */
-function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
+function markAsked(traces: readonly RuleTrace[]): readonly RuleTrace[] {
   const first = traces.findIndex(isCounted);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
 }
 
-function valueSeen({ label, index }: FactRef, values: readonly FactReading[]): FactReading {
+function getSeenValue({ label, index }: FactRef, values: readonly FactReading[]): FactReading {
   const value = values[index];
   if (value === undefined) throw new Error(`the value of "${label}" is missing`);
   return value;

@@ -11,7 +11,7 @@ export function refuseComparison(ref: FactRef, operator: OperatorName | null, ot
   if (odd !== undefined || both.every(({ attribute }) => attribute === undefined))
     return `"${(odd ?? other).label}" is not compared with another fact: only attributes are, with each other and with the amount; write a value`;
   if (ref.label === other.label) return `"${ref.label}" is compared with itself`;
-  const [kind, otherKind] = both.map(kindInWords);
+  const [kind, otherKind] = both.map(describeKind);
   if (kind !== otherKind)
     return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
   if (keepsPseudonym(ref) !== keepsPseudonym(other))
@@ -24,7 +24,7 @@ export function refuseComparison(ref: FactRef, operator: OperatorName | null, ot
 }
 
 /** Writes how a rule compares with this attribute, or with the amount. */
-function comparedText({ name, attribute }: FactRef): string {
+function formatComparedValue({ name, attribute }: FactRef): string {
   return `value: { fact: ${name}${attribute === undefined ? '' : `, params: { name: ${attribute} }`} }`;
 }
 
@@ -38,7 +38,7 @@ export function explainNamedFact(ref: FactRef, operator: OperatorName | null, ot
   const refusal = refuseComparison(ref, single, other);
   if (refusal !== null) return `${named}; ${refusal}`;
   const how = single === operator ? '' : `operator: ${single}, `;
-  return `${named}; to compare "${getSpokenName(ref)}" with it, write ${how}${comparedText(other)}`;
+  return `${named}; to compare "${getSpokenName(ref)}" with it, write ${how}${formatComparedValue(other)}`;
 }
 
 /** The operator for one value that asks the same as an operator for several values. */
@@ -52,7 +52,7 @@ export function getSpokenName({ name, label, attribute }: FactRef): string {
   return attribute === undefined ? name : label;
 }
 
-function kindInWords({ fact: { domain } }: FactRef): string {
+function describeKind({ fact: { domain } }: FactRef): string {
   return domain.type === 'enum' ? 'a text' : formatDomain(domain);
 }
 

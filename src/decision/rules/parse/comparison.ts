@@ -68,21 +68,21 @@ class ComparisonReader {
   /** Reads a comparison. Returns null when it is not sound, and has then reported why. */
   read(node: Node, members: Members): Comparison | null {
     const beside = members.has('params') ? undefined : PARAMS.find((name) => members.has(name));
-    if (beside !== undefined) return this.#paramBeside(beside, members.get(beside));
+    if (beside !== undefined) return this.#refuseParamBeside(beside, members.get(beside));
     this.#file.checkNames(node, members, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
     const fact = members.get('fact');
     const operator = members.get('operator');
     const value = members.get('value');
     // A fault of one member hides no fault of another.
-    const ref = fact === undefined ? null : this.#fact(fact, members.get('params'));
-    const operatorName = operator === undefined ? null : this.#operator(operator.value, ref);
+    const ref = fact === undefined ? null : this.#readFact(fact, members.get('params'));
+    const operatorName = operator === undefined ? null : this.#readOperator(operator.value, ref);
     const asked = operator !== undefined && this.#file.plain(operator.value) === KNOWN ? KNOWN : operatorName;
-    const limit = value === undefined || ref === null ? null : this.#limit(value.value, ref, asked);
+    const limit = value === undefined || ref === null ? null : this.#readLimit(value.value, ref, asked);
     if (ref === null || operatorName === null || limit === null) return null;
     return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
   }
 
-  #paramBeside(name: string, member: Member | undefined): null {
+  #refuseParamBeside(name: string, member: Member | undefined): null {
     const value = member === undefined ? '..' : this.#file.plain(member.value);
     return this.#file.report(
       member?.key ?? null,
@@ -90,7 +90,7 @@ class ComparisonReader {
     );
   }
 
-  #fact(member: Member, params: Member | undefined): FactRef | null {
+  #readFact(member: Member, params?: Member): FactRef | null {
     const name = this.#file.text(member.value, 'fact');
     if (name === null) return null;
     const fact = FACTS.get(name);
@@ -103,19 +103,19 @@ class ComparisonReader {
     if (!isKnownIn(this.#stage, fact)) {
       return this.#file.report(
         member.value,
-        `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
+        `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${listUsableFiles(fact)}`,
       );
     }
     if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
-      return this.#velocity(name, fact, member, params);
-    if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
-    if (fact.kind === 'listed') return this.#sharedList(name, fact, member, params);
-    if (fact.kind === 'attribute') return this.#attribute(member, params);
+      return this.#readVelocity(name, fact, member, params);
+    if (fact.kind === 'windowed') return this.#readWindowed(name, fact, member, params);
+    if (fact.kind === 'listed') return this.#readSharedList(name, fact, member, params);
+    if (fact.kind === 'attribute') return this.#readAttribute(member, params);
     if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
     return this.#refs.intern(name, fact, 0);
   }
 
-  #windowed(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
+  #readWindowed(name: string, fact: WindowedFact, member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
       return this.#file.report(
         member.value,
@@ -124,11 +124,11 @@ class ComparisonReader {
     }
     const window = this.#file.members(params.value, 'params', ['window'], ['window'])?.get('window');
     if (window === undefined) return null;
-    const windowMs = this.#windowOf(name, fact, window);
+    const windowMs = this.#readWindow(name, fact, window);
     return windowMs === null ? null : this.#refs.intern(name, fact, windowMs);
   }
 
-  #windowOf(name: string, fact: WindowedFact, window: Member): number | null {
+  #readWindow(name: string, fact: WindowedFact, window: Member): number | null {
     const windowMs = this.#file.duration(window.value, 'window');
     if (windowMs === null) return null;
     const why = refuseWindow(name, fact, windowMs);
@@ -136,7 +136,7 @@ class ComparisonReader {
   }
 
   /** Reads a fact about the values of an attribute. It needs the attribute's name and a window. */
-  #velocity(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
+  #readVelocity(name: string, fact: WindowedFact, member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" counts by an attribute over a window; add params: { name: card, window: 1h }`;
       return this.#file.report(member.value, message);
@@ -146,8 +146,8 @@ class ComparisonReader {
     const [attribute, window] = [members?.get('name'), members?.get('window')];
     if (attribute === undefined || window === undefined) return null;
     const asked = this.#file.text(attribute.value, 'name');
-    const windowMs = this.#windowOf(name, fact, window);
-    const declared = asked === null ? null : this.#refs.countedAttribute(asked);
+    const windowMs = this.#readWindow(name, fact, window);
+    const declared = asked === null ? null : this.#refs.findCountedAttribute(asked);
     if (typeof declared === 'string') return this.#file.report(attribute.value, declared);
     if (declared === null || windowMs === null) return null;
     return this.#refs.internVelocity(name, fact, windowMs, declared);
@@ -157,7 +157,7 @@ class ComparisonReader {
    * Reads a fact about a shared list. Such lists change without a release, so nobody knows here whether the list
    * exists.
    */
-  #sharedList(name: string, fact: ListedFact, member: Member, params: Member | undefined): FactRef | null {
+  #readSharedList(name: string, fact: ListedFact, member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
       return this.#file.report(member.value, message);
@@ -171,7 +171,7 @@ class ComparisonReader {
     return this.#refs.internListed(name, fact, listName);
   }
 
-  #attribute(member: Member, params: Member | undefined): FactRef | null {
+  #readAttribute(member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
       const message = '"attribute" asks for what the caller says; add params: { name: cardCountry }';
       return this.#file.report(member.value, message);
@@ -179,7 +179,7 @@ class ComparisonReader {
     const name = this.#file.members(params.value, 'params', ['name'], ['name'])?.get('name');
     const asked = name === undefined ? null : this.#file.text(name.value, 'name');
     if (name === undefined || asked === null) return null;
-    const ref = this.#refs.attribute(asked);
+    const ref = this.#refs.findAttribute(asked);
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
   }
 
@@ -187,17 +187,17 @@ class ComparisonReader {
    * Reads the fact that another is compared with: two attributes, or an attribute and the amount, of one type and
    * unit.
    */
-  #otherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
+  #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
-    const other = fact === undefined ? null : this.#fact(fact, members?.get('params'));
+    const other = fact === undefined ? null : this.#readFact(fact, members?.get('params'));
     if (other === null) return null;
     const refusal = refuseComparison(ref, operator, other);
     return refusal === null ? other : this.#file.report(node, refusal);
   }
 
   /** Reads an operator. When the fact is not known, it only checks that the operator exists. */
-  #operator(node: Node, ref: FactRef | null): OperatorName | null {
+  #readOperator(node: Node, ref: FactRef | null): OperatorName | null {
     const meant = OPERATORS.find((name) => name === guessOperator(this.#file.plain(node)));
     if (meant !== undefined)
       return this.#file.report(
@@ -219,54 +219,54 @@ class ComparisonReader {
   }
 
   /** Reads the right side. When the operator is not known, a list may be meant as well as one value. */
-  #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+  #readLimit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
     const what = `value for "${getSpokenName(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
     if (operator === KNOWN) {
       const value = this.#file.boolean(node, 'value of operator "known"');
       return value === null ? null : { value };
     }
-    if (operator !== 'in' && operator !== 'notIn') return this.#single(node, ref, operator);
-    if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
+    if (operator !== 'in' && operator !== 'notIn') return this.#readSingle(node, ref, operator);
+    if (this.#file.isMapping(node)) return this.#readListed(node, ref, operator);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
-    const value = this.#file.readItems(items, (item) => this.#value(this.#file, item, what, ref, operator));
+    const value = this.#file.readItems(items, (one) => this.#readValue(this.#file, one, what, ref, operator));
     return value === null ? null : { value };
   }
 
-  #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+  #readSingle(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
     const value = this.#file.hasMember(node, 'fact')
-      ? this.#otherFact(node, ref, operator)
-      : this.#value(this.#file, node, `value for "${getSpokenName(ref)}"`, ref, operator);
+      ? this.#readOtherFact(node, ref, operator)
+      : this.#readValue(this.#file, node, `value for "${getSpokenName(ref)}"`, ref, operator);
     return value === null ? null : { value };
   }
 
-  #value(file: YamlFile, node: Node, what: string, ref: FactRef, operator: OperatorName | null) {
-    const namedFact = (text: string) => this.#namedFact(text, ref, operator);
+  #readValue(file: YamlFile, node: Node, what: string, ref: FactRef, operator: OperatorName | null) {
+    const namedFact = (text: string) => this.#explainNamedFact(text, ref, operator);
     return readFactValue({ file, node, what, namedFact }, ref, operator);
   }
 
-  #namedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
-    const other = this.#refs.named(text);
+  #explainNamedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
+    const other = this.#refs.findNamed(text);
     return other === null ? null : explainNamedFact(ref, operator, other);
   }
 
   /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is a problem of the list's file. */
-  #listed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
+  #readListed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
     const name = member === undefined ? null : this.#file.text(member.value, 'list');
     if (member === undefined || name === null) return null;
     const list = this.#lists.named(name, this.#file, member.value);
     if (list === null) return null;
     const what = `entry for "${getSpokenName(ref)}"`;
-    const value = this.#lists.valuesFor(list, getSpokenName(ref), (entry) =>
-      this.#value(list.file, entry, what, ref, operator),
+    const value = this.#lists.readValuesFor(list, getSpokenName(ref), (entry) =>
+      this.#readValue(list.file, entry, what, ref, operator),
     );
     return value === null ? null : { value, list: name };
   }
 }
 
-function usableIn(fact: Fact): string {
+function listUsableFiles(fact: Fact): string {
   if (fact.kind !== 'concluded') return 'every file';
   return STAGES.slice(STAGES.indexOf(fact.from))
     .map((stage) => `${stage}.yaml`)
@@ -304,14 +304,14 @@ export class ConditionReader {
   }
 
   /** Reads the conditions that others may name. */
-  define(node: Node): true {
+  readNamed(node: Node): true {
     this.#named = this.#file.anyMembers(node, '"conditions"') ?? NO_MEMBERS;
-    for (const name of this.#named.keys()) this.#resolve(name);
+    for (const name of this.#named.keys()) this.#readNamedCondition(name);
     return true;
   }
 
   /** Reads a rule's `conditions`: all, any, not or condition, but no bare comparison. Messages call it `what`. */
-  topLevel(node: Node, what = 'conditions'): Condition | null {
+  readTopLevel(node: Node, what = 'conditions'): Condition | null {
     const members = this.#file.anyMembers(node, what);
     if (members === null) return null;
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
@@ -325,11 +325,11 @@ export class ConditionReader {
         `${what} must start with all, any, not or condition; ${hint}`,
       );
     }
-    return this.#condition(node, 1);
+    return this.#readCondition(node, 1);
   }
 
-  #condition(node: Node, depth: number): Condition | null {
-    if (depth > NESTING_LEVELS_MAX) return this.#tooDeep(node);
+  #readCondition(node: Node, depth: number): Condition | null {
+    if (depth > NESTING_LEVELS_MAX) return this.#refuseDepth(node);
     const members = this.#file.anyMembers(node, 'a condition', hintAtCondition(this.#file.plain(node)));
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
@@ -347,10 +347,10 @@ export class ConditionReader {
       );
     }
     const member = members.get(kind);
-    return member === undefined ? null : this.#boolean(kind, node, member, depth);
+    return member === undefined ? null : this.#readBoolean(kind, node, member, depth);
   }
 
-  #boolean(
+  #readBoolean(
     kind: (typeof BOOLEAN_MEMBERS)[number],
     node: Node,
     { value }: Member,
@@ -363,23 +363,23 @@ export class ConditionReader {
         const items = this.#file.items(value, `"${kind}"`);
         if (items === null) return null;
         const conditions = items
-          .map((item) => this.#condition(item, depth + 1))
+          .map((item) => this.#readCondition(item, depth + 1))
           .filter((item) => item !== null);
         return conditions.length === items.length
-          ? this.#measured({ kind, conditions, at }, conditions, node)
+          ? this.#checkSize({ kind, conditions, at }, conditions, node)
           : null;
       }
       case 'not': {
-        const condition = this.#condition(value, depth + 1);
-        return condition === null ? null : this.#measured({ kind, condition, at }, [condition], node);
+        const condition = this.#readCondition(value, depth + 1);
+        return condition === null ? null : this.#checkSize({ kind, condition, at }, [condition], node);
       }
       case 'condition': {
         const name = this.#file.text(value, 'condition');
         if (name === null) return null;
-        const condition = this.#reference(name, value);
+        const condition = this.#findReference(name, value);
         return condition === null
           ? null
-          : this.#measured({ kind: 'reference', name, condition, at }, [condition], node);
+          : this.#checkSize({ kind: 'reference', name, condition, at }, [condition], node);
       }
       default:
         return kind satisfies never;
@@ -387,7 +387,7 @@ export class ConditionReader {
   }
 
   /** Returns the condition, or null when it is too large together with its parts. */
-  #measured(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
+  #checkSize(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
     let depth = 0;
     let comparisons = 0;
     for (const part of parts) {
@@ -395,7 +395,7 @@ export class ConditionReader {
       depth = Math.max(depth, extent.depth);
       comparisons += extent.comparisons;
     }
-    if (depth >= NESTING_LEVELS_MAX) return this.#tooDeep(node);
+    if (depth >= NESTING_LEVELS_MAX) return this.#refuseDepth(node);
     if (comparisons > COMPARISONS_MAX) {
       return this.#file.report(
         node,
@@ -406,14 +406,14 @@ export class ConditionReader {
     return condition;
   }
 
-  #tooDeep(node: Node): null {
+  #refuseDepth(node: Node): null {
     return this.#file.report(
       node,
       `conditions are nested deeper than ${NESTING_LEVELS_MAX} levels, named conditions included`,
     );
   }
 
-  #reference(name: string, node: Node): Condition | null {
+  #findReference(name: string, node: Node): Condition | null {
     if (!this.#named.has(name)) {
       const names = [...this.#named.keys()];
       const hint = names.length === 0 ? '; this file has no "conditions:"' : suggestName(name, names);
@@ -423,17 +423,17 @@ export class ConditionReader {
       const cycle = [...this.#path.slice(this.#path.indexOf(name)), name].join(' -> ');
       return this.#file.report(node, `conditions refer to each other in a circle: ${cycle}`);
     }
-    if (this.#path.length >= NESTING_LEVELS_MAX && !this.#resolved.has(name)) return this.#tooDeep(node);
-    return this.#resolve(name);
+    if (this.#path.length >= NESTING_LEVELS_MAX && !this.#resolved.has(name)) return this.#refuseDepth(node);
+    return this.#readNamedCondition(name);
   }
 
-  #resolve(name: string): Condition | null {
+  #readNamedCondition(name: string): Condition | null {
     const known = this.#resolved.get(name);
     if (known !== undefined) return known;
     const member = this.#named.get(name);
     if (member === undefined) return null;
     this.#path.push(name);
-    const condition = this.topLevel(member.value);
+    const condition = this.readTopLevel(member.value);
     this.#path.pop();
     this.#resolved.set(name, condition);
     return condition;

@@ -44,22 +44,27 @@ export class FactRefs {
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#named(label, { name, fact: setFactWindow(fact, windowMs), windowMs });
+    return this.#internLabel(label, { name, fact: setFactWindow(fact, windowMs), windowMs });
   }
 
   /** Adds a fact about the values of a declared attribute. */
   internVelocity(name: string, fact: WindowedFact, windowMs: number, declared: DeclaredAttribute): FactRef {
     const label = `${name}(${declared.name} ${formatDuration(windowMs)})`;
     const attribute = declared.name;
-    return this.#named(label, { name, fact: createAttributeVelocity(fact, declared), windowMs, attribute });
+    return this.#internLabel(label, {
+      name,
+      fact: createAttributeVelocity(fact, declared),
+      windowMs,
+      attribute,
+    });
   }
 
   /**
    * Finds an attribute whose values can be counted. Returns a text that says why they cannot, and null when the
    * declarations are not known.
    */
-  countedAttribute(name: string): DeclaredAttribute | string | null {
-    const ref = this.attribute(name);
+  findCountedAttribute(name: string): DeclaredAttribute | string | null {
+    const ref = this.findAttribute(name);
     if (ref === null || typeof ref === 'string') return ref;
     const declared = this.#attributes?.get(name);
     if (declared?.pseudonym === true) return declared;
@@ -68,7 +73,7 @@ export class FactRefs {
 
   /** Adds a fact about the shared list of this name. */
   internListed(name: string, fact: ListedFact, list: string): FactRef {
-    return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
+    return this.#internLabel(`${name}(${list})`, { name, fact, windowMs: 0, list });
   }
 
   /** Whether an attribute of this name is declared. False when the declarations are not known. */
@@ -77,7 +82,7 @@ export class FactRefs {
   }
 
   /** Finds the attribute or the fact that a text names. Returns null for any other text. */
-  named(text: string): FactRef | null {
+  findNamed(text: string): FactRef | null {
     const attribute = this.#refs.get(formatAttributeLabel(text));
     if (attribute !== undefined) return attribute;
     const fact = FACTS.get(text);
@@ -89,7 +94,7 @@ export class FactRefs {
    * Finds the attribute of this name. Returns a text that says why there is none, and null when the declarations are
    * not known.
    */
-  attribute(name: string): FactRef | string | null {
+  findAttribute(name: string): FactRef | string | null {
     const known = this.#refs.get(formatAttributeLabel(name));
     if (known !== undefined || this.#attributes === null) return known ?? null;
     if (!isAttributeName(name))
@@ -98,14 +103,19 @@ export class FactRefs {
   }
 
   #internAttribute(fact: AttributeFact, attribute: string): FactRef {
-    return this.#named(formatAttributeLabel(attribute), { name: 'attribute', fact, windowMs: 0, attribute });
+    return this.#internLabel(formatAttributeLabel(attribute), {
+      name: 'attribute',
+      fact,
+      windowMs: 0,
+      attribute,
+    });
   }
 
-  all(): readonly FactRef[] {
+  listAll(): readonly FactRef[] {
     return [...this.#refs.values()];
   }
 
-  #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
+  #internLabel(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
     return this.#refs.getOrInsertComputed(label, () => ({ label, ...named, index: this.#refs.size }));
   }
 }
@@ -139,17 +149,17 @@ export function findPlaceholderFact(
       : `"${name}" needs a shared list: {${name}(blocked-devices)}`;
   }
   if (fact.kind === 'attribute') {
-    if (window !== undefined) return refs.attribute(window);
+    if (window !== undefined) return refs.findAttribute(window);
     return `"${name}" needs the name of one that ruleset.yaml declares: {${name}(cardCountry)}`;
   }
   if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
-    return velocityPlaceholder(name, fact, window, refs);
+    return findVelocityFact(name, fact, window, refs);
   if (fact.kind !== 'windowed')
     return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
-  return windowedPlaceholder(name, fact, window, refs);
+  return findWindowedFact(name, fact, window, refs);
 }
 
-function windowedPlaceholder(
+function findWindowedFact(
   name: string,
   fact: WindowedFact,
   window: string | undefined,
@@ -161,7 +171,7 @@ function windowedPlaceholder(
 }
 
 /** Finds the fact of a placeholder like `clientsOnAttribute(card 1h)`. */
-function velocityPlaceholder(
+function findVelocityFact(
   name: string,
   fact: WindowedFact,
   params: string | undefined,
@@ -171,7 +181,7 @@ function velocityPlaceholder(
   const windowMs = parseDuration(window);
   if (windowMs === null || more.length > 0)
     return `"${name}" needs the name of an attribute and a window, ${DURATION_FORM}: {${name}(card 1h)}`;
-  const declared = refs.countedAttribute(attribute);
+  const declared = refs.findCountedAttribute(attribute);
   if (declared === null || typeof declared === 'string')
     return declared ?? `"${name}" needs an attribute that ruleset.yaml declares`;
   return refuseWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);

@@ -29,16 +29,16 @@ export function readFactValue(
 ): FactValue | null {
   const { file, node, namedFact } = place;
   const written = file.plain(node);
-  const named = typeof written !== 'string' || mayBe(written, ref) ? null : namedFact(written);
+  const named = typeof written !== 'string' || canBeText(written, ref) ? null : namedFact(written);
   if (named !== null) return file.report(node, named);
-  const value = readOfDomain(place, ref);
+  const value = readDomainValue(place, ref);
   if (value === null) return null;
-  const refusal = typeof value === 'string' ? textRefusal(value, ref) : numberRefusal(value, ref, operator);
+  const refusal = typeof value === 'string' ? refuseText(value, ref) : refuseNumber(value, ref, operator);
   return refusal === null ? value : file.report(node, refusal);
 }
 
 /** Whether the fact may be this text. */
-function mayBe(text: string, ref: FactRef): boolean {
+function canBeText(text: string, ref: FactRef): boolean {
   const { domain } = ref.fact;
   switch (domain.type) {
     case 'number':
@@ -47,13 +47,13 @@ function mayBe(text: string, ref: FactRef): boolean {
     case 'enum':
       return domain.values.includes(text);
     case 'text':
-      return textRefusal(text, ref) === null;
+      return refuseText(text, ref) === null;
     default:
       return domain satisfies never;
   }
 }
 
-function readOfDomain(
+function readDomainValue(
   { file, node, what }: ValuePlace,
   { fact: { domain, unit } }: FactRef,
 ): FactValue | null {
@@ -76,12 +76,12 @@ const CURLY_QUOTE = /[\u2018-\u201F]/u;
 /**
  * Returns why the fact can never be this text, or why nobody can mean it. Returns null when the fact may be the text.
  */
-function textRefusal(value: string, ref: FactRef): string | null {
+function refuseText(value: string, ref: FactRef): string | null {
   const invisible = findInvisible(value);
   if (invisible !== null)
     return `character ${invisible.place} of "${value}" is invisible: ${invisible.name}; remove it`;
   const trimmed = value.trim();
-  if (trimmed !== value) return `"${value}" has a blank at its ${endOf(value)}; write "${trimmed}"`;
+  if (trimmed !== value) return `"${value}" has a blank at its ${findBlankEnd(value)}; write "${trimmed}"`;
   const [curly] = CURLY_QUOTE.exec(value) ?? [];
   if (curly !== undefined) {
     return `"${value}" has ${curly}, a quote as word processors write it; quote a text with " or ', and leave other quotes out`;
@@ -92,17 +92,17 @@ function textRefusal(value: string, ref: FactRef): string | null {
   if (form !== null && !form.pattern.test(value))
     return `"${value}" can never match "${ref.name}": ${form.words}`;
   const length = [...value].length;
-  const longest = longestText(ref);
+  const longest = getLongestText(ref);
   if (length <= longest) return null;
   return `a value of ${length} characters can never match "${ref.label}", which has ${longest} at most`;
 }
 
 /** The longest text in characters. */
-function longestText({ fact }: FactRef): number {
+function getLongestText({ fact }: FactRef): number {
   return fact.kind === 'attribute' ? (fact.declared?.length ?? KEY_CHARACTERS_MAX) : KEY_CHARACTERS_MAX;
 }
 
-function endOf(value: string): 'beginning' | 'end' {
+function findBlankEnd(value: string): 'beginning' | 'end' {
   return value.trimEnd() === value ? 'beginning' : 'end';
 }
 
@@ -120,7 +120,7 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
  * Returns why the fact can never be this number, or null when it may be. A limit may lie between two values of the
  * fact.
  */
-function numberRefusal(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
+function refuseNumber(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
   if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
     return `a multiple is one of a number above 0, like 1000, not of ${value}`;
   const decimals = findDecimals(ref);

@@ -330,7 +330,7 @@ function readMember<V extends object, Name extends string & keyof V>(
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 
 /** Returns the fault of a text that should be a currency, or null when it is one. */
-function currencyRefusal(text: string): string | null {
+function refuseCurrency(text: string): string | null {
   return CURRENCY.test(text)
     ? null
     : `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`;
@@ -339,7 +339,7 @@ function currencyRefusal(text: string): string | null {
 export const CURRENCY_FORM: Form<string> = withCheck(
   withSchema(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
   (currency, file, node) => {
-    const refusal = currencyRefusal(currency);
+    const refusal = refuseCurrency(currency);
     return refusal === null ? currency : file.report(node, refusal);
   },
 );
@@ -359,6 +359,6 @@ export function amounts(description: string, each: string): Form<ReadonlyMap<str
   );
   return mapByName(description, { pattern: CURRENCY_PATTERN }, amount, {
     each: (currency) => `${each} in ${currency}`,
-    refusal: currencyRefusal,
+    refusal: refuseCurrency,
   });
 }

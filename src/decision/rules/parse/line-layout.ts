@@ -45,7 +45,7 @@ const BLOCK_TEXT = /^[|>][+-]?\d?[+-]?$/;
  * fault, and the parser mostly notices it further down.
  */
 export function findLayoutFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
-  const lines = layoutLines(text, tokens);
+  const lines = parseLines(text, tokens);
   const usual = Map.groupBy(
     lines.filter(({ key }) => key !== null),
     ({ key }) => key,
@@ -53,32 +53,32 @@ export function findLayoutFault(text: string, tokens: readonly Token[]): SyntaxF
   const levels: Level[] = [];
   let entry: LayoutLine | null = null;
   for (const line of lines) {
-    const glued = gluedDash(line);
+    const glued = findGluedDash(line);
     if (glued !== null) return glued;
     const isEntry = line.key !== null || line.dashes.length > 0;
     const fault = isEntry
-      ? (atMargin(line, usual.get(line.key)) ?? placeEntry(line, levels))
-      : strayFault(line, entry, usual);
+      ? (findMarginFault(line, usual.get(line.key)) ?? placeEntry(line, levels))
+      : findStrayFault(line, entry, usual);
     if (fault !== null) return fault;
     if (isEntry) entry = line;
   }
   return null;
 }
 
-function layoutLines(text: string, tokens: readonly Token[]): readonly LayoutLine[] {
-  const inner = innerLines(text, tokens);
+function parseLines(text: string, tokens: readonly Token[]): readonly LayoutLine[] {
+  const inner = collectInnerLines(text, tokens);
   const lines: LayoutLine[] = [];
   let offset = 0;
-  for (const [index, line] of maskedText(text, tokens).split('\n').entries()) {
+  for (const [index, line] of maskText(text, tokens).split('\n').entries()) {
     const isText = line.trim() !== '' && !/^(---|\.\.\.|%)/.test(line);
-    if (!inner.has(offset) && isText) lines.push(layoutLine(line.trimEnd(), index + 1, offset));
+    if (!inner.has(offset) && isText) lines.push(parseLine(line.trimEnd(), index + 1, offset));
     offset += line.length + 1;
   }
   return lines;
 }
 
 /** Replaces all quoted characters by q, and comments by blanks. */
-function maskedText(text: string, tokens: readonly Token[]): string {
+function maskText(text: string, tokens: readonly Token[]): string {
   const characters = text.split('');
   for (const { kind, text: piece, offset } of tokens) {
     if (kind === 'comment') characters.fill(' ', offset, offset + piece.length);
@@ -90,7 +90,7 @@ function maskedText(text: string, tokens: readonly Token[]): string {
 }
 
 /** Collects the offsets of the lines within a quote, a longer text or brackets that began on an earlier line. */
-function innerLines(text: string, tokens: readonly Token[]): ReadonlySet<number> {
+function collectInnerLines(text: string, tokens: readonly Token[]): ReadonlySet<number> {
   const inner = new Set<number>();
   const cover = (from: number, to: number) => {
     for (let at = text.indexOf('\n', from); at !== -1 && at + 1 < to; at = text.indexOf('\n', at + 1))
@@ -107,7 +107,7 @@ function innerLines(text: string, tokens: readonly Token[]): ReadonlySet<number>
   return inner;
 }
 
-function layoutLine(line: string, number: number, offset: number): LayoutLine {
+function parseLine(line: string, number: number, offset: number): LayoutLine {
   const [, blanks = '', dashes = '', body = ''] = LINE.exec(line) ?? [];
   const indent = blanks.length;
   const [, double, single, plain, rest = ''] = KEY.exec(body) ?? [];
@@ -124,7 +124,7 @@ function layoutLine(line: string, number: number, offset: number): LayoutLine {
 }
 
 /** Reports a member at the left margin that stands further to the right everywhere else. */
-function atMargin(line: LayoutLine, all: readonly LayoutLine[] = []): SyntaxFault | null {
+function findMarginFault(line: LayoutLine, all: readonly LayoutLine[] = []): SyntaxFault | null {
   const columns = new Set(all.filter((one) => one !== line).map(({ column }) => column));
   const [column] = columns;
   if (
@@ -137,25 +137,25 @@ function atMargin(line: LayoutLine, all: readonly LayoutLine[] = []): SyntaxFaul
     return null;
   return {
     offset: line.offset,
-    message: `line ${line.number} is not indented; "${line.key}" is indented by ${blanks(column)} elsewhere`,
+    message: `line ${line.number} is not indented; "${line.key}" is indented by ${formatBlanks(column)} elsewhere`,
   };
 }
 
-function gluedDash({ offset, column, body }: LayoutLine): SyntaxFault | null {
+function findGluedDash({ offset, column, body }: LayoutLine): SyntaxFault | null {
   if (!/^-[^\s\d-]/.test(body)) return null;
-  const message = `a blank is missing behind the dash; write "- ${beginningOf(body.slice(1))}"`;
+  const message = `a blank is missing behind the dash; write "- ${shorten(body.slice(1))}"`;
   return { offset: offset + column, message };
 }
 
 function placeEntry(line: LayoutLine, levels: Level[]): SyntaxFault | null {
   const { column, body, key, rest, dashes } = line;
   for (const dash of dashes) {
-    const fault = place('items', dash, line, levels);
+    const fault = placeInColumn('items', dash, line, levels);
     if (fault !== null) return fault;
     setOpen(levels, body === '');
   }
   if (key === null) return null;
-  const fault = place('members', column, line, levels);
+  const fault = placeInColumn('members', column, line, levels);
   setOpen(levels, rest === '' || BLOCK_TEXT.test(rest));
   return fault;
 }
@@ -166,7 +166,12 @@ function setOpen(levels: readonly Level[], isOpen: boolean): void {
 }
 
 /** Notes that an entry begins in a column, or returns why it cannot. */
-function place(kind: Level['kind'], column: number, line: LayoutLine, levels: Level[]): SyntaxFault | null {
+function placeInColumn(
+  kind: Level['kind'],
+  column: number,
+  line: LayoutLine,
+  levels: Level[],
+): SyntaxFault | null {
   const [left] = leaveLevels(kind, column, levels);
   const top = levels.at(-1);
   if (top?.column === column && top.kind === kind) {
@@ -176,11 +181,11 @@ function place(kind: Level['kind'], column: number, line: LayoutLine, levels: Le
     return null;
   }
   if (left !== undefined || !mayBegin(kind, column, line, top))
-    return misplaced(kind, column, line, top, left);
+    return explainMisplaced(kind, column, line, top, left);
   const lastKey = kind === 'members' ? line.key : null;
   levels.push({ kind, column, first: line, lastKey, entries: 1, isOpen: true, afterEmpty: null });
   const isItem = kind === 'members' && column === line.indent && OF_ITEMS.has(top?.lastKey ?? '');
-  return isItem ? missingDash(line) : null;
+  return isItem ? reportMissingDash(line) : null;
 }
 
 /** Removes the levels that end before an entry in this column, and returns them. */
@@ -204,7 +209,7 @@ function mayBegin(
   return top.isOpen && (top.column !== column || kind === 'items');
 }
 
-function misplaced(
+function explainMisplaced(
   kind: Level['kind'],
   column: number,
   line: LayoutLine,
@@ -212,51 +217,53 @@ function misplaced(
   left: Level | undefined,
 ): SyntaxFault | null {
   const isBesideItems = kind === 'members' && top?.kind === 'items' && top.column === column;
-  if (isBesideItems && top.first.key === line.key) return missingDash(line, top.first);
-  if (isBesideItems && /^(?:\+|\d+[.)]) /.test(line.body)) return otherDash(line);
+  if (isBesideItems && top.first.key === line.key) return reportMissingDash(line, top.first);
+  if (isBesideItems && /^(?:\+|\d+[.)]) /.test(line.body)) return reportOtherDash(line);
   if (kind === 'items' && top?.kind !== 'items' && left?.kind === 'members')
-    return missingDash(left.first, line);
+    return reportMissingDash(left.first, line);
   const near = [top, left].find((level) => level?.kind === kind) ?? left ?? top;
   if (near === undefined) return null;
   if (near.afterEmpty !== null && column > near.column)
-    return misindented(near.afterEmpty, near.column, column);
+    return reportIndent(near.afterEmpty, near.column, column);
   // Of two lines that differ, the line with an odd number of blanks is the wrong one.
   const firstSlipped = near.entries === 1 && near.column % 2 === 1 && column % 2 === 0;
-  return firstSlipped ? misindented(near.first, near.column, column) : misindented(line, column, near.column);
+  return firstSlipped
+    ? reportIndent(near.first, near.column, column)
+    : reportIndent(line, column, near.column);
 }
 
-function misindented({ number, offset }: LayoutLine, has: number, others: number): SyntaxFault {
+function reportIndent({ number, offset }: LayoutLine, has: number, others: number): SyntaxFault {
   return {
     offset: offset + has,
-    message: `line ${number} is indented by ${blanks(has)}, its neighbours by ${others}`,
+    message: `line ${number} is indented by ${formatBlanks(has)}, its neighbours by ${others}`,
   };
 }
 
 /** Reports an item of a list that is numbered or marked as word processors do. */
-function otherDash({ offset, column, body }: LayoutLine): SyntaxFault {
+function reportOtherDash({ offset, column, body }: LayoutLine): SyntaxFault {
   const [sign = '', ...rest] = body.split(' ');
-  const message = `"${sign}" is no dash of a list; write "- ${beginningOf(rest.join(' '))}"`;
+  const message = `"${sign}" is no dash of a list; write "- ${shorten(rest.join(' '))}"`;
   return { offset: offset + column, message };
 }
 
-function blanks(count: number): string {
+function formatBlanks(count: number): string {
   return count === 1 ? '1 blank' : `${count} blanks`;
 }
 
-function missingDash({ offset, column, body }: LayoutLine, like?: LayoutLine): SyntaxFault {
+function reportMissingDash({ offset, column, body }: LayoutLine, like?: LayoutLine): SyntaxFault {
   const where = like === undefined ? '' : `, as in line ${like.number}`;
-  const message = `a dash is missing; write "- ${beginningOf(body)}"${where}`;
+  const message = `a dash is missing; write "- ${shorten(body)}"${where}`;
   return { offset: offset + column, message };
 }
 
 const SHOWN_MAX = 40;
 
-function beginningOf(body: string): string {
+function shorten(body: string): string {
   return body.length > SHOWN_MAX ? `${body.slice(0, SHOWN_MAX)}..` : body;
 }
 
 /** Reports a line that neither begins an entry nor continues the text of the line before it. */
-function strayFault(
+function findStrayFault(
   line: LayoutLine,
   entry: LayoutLine | null,
   usual: ReadonlyMap<string | null, unknown>,
@@ -267,17 +274,17 @@ function strayFault(
     const margin = key === null ? (dashes.at(-1) ?? 0) : column;
     if (line.indent > margin && !/^["'{[]/.test(text)) return null;
   }
-  if (/^["'{[]/.test(line.body)) return entry?.key === null ? missingDash(line, entry) : null;
-  return { offset: line.offset + line.column, message: strayMessage(line.body, usual) };
+  if (/^["'{[]/.test(line.body)) return entry?.key === null ? reportMissingDash(line, entry) : null;
+  return { offset: line.offset + line.column, message: explainStray(line.body, usual) };
 }
 
-function strayMessage(body: string, usual: ReadonlyMap<string | null, unknown>): string {
+function explainStray(body: string, usual: ReadonlyMap<string | null, unknown>): string {
   if (/^([<=>])\1{6}/.test(body))
     return 'a merge left its marks here; keep one of the two texts and remove the marks';
   if (/^\w{3,}$/.test(body)) return `a colon is missing if this is a member; write "${body}:", or remove it`;
   const [, name = '', sign = '', value = ''] = /^(\w+)( ?= ?| |:)(.*)$/.exec(body) ?? [];
-  if (sign === ':') return `a blank is missing behind the colon; write "${name}: ${beginningOf(value)}"`;
+  if (sign === ':') return `a blank is missing behind the colon; write "${name}: ${shorten(value)}"`;
   if (sign.includes('=') || usual.has(name) || /^\S+$/.test(value))
-    return `a colon is missing; write "${name}: ${beginningOf(value)}"`;
+    return `a colon is missing; write "${name}: ${shorten(value)}"`;
   return 'this line has no colon; write "#" before it if it is a comment, or "name: value"';
 }

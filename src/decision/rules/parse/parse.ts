@@ -69,7 +69,7 @@ const NO_LIMITS: ParsedRules['limits'] = new Map();
  * the rule set's folder, which its ruleVersion must equal.
  */
 export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
-  if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
+  if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [reportTooManyFiles(files)] };
   const problems: Problem[] = [];
   const unread = refuseUnknownFiles(files, problems);
   const open = <T>(name: string, form: Form<T>) =>
@@ -97,9 +97,11 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
     return { ok: false, problems: sortProblems(problems) };
   }
   const settings = { ...ruleSet.settings, ladder };
-  const platforms = new Map([...ruleSet.platforms].map(([name, own]) => [name, override(settings, own)]));
+  const platforms = new Map(
+    [...ruleSet.platforms].map(([name, own]) => [name, overrideSettings(settings, own)]),
+  );
   const { ruleVersion: version, description, meant, attributes } = ruleSet;
-  const facts = refs.all();
+  const facts = refs.listAll();
   const lists = ruleLists.used();
   const rules = {
     version,
@@ -144,7 +146,7 @@ function readFile<T>(
   return null;
 }
 
-function tooManyFiles(files: RuleFiles): Problem {
+function reportTooManyFiles(files: RuleFiles): Problem {
   const file = [...files.keys()][RULE_SET_FILES_MAX] ?? '';
   const message = `a rule set has at most ${RULE_SET_FILES_MAX} files, its cases and lists among them; put some of them together`;
   return { at: { file, line: 1, column: 1 }, message };
@@ -167,13 +169,13 @@ function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> 
     if (meant !== null) misnamed.add(meant);
     problems.push({
       at: { file: spellOutInvisible(path), line: 1, column: 1 },
-      message: nameRefusal(path, meant),
+      message: explainFileName(path, meant),
     });
   }
   return misnamed;
 }
 
-function nameRefusal(path: string, meant: string | null): string {
+function explainFileName(path: string, meant: string | null): string {
   if (meant !== null) return `unknown file, and ${meant} is missing; rename it to ${meant}`;
   if (BELOW_FOLDER.test(path))
     return 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
@@ -251,7 +253,7 @@ type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSe
 const NO_PLATFORMS: ReadonlyMap<string, PlatformOverrides> = new Map();
 
 /** Returns the settings of a platform: its own where it has one, otherwise those of the rule set. */
-function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
+function overrideSettings(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
   return {
     currency: own.currency ?? base.currency,
     timeZone: own.timeZone ?? base.timeZone,
@@ -336,7 +338,7 @@ const limitsOf = (group: ClientGroup) =>
 const GROUP_LIMITS = mapping(
   'payLimitValue by client group.',
   Object.fromEntries(CLIENT_GROUPS.map((group) => [group, limitsOf(group)])),
-  (limits) => new Map(CLIENT_GROUPS.map((group) => [group, itemsOf(limits[group] ?? new Map())])),
+  (limits) => new Map(CLIENT_GROUPS.map((group) => [group, formatLimits(limits[group] ?? new Map())])),
 );
 
 /** The form of `limits.yaml`: the items of payLimitValue, like `EUR:250.00`, by group. */
@@ -346,6 +348,6 @@ export const LIMITS = mapping(
   ({ limits }): ParsedRules['limits'] => limits,
 );
 
-function itemsOf(limits: ReadonlyMap<string, string>): readonly string[] {
+function formatLimits(limits: ReadonlyMap<string, string>): readonly string[] {
   return [...limits].map(([currency, amount]) => `${currency}:${amount}`);
 }

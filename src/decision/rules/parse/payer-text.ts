@@ -27,7 +27,7 @@ export class PayerTexts {
       maxLength: PAYER_TEXT_CHARACTERS_MAX,
     }),
     (payerText, file, node) => {
-      const problem = problemOf(payerText);
+      const problem = findProblem(payerText);
       if (problem !== null) return file.report(node, `payerText ${problem}`);
       this.#read.push([file, node, payerText]);
       return payerText;
@@ -41,26 +41,26 @@ export class PayerTexts {
   refuseRuleNames(names: readonly string[]): void {
     const inside = new Set(names.filter((name) => name.includes('-')));
     for (const [file, node, payerText] of this.#read) {
-      const name = wordsOf(payerText).find((word) => inside.has(word));
-      if (name !== undefined) file.report(node, `payerText ${naming(name)}`);
+      const name = splitWords(payerText).find((word) => inside.has(word));
+      if (name !== undefined) file.report(node, `payerText ${explainInternalName(name)}`);
     }
   }
 }
 
-function problemOf(text: string): string | null {
+function findProblem(text: string): string | null {
   if (text.length > PAYER_TEXT_CHARACTERS_MAX) {
     return `has ${text.length} characters; at most ${PAYER_TEXT_CHARACTERS_MAX} are allowed`;
   }
   const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
   if (quote !== undefined) return `may quote ${PAYER_TEXT_WAIT} alone, not ${quote}: payers read it`;
-  const name = wordsOf(text).find((word) => INSIDE.has(word));
-  return name === undefined ? null : naming(name);
+  const name = splitWords(text).find((word) => INSIDE.has(word));
+  return name === undefined ? null : explainInternalName(name);
 }
 
-function naming(name: string): string {
+function explainInternalName(name: string): string {
   return `names "${name}", which tells payers of the inside; say it in words of theirs`;
 }
 
-function wordsOf(text: string): readonly string[] {
+function splitWords(text: string): readonly string[] {
   return text.replaceAll(PAYER_TEXT_WAIT, '').match(/[\w-]+/g) ?? [];
 }

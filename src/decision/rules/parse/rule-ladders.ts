@@ -80,7 +80,7 @@ const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
     ({ levels, resetAfter: resetAfterMs = null }, { file, members }): NamedLadder | null => {
       const waitMs = levels.at(-1)?.ms ?? 0;
       if (resetAfterMs === null || resetAfterMs > waitMs) return { levels, resetAfterMs };
-      return file.report(members.get('resetAfter')?.value ?? null, resetTooEarly(formatDuration(waitMs)));
+      return file.report(members.get('resetAfter')?.value ?? null, explainEarlyReset(formatDuration(waitMs)));
     },
   ),
   withCheck(LEVELS, (levels) => ({ levels, resetAfterMs: null })),
@@ -94,10 +94,10 @@ export class RuleLadders {
   readonly #used = new Set<string>();
 
   /** The form of `ladder.yaml`. */
-  readonly file: Form<WrittenLadder> = ladderForm(
+  readonly file: Form<WrittenLadder> = createLadderForm(
     'The cooldown ladder: how long a payer waits who asks again without having paid.',
     {
-      refusal: nameRefusal,
+      refusal: refuseLadderName,
       inherited: () => new Map(),
       check: (named, { file, members }) => {
         const ladders = members.get('ladders')?.value;
@@ -115,10 +115,10 @@ export class RuleLadders {
   );
 
   /** The form of a platform's own ladder, with the named ladders that it overrides. */
-  readonly own: Form<WrittenLadder> = ladderForm("The platform's own ladder.", {
+  readonly own: Form<WrittenLadder> = createLadderForm("The platform's own ladder.", {
     refusal: (name) => {
       const known = this.#named === null ? null : [...this.#named.keys()];
-      if (known === null || known.includes(name)) return nameRefusal(name);
+      if (known === null || known.includes(name)) return refuseLadderName(name);
       return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggestName(name, known)}`;
     },
     inherited: () => this.#ladders,
@@ -144,7 +144,7 @@ export class RuleLadders {
   }
 }
 
-function nameRefusal(name: string): string | null {
+function refuseLadderName(name: string): string | null {
   if (isName(name)) return null;
   return `the name of a ladder has lower-case words joined by "-", like patient, unlike "${name}"`;
 }
@@ -156,7 +156,10 @@ interface LadderKind {
   readonly check: (named: NamedLadders, place: Place) => void;
 }
 
-function ladderForm(description: string, { refusal, inherited, check }: LadderKind): Form<WrittenLadder> {
+function createLadderForm(
+  description: string,
+  { refusal, inherited, check }: LadderKind,
+): Form<WrittenLadder> {
   const named = mapByName(
     'Further ladders, for WAIT rules to name.',
     { pattern: NAME_PATTERN },
@@ -177,20 +180,20 @@ function ladderForm(description: string, { refusal, inherited, check }: LadderKi
     ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): WrittenLadder | null => {
       const all = new Map([...inherited(), ...ladders]);
       const whole = new Map([['', { levels, resetAfterMs }], ...all]);
-      const { name, waitMs } = longestOf(whole);
+      const { name, waitMs } = findLongest(whole);
       if (resetAfterMs <= waitMs) {
         const of = name === '' ? '' : ` of the ladder "${name}"`;
         const resetAfter = members.get('resetAfter')?.value ?? null;
-        return file.report(resetAfter, resetTooEarly(`${formatDuration(waitMs)}${of}`));
+        return file.report(resetAfter, explainEarlyReset(`${formatDuration(waitMs)}${of}`));
       }
       return {
         levelsMs: levels.map(({ ms }) => ms),
-        ladders: ofEach(all, ({ ms }) => ms),
+        ladders: mapLevels(all, ({ ms }) => ms),
         resetAfterMs,
         resetsAfterMs: Object.fromEntries(
           [...all].flatMap(([name, { resetAfterMs: own }]) => (own === null ? [] : [[name, own]])),
         ),
-        levelsAt: ofEach(whole, ({ at }) => at),
+        levelsAt: mapLevels(whole, ({ at }) => at),
       };
     },
     ({ ladders }, place) => {
@@ -202,7 +205,7 @@ function ladderForm(description: string, { refusal, inherited, check }: LadderKi
 }
 
 /** Finds the ladder with the longest wait among the ladders without their own `resetAfter`. */
-function longestOf(ladders: NamedLadders): { readonly name: string; readonly waitMs: number } {
+function findLongest(ladders: NamedLadders): { readonly name: string; readonly waitMs: number } {
   const [longest = { name: '', waitMs: 0 }] = [...ladders]
     .filter(([name, { resetAfterMs }]) => name === '' || resetAfterMs === null)
     .map(([name, { levels }]) => ({ name, waitMs: levels.at(-1)?.ms ?? 0 }))
@@ -210,13 +213,16 @@ function longestOf(ladders: NamedLadders): { readonly name: string; readonly wai
   return longest;
 }
 
-function resetTooEarly(wait: string): string {
+function explainEarlyReset(wait: string): string {
   return `resetAfter must be longer than the longest wait, ${wait}; otherwise leaving would be shorter than waiting`;
 }
 
 const NONE: NamedLadders = new Map();
 
-function ofEach<T>(ladders: NamedLadders, part: (level: Level) => T): Readonly<Record<string, readonly T[]>> {
+function mapLevels<T>(
+  ladders: NamedLadders,
+  part: (level: Level) => T,
+): Readonly<Record<string, readonly T[]>> {
   return Object.fromEntries([...ladders].map(([name, { levels }]) => [name, levels.map(part)]));
 }
 

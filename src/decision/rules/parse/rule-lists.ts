@@ -23,9 +23,9 @@ export class RuleLists {
   readonly #lists = new Map<string, WrittenList>();
   /** All names, including those of lists that are not sound. To name such a list is not a second mistake. */
   readonly #names = new Set<string>();
-  readonly #named = new Set<string>();
+  readonly findList = new Set<string>();
   readonly #values = new Map<string, RuleList['values'] | null>();
-  readonly #used = new Map<string, RuleList>();
+  readonly listUsed = new Map<string, RuleList>();
 
   /** The files report their own problems in `problems`. */
   constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
@@ -43,7 +43,7 @@ export class RuleLists {
    * exist.
    */
   named(name: string, file: YamlFile, node: Node): WrittenList | null {
-    this.#named.add(name);
+    this.findList.add(name);
     const list = this.#lists.get(name);
     if (list !== undefined) return list;
     if (this.#names.has(name)) return null;
@@ -57,7 +57,7 @@ export class RuleLists {
    * Reads the values of a list for one fact. Returns null when `read` refuses an entry that the fact can never have.
    * Each list is read once for each fact, so that a problem is reported once.
    */
-  valuesFor(
+  readValuesFor(
     list: WrittenList,
     fact: string,
     read: (entry: Node) => FactValue | null,
@@ -68,19 +68,19 @@ export class RuleLists {
     if (known !== undefined) return known;
     const values = file.readItems(entries, read);
     this.#values.set(key, values);
-    if (values !== null) this.#used.set(name, { name, description, values });
+    if (values !== null) this.listUsed.set(name, { name, description, values });
     return values;
   }
 
   /** Returns the lists that rules use, by name. */
   used(): ReadonlyMap<string, RuleList> {
-    return new Map([...this.#used].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    return new Map([...this.listUsed].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   /** Reports the lists that no rule names. It is called after all rules are read. */
   refuseUnused(): void {
     for (const { name, file } of this.#lists.values()) {
-      if (this.#named.has(name)) continue;
+      if (this.findList.has(name)) continue;
       file.report(
         file.root,
         `no rule uses the list "${name}"; name it with { operator: in, value: { list: ${name} } }, or remove the file`,

@@ -46,17 +46,17 @@ export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 /** The form of `groups.yaml`. */
 export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
-  const params = mapping(CONCLUDES, { group }, (said): GroupParams => said);
+  const params = mapping(CONCLUDES, { group }, (written): GroupParams => written);
   const otherwise = withSchema(group, { description: 'The group when no rule matches.' });
-  return ruleFile(names, 'groups', (reader) =>
+  return createRuleFileForm(names, 'groups', (reader) =>
     mapping(
       'The client group: the first match by priority, highest first.',
       {
-        conditions: optional(namedConditions(reader)),
-        rules: rulesOf(reader, { prioritised: true, eventType: 'group', params }),
+        conditions: optional(createConditionsForm(reader)),
+        rules: createRulesForm(reader, { prioritised: true, eventType: 'group', params }),
         otherwise: withMessageName('group', otherwise),
       },
-      (file) => ({ rules: byPriority(file.rules), otherwise: file.otherwise }),
+      (file) => ({ rules: sortByPriority(file.rules), otherwise: file.otherwise }),
     ),
   );
 }
@@ -65,7 +65,7 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
  * A name that the author chooses, like the name of a rule. Messages call the name `what`, and `like` is their
  * example.
  */
-function hyphenated(what: string, description: string, like: string): Form<string> {
+function createNameForm(what: string, description: string, like: string): Form<string> {
   return withCheck(withSchema(text(description), LIST_NAME), (name, file, node) => {
     if (isName(name)) return name;
     return file.report(
@@ -75,7 +75,7 @@ function hyphenated(what: string, description: string, like: string): Form<strin
   });
 }
 
-const THING = hyphenated('about', MEANINGS.about, 'device');
+const THING = createNameForm('about', MEANINGS.about, 'device');
 
 const CONCLUDES = 'What the rule concludes.';
 
@@ -87,13 +87,18 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
     { weight, about: optional(THING) },
     ({ weight, about }): SignalParams => (about === undefined ? { weight } : { weight, about }),
   );
-  return ruleFile(names, 'bot-signals', (reader) =>
+  return createRuleFileForm(names, 'bot-signals', (reader) =>
     mapping(
       'Bot signals: the weights of all that match are added.',
       {
-        conditions: optional(namedConditions(reader)),
-        exempt: withDefault(exemptionOf(reader), null),
-        rules: rulesOf(reader, { prioritised: false, eventType: 'signal', params, onRule: refuseExemptName }),
+        conditions: optional(createConditionsForm(reader)),
+        exempt: withDefault(createExemptionForm(reader), null),
+        rules: createRulesForm(reader, {
+          prioritised: false,
+          eventType: 'signal',
+          params,
+          onRule: refuseExemptName,
+        }),
         threshold: numberInRange(WEIGHT_RANGE, MEANINGS.threshold),
       },
       ({ rules, threshold, exempt }, { file, members }) => {
@@ -108,17 +113,17 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
   );
 }
 
-const FLAG = hyphenated('flag', MEANINGS.flag, 'large-first-order');
+const FLAG = createNameForm('flag', MEANINGS.flag, 'large-first-order');
 
 /** The form of `flags.yaml`. */
 export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
-  const params = mapping(CONCLUDES, { flag: FLAG }, (said): FlagParams => said);
-  return ruleFile(names, 'flags', (reader) =>
+  const params = mapping(CONCLUDES, { flag: FLAG }, (written): FlagParams => written);
+  return createRuleFileForm(names, 'flags', (reader) =>
     mapping(
       'Flags: each rule that matches a request for a verdict is recorded beside the verdict, which it does not change.',
       {
-        conditions: optional(namedConditions(reader)),
-        rules: rulesOf(reader, { prioritised: false, mayHoldOut: false, eventType: 'flag', params }),
+        conditions: optional(createConditionsForm(reader)),
+        rules: createRulesForm(reader, { prioritised: false, mayHoldOut: false, eventType: 'flag', params }),
       },
       ({ rules }) => ({ rules }),
     ),
@@ -126,11 +131,11 @@ export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
 }
 
 /** The form of the conditions that exempt from all signals. They are read as a rule. */
-function exemptionOf(reader: ConditionReader | null): Form<Exemption> {
+function createExemptionForm(reader: ConditionReader | null): Form<Exemption> {
   return {
     schema: { allOf: [CONDITIONS], description: MEANINGS.exempt },
     read: (file, node) => {
-      const written = reader?.topLevel(node, EXEMPT) ?? null;
+      const written = reader?.readTopLevel(node, EXEMPT) ?? null;
       if (written === null) return null;
       const condition = moveNegations(written);
       const description = 'Whoever meets these conditions is spared by all signals.';
@@ -181,7 +186,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
         ),
         payerText: optional(payerTexts.form),
       },
-      ({ ladder = null, payerText = null, ...said }): VerdictParams => ({ ...said, ladder, payerText }),
+      ({ ladder = null, payerText = null, ...written }): VerdictParams => ({ ...written, ladder, payerText }),
       ({ verdict, payerText }, { file, node, members }) => {
         if (verdict === 'GET_SAME_STICKY' && !mayBeSticky) refuseSticky(file, node);
         if (verdict === undefined || verdict === 'WAIT') return true;
@@ -207,12 +212,12 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
     if (event?.verdict === 'GET_SAME_STICKY' && !isBound)
       refuseSticky(file, members.get('event')?.value ?? node);
   };
-  return ruleFile(names, 'verdicts', (reader) =>
+  return createRuleFileForm(names, 'verdicts', (reader) =>
     mapping(
       'The verdict: the first match by priority, highest first.',
       {
-        conditions: optional(namedConditions(reader)),
-        rules: rulesOf(reader, {
+        conditions: optional(createConditionsForm(reader)),
+        rules: createRulesForm(reader, {
           prioritised: true,
           eventType: 'verdict',
           params: params(CONCLUDES, true),
@@ -220,7 +225,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
         }),
         otherwise: params('The answer when no rule matches.', false),
       },
-      ({ rules, otherwise }) => ({ rules: byPriority(rules), otherwise }),
+      ({ rules, otherwise }) => ({ rules: sortByPriority(rules), otherwise }),
       () => {
         payerTexts.refuseRuleNames([...otherRules, ...rulesHere]);
         return true;
@@ -237,7 +242,7 @@ function refuseSticky(file: YamlFile, node: Node): void {
 }
 
 /** The form of a file whose conditions may name each other. For the schema of editors there is no reader. */
-function ruleFile<T>(
+function createRuleFileForm<T>(
   names: RuleNames,
   stage: RuleStage,
   form: (reader: ConditionReader | null) => Form<T>,
@@ -250,14 +255,14 @@ function ruleFile<T>(
   };
 }
 
-function namedConditions(reader: ConditionReader | null): Form<true> {
+function createConditionsForm(reader: ConditionReader | null): Form<true> {
   return {
     schema: {
       type: 'object',
       description: 'Named conditions, for rules to share with { condition: name }.',
       additionalProperties: CONDITIONS,
     },
-    read: (_file, node) => reader?.define(node) ?? null,
+    read: (_file, node) => reader?.readNamed(node) ?? null,
   };
 }
 
@@ -275,26 +280,26 @@ interface RuleKind<Params> {
   readonly onRule?: (rule: SoundParts<Params>, place: Place) => void;
 }
 
-function rulesOf<Params>(
+function createRulesForm<Params>(
   reader: ConditionReader | null,
   kind: RuleKind<Params>,
 ): Form<readonly Rule<Params>[]> {
   const most = [RULES_MAX, () => `a file holds at most ${RULES_MAX} rules`] as const;
-  return withMessageName('"rules"', listOf(ruleOf(reader, kind), 'a rule', 'The rules.', most));
+  return withMessageName('"rules"', listOf(createRuleForm(reader, kind), 'a rule', 'The rules.', most));
 }
 
-function ruleOf<Params>(
+function createRuleForm<Params>(
   reader: ConditionReader | null,
   { prioritised, mayHoldOut = true, eventType, params, onRule }: RuleKind<Params>,
 ): Form<Rule<Params>> {
   const conditions: Form<Condition> = {
     schema: CONDITIONS,
-    read: (_file, node) => reader?.topLevel(node) ?? null,
+    read: (_file, node) => reader?.readTopLevel(node) ?? null,
   };
   const event = mapping(
     'What happens when the rule matches.',
     { type: withMessageName('event type', choice([eventType])), params },
-    (said) => said.params,
+    (written) => written.params,
   );
   const always = {
     name: RULE_NAME,
@@ -314,8 +319,10 @@ function ruleOf<Params>(
     if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
     return boundsHoldout(place) && isFree;
   };
-  if (!mayHoldOut) return mapping('A rule.', always, (rule, place) => ruleFrom(rule, 1, place, moved), check);
-  if (!prioritised) return mapping('A rule.', forms, (rule, place) => ruleFrom(rule, 1, place, moved), check);
+  if (!mayHoldOut)
+    return mapping('A rule.', always, (rule, place) => buildRule(rule, 1, place, moved), check);
+  if (!prioritised)
+    return mapping('A rule.', forms, (rule, place) => buildRule(rule, 1, place, moved), check);
   const priority = numberInRange(
     { min: 1, max: PRIORITY_MAX, integer: true },
     'Rules of higher priority are asked first.',
@@ -323,7 +330,7 @@ function ruleOf<Params>(
   return mapping(
     'A rule.',
     { priority, ...forms },
-    (rule, place) => ruleFrom(rule, rule.priority, place, moved),
+    (rule, place) => buildRule(rule, rule.priority, place, moved),
     check,
   );
 }
@@ -344,7 +351,7 @@ interface ReadRule<Params> {
   readonly holdoutMaxAmount?: Readonly<Record<string, number>> | undefined;
 }
 
-function ruleFrom<Params>(
+function buildRule<Params>(
   { name, description, conditions: written, event, holdout, holdoutMaxAmount }: ReadRule<Params>,
   priority: number,
   { file, node, members }: Place,
@@ -357,11 +364,11 @@ function ruleFrom<Params>(
   return { ...rule, holdout: { share: holdout, maxAmounts: holdoutMaxAmount ?? null, at } };
 }
 
-function byPriority<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
+function sortByPriority<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
   return rules.toSorted((a, b) => b.priority - a.priority);
 }
 
-const OWN_NAME = hyphenated('name', 'Names the rule in decisions and explanations.', 'asked-too-early');
+const OWN_NAME = createNameForm('name', 'Names the rule in decisions and explanations.', 'asked-too-early');
 
 const RULE_NAME: Form<string> = {
   schema: { ...OWN_NAME.schema, not: { const: 'otherwise' } },
@@ -409,7 +416,7 @@ function readPart(file: YamlFile, node: Node, piece: string, refs: FactRefs): Re
 function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRefs): ReasonPart | null {
   const answer = ANSWER_PLACEHOLDERS.find((candidate) => candidate === name);
   if (answer !== undefined) return { kind: 'answer', name: answer };
-  const allowed = () => [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
+  const allowed = () => [...refs.listAll().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
   const named = findPlaceholderFact(name, refs, allowed);
   if (named === null) return null;
   return typeof named === 'string'

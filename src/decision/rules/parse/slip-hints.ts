@@ -72,7 +72,7 @@ export function hintAtNumber(written: unknown, { max, unit }: NumberKind): strin
     const percent = Number(share.replace(',', '.'));
     return `; write ${max === 1 ? Number((percent / 100).toFixed(6)) : percent}`;
   }
-  const ms = looseDuration(text);
+  const ms = guessDuration(text);
   if (ms !== null && unit === 'seconds') return `; ${text} is ${ms / 1000} seconds, so write ${ms / 1000}`;
   const number = guessAmount(text);
   return number === null ? '' : `; write ${number}`;
@@ -84,14 +84,14 @@ export function hintAtNumber(written: unknown, { max, unit }: NumberKind): strin
  */
 export function guessAmount(text: string): string | null {
   const [, digits = ''] = /^[^\d-]{0,4}(\d[\d., '_]*)[^\d-]{0,4}$/.exec(text) ?? [];
-  return pointed(digits.trim());
+  return normalizeDigits(digits.trim());
 }
 
 /**
  * Converts digits like `1,000,000.00`, `86 400` and `500,00` to a form with a point before the decimals and no other
  * sign.
  */
-function pointed(digits: string): string | null {
+function normalizeDigits(digits: string): string | null {
   const decimal = /^(\d+),(\d{1,2})$/.exec(digits);
   if (decimal !== null) return `${decimal[1]}.${decimal[2]}`;
   const grouped = /^(\d{1,3}(?:([,. '_])\d{3})(?:\2\d{3})*)(?:[.,](\d{1,2}))?$/.exec(digits);
@@ -131,7 +131,7 @@ const UNITS: readonly (readonly [RegExp, 's' | 'm' | 'h' | 'd', number])[] = [
 ];
 
 /** Returns the milliseconds of a text like `10 minutes`, `1.5h` or `2 weeks`, or null for other texts. */
-function looseDuration(text: string): number | null {
+function guessDuration(text: string): number | null {
   const [, amount, word = ''] = /^(\d+(?:[.,]\d+)?)\s*([a-z]+)\.?$/i.exec(text) ?? [];
   const unit = UNITS.find(([pattern]) => pattern.test(word));
   const one = unit === undefined ? null : parseDuration(`1${unit[1]}`);
@@ -147,7 +147,7 @@ export function hintAtDuration(written: unknown): string {
   if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a blank and #';
   if (typeof written === 'number' && Number.isSafeInteger(written) && written > 0)
     return `; a unit is missing: write ${written}s, ${written}m, ${written}h or ${written}d`;
-  const ms = typeof written === 'string' ? looseDuration(written.trim()) : null;
+  const ms = typeof written === 'string' ? guessDuration(written.trim()) : null;
   return ms === null ? '' : `; write ${formatDuration(ms)}`;
 }
 

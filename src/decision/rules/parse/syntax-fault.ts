@@ -28,26 +28,26 @@ export function findSyntaxFault(
   lineOf: (offset: number) => number,
 ): SyntaxFault | null {
   const tokens = tokenize(text);
-  const always = [strangeBlank(text), strangeCharacter(tokens), signForOperator(text)];
+  const always = [findStrangeBlank(text), findStrangeCharacter(tokens), findSignForOperator(text)];
   const [error] = errors;
   const [again] = repeatedKeys;
-  const repeated = again === undefined ? null : repetition(again, lineOf);
-  if (error === undefined) return first([...always, repeated, unseparated(contents)]);
-  const suspected = first([
+  const repeated = again === undefined ? null : reportRepeatedKey(again, lineOf);
+  if (error === undefined) return pickFirst([...always, repeated, findUnseparated(contents)]);
+  const suspected = pickFirst([
     ...always,
     repeated,
-    indentingTab(text),
-    pairingFault(text, tokens),
+    findIndentingTab(text),
+    findPairingFault(text, tokens),
     findLayoutFault(text, tokens),
   ]);
   const isBehind = suspected === null || lineOf(suspected.offset) > lineOf(error.pos[0]) + LINES_BEHIND_MAX;
-  return isBehind ? { offset: error.pos[0], message: inWords(error, text) } : suspected;
+  return isBehind ? { offset: error.pos[0], message: explainParserError(error, text) } : suspected;
 }
 
 /** The parser may report the entry before the line that it could not read. */
 const LINES_BEHIND_MAX = 3;
 
-function first(faults: readonly (SyntaxFault | null)[]): SyntaxFault | null {
+function pickFirst(faults: readonly (SyntaxFault | null)[]): SyntaxFault | null {
   const [earliest] = faults.filter((one) => one !== null).toSorted((a, b) => a.offset - b.offset);
   return earliest ?? null;
 }
@@ -56,17 +56,17 @@ const NO_BLANK = '[\\u00A0\\u1680\\u2000-\\u200A\\u202F\\u205F\\u3000]';
 const INDENTING_BLANK = new RegExp(`^[ \\t]*${NO_BLANK}`, 'm');
 
 /** Finds a blank that YAML does not accept before the text of a line. */
-function strangeBlank(text: string): SyntaxFault | null {
+function findStrangeBlank(text: string): SyntaxFault | null {
   const [found] = INDENTING_BLANK.exec(text) ?? [];
   if (found === undefined) return null;
-  return blankFault(text.search(INDENTING_BLANK) + found.length - 1, found.slice(-1));
+  return reportBlank(text.search(INDENTING_BLANK) + found.length - 1, found.slice(-1));
 }
 
-function blankFault(offset: number, character: string): SyntaxFault {
-  return { offset, message: `${nameOf(character)} stands here; write an ordinary blank` };
+function reportBlank(offset: number, character: string): SyntaxFault {
+  return { offset, message: `${nameBlank(character)} stands here; write an ordinary blank` };
 }
 
-function nameOf(character: string): string {
+function nameBlank(character: string): string {
   if (character === '\u00A0') return 'a no-break space (U+00A0)';
   if (character === '\u3000') return 'a full-width blank (U+3000)';
   return `a special blank (U+${character.charCodeAt(0).toString(16).toUpperCase()})`;
@@ -99,28 +99,29 @@ const BLANK_AT_END = new RegExp(`^${NO_BLANK}|${NO_BLANK}$`);
 const BLANK_BEHIND_COLON = new RegExp(`^[\\w-]+:${NO_BLANK}`);
 
 /** Finds a character that only looks like the YAML character that belongs in its place. */
-function strangeCharacter(tokens: readonly Token[]): SyntaxFault | null {
+function findStrangeCharacter(tokens: readonly Token[]): SyntaxFault | null {
   for (const [index, [token, depth]] of [...walkWithDepth(tokens)].entries()) {
     if (token.kind !== 'plain') continue;
-    const key = tokens[index + 1]?.kind === 'colon' ? lastLine(token) : token;
-    const fault = strangeStart(token) ?? strangeStart(key) ?? (depth > 0 ? strangeComma(token) : null);
+    const key = tokens[index + 1]?.kind === 'colon' ? takeLastLine(token) : token;
+    const fault =
+      findStrangeStart(token) ?? findStrangeStart(key) ?? (depth > 0 ? findStrangeComma(token) : null);
     if (fault !== null) return fault;
   }
   return null;
 }
 
-function strangeStart({ text, offset }: Token): SyntaxFault | null {
+function findStrangeStart({ text, offset }: Token): SyntaxFault | null {
   for (const [pattern, say] of STRANGE_BEGINNINGS) {
     const [found] = pattern.exec(text) ?? [];
     if (found !== undefined) return { offset, message: say(found, text) };
   }
   const colon = BLANK_BEHIND_COLON.exec(text)?.[0];
-  if (colon !== undefined) return blankFault(offset + colon.length - 1, colon.slice(-1));
+  if (colon !== undefined) return reportBlank(offset + colon.length - 1, colon.slice(-1));
   const at = text.search(BLANK_AT_END);
-  return at === -1 ? null : blankFault(offset + at, text.charAt(at));
+  return at === -1 ? null : reportBlank(offset + at, text.charAt(at));
 }
 
-function strangeComma({ text, offset }: Token): SyntaxFault | null {
+function findStrangeComma({ text, offset }: Token): SyntaxFault | null {
   const at = text.search(/[\uFF0C\u3001]/u);
   if (at === -1) return null;
   return { offset: offset + at, message: `${text.charAt(at)} is no comma here; write ", "` };
@@ -130,7 +131,7 @@ function strangeComma({ text, offset }: Token): SyntaxFault | null {
  * Takes the last line of a text before a colon. The line is the name of a member, and the lines above belong to
  * another member.
  */
-function lastLine(token: Token): Token {
+function takeLastLine(token: Token): Token {
   const line = token.text.slice(token.text.lastIndexOf('\n') + 1);
   const text = line.trimStart();
   return { ...token, text, offset: token.offset + token.text.length - text.length };
@@ -144,7 +145,7 @@ const OPERATOR_SIGNS: Readonly<Record<string, string>> = {
 };
 
 /** Finds a sign in the place of an operator that has another meaning in YAML. */
-function signForOperator(text: string): SyntaxFault | null {
+function findSignForOperator(text: string): SyntaxFault | null {
   const found = /^[^#\n]*\boperator: *(?=(>=?|!==?)(?:[\s,}]|$))/m.exec(text);
   const sign = found?.[1] ?? '';
   const operator = OPERATOR_SIGNS[sign];
@@ -152,7 +153,7 @@ function signForOperator(text: string): SyntaxFault | null {
   return { offset: found.index + found[0].length, message: `"${sign}" is no operator; write ${operator}` };
 }
 
-function indentingTab(text: string): SyntaxFault | null {
+function findIndentingTab(text: string): SyntaxFault | null {
   const at = text.search(/^ *\t[ \t]*\S/m);
   if (at === -1) return null;
   const offset = text.indexOf('\t', at);
@@ -168,28 +169,28 @@ interface OpenBracket {
 const PARTNER: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
 /** Finds the first quote, brace or bracket without its partner, or text where a comma, a quote or an end is due. */
-function pairingFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
+function findPairingFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const open: OpenBracket[] = [];
   const line: Token[] = [];
   for (const token of tokens.filter(({ kind }) => kind !== 'comment')) {
     if (open.length === 0 && isOnNewLine(token, line, text)) line.length = 0;
-    const fault = openQuote(token) ?? faultAt(token, open.at(-1), line, text);
+    const fault = findOpenQuote(token) ?? findFaultAt(token, open.at(-1), line, text);
     if (fault !== null) return fault;
     if (token.kind === 'close') open.pop();
-    note(token, open.at(-1)?.item ?? line);
+    noteToken(token, open.at(-1)?.item ?? line);
     if (token.kind === 'open') open.push({ token, item: [] });
   }
   const left = open.at(-1);
-  return left === undefined ? null : unclosed(left.token, PARTNER[left.token.text] ?? '');
+  return left === undefined ? null : reportUnclosed(left.token, PARTNER[left.token.text] ?? '');
 }
 
-function faultAt(
+function findFaultAt(
   token: Token,
   inside: OpenBracket | undefined,
   line: readonly Token[],
   text: string,
 ): SyntaxFault | null {
-  return inside === undefined ? faultInLine(token, line, text) : faultInItem(token, inside, text);
+  return inside === undefined ? findFaultInLine(token, line, text) : findFaultInItem(token, inside, text);
 }
 
 function isOnNewLine({ offset }: Token, before: readonly Token[], text: string): boolean {
@@ -198,27 +199,27 @@ function isOnNewLine({ offset }: Token, before: readonly Token[], text: string):
 }
 
 /** Adds a token to the tokens of its item. A comma ends the item. */
-function note(token: Token, item: Token[]): void {
+function noteToken(token: Token, item: Token[]): void {
   const isNewLine = token.kind === 'plain' && token.text.includes('\n');
   if (token.kind === 'comma') item.length = 0;
-  else item.push(isNewLine ? lastLine(token) : token);
+  else item.push(isNewLine ? takeLastLine(token) : token);
 }
 
-function unclosed({ text, offset }: Token, partner: string): SyntaxFault {
+function reportUnclosed({ text, offset }: Token, partner: string): SyntaxFault {
   const what = text.length === 1 && partner !== text ? `"${text}"` : 'this quote';
   return { offset, message: `${what} is never closed; write ${partner} where it ends` };
 }
 
 /** Finds a quote that is not closed before the next entry begins. */
-function openQuote(token: Token): SyntaxFault | null {
+function findOpenQuote(token: Token): SyntaxFault | null {
   const isWhole =
     token.kind !== 'quoted' ||
     (isClosed(token) && !/\n[ \t]*(?:- |[\w-]+:(?:\s|$))|, *\w+: *.$/.test(token.text));
-  return isWhole ? null : unclosed(token, token.text.charAt(0));
+  return isWhole ? null : reportUnclosed(token, token.text.charAt(0));
 }
 
 /** Finds a fault in a line outside of brackets. `before` are the tokens of the line before this one. */
-function faultInLine(token: Token, before: readonly Token[], text: string): SyntaxFault | null {
+function findFaultInLine(token: Token, before: readonly Token[], text: string): SyntaxFault | null {
   const last = before.at(-1);
   if (token.kind === 'colon') {
     const at = before.findIndex(({ kind }) => kind === 'colon');
@@ -226,30 +227,30 @@ function faultInLine(token: Token, before: readonly Token[], text: string): Synt
     // When a longer text runs into a line, the colon of that line is its own.
     if (at === -1 || value === undefined || text.slice(before[at]?.offset, token.offset).includes('\n'))
       return null;
-    return colonInText(value, lineAt(text, token.offset));
+    return explainColon(value, getLineAt(text, token.offset));
   }
   if (token.kind === 'close') {
     const opener = token.text === '}' ? '{' : '[';
     return { offset: token.offset, message: `"${token.text}" has no "${opener}" before it` };
   }
   if (token.kind !== 'plain' && token.kind !== 'quoted' && token.kind !== 'open') return null;
-  if (last?.kind === 'quoted') return quoteInText(last);
-  if (last?.kind === 'other' && last.text.startsWith('*')) return signAtBeginning(last);
+  if (last?.kind === 'quoted') return reportQuoteInText(last);
+  if (last?.kind === 'other' && last.text.startsWith('*')) return reportSign(last);
   if (last?.kind !== 'close') return null;
   if (token.kind === 'open')
     return {
       offset: token.offset,
       message: `write what begins with this ${token.text} on a line of its own`,
     };
-  return signAtBeginning(before.find(({ kind }) => kind === 'open') ?? last);
+  return reportSign(before.find(({ kind }) => kind === 'open') ?? last);
 }
 
-function lineAt(text: string, offset: number): string {
+function getLineAt(text: string, offset: number): string {
   return text.slice(text.lastIndexOf('\n', offset) + 1, text.indexOf('\n', offset));
 }
 
-function colonInText(value: Token, line: string): SyntaxFault {
-  if (value.kind === 'quoted') return quoteInText(value);
+function explainColon(value: Token, line: string): SyntaxFault {
+  if (value.kind === 'quoted') return reportQuoteInText(value);
   if (/\}\s*$/.test(line) && !line.includes('{ '))
     return { offset: value.offset, message: 'a "{" is missing before the first member of this line' };
   if (/, *\w+$/.test(value.text)) {
@@ -259,7 +260,7 @@ function colonInText(value: Token, line: string): SyntaxFault {
   return { offset: value.offset, message: 'put quotes around a text with a colon' };
 }
 
-function quoteInText({ offset, text }: Token): SyntaxFault {
+function reportQuoteInText({ offset, text }: Token): SyntaxFault {
   const other = text.startsWith('"') ? "'" : '"';
   return {
     offset,
@@ -267,42 +268,46 @@ function quoteInText({ offset, text }: Token): SyntaxFault {
   };
 }
 
-function signAtBeginning({ offset, text }: Token): SyntaxFault {
+function reportSign({ offset, text }: Token): SyntaxFault {
   return { offset, message: `put quotes around a text that begins with ${text.charAt(0)}` };
 }
 
 /** Finds a fault within brackets. `item` are the tokens since the last comma. */
-function faultInItem(token: Token, { token: opener, item }: OpenBracket, text: string): SyntaxFault | null {
+function findFaultInItem(
+  token: Token,
+  { token: opener, item }: OpenBracket,
+  text: string,
+): SyntaxFault | null {
   const last = item.at(-1);
   const beginsValue = token.kind === 'plain' || token.kind === 'quoted' || token.kind === 'open';
-  if (token.kind === 'broken off') return unclosed(opener, PARTNER[opener.text] ?? '');
+  if (token.kind === 'broken off') return reportUnclosed(opener, PARTNER[opener.text] ?? '');
   if (token.kind === 'close' && token.text !== PARTNER[opener.text]) {
-    const message = `"${token.text}" stands where "${opener.text}" of column ${columnOf(text, opener.offset)} is closed; write "${PARTNER[opener.text]}"`;
+    const message = `"${token.text}" stands where "${opener.text}" of column ${findColumn(text, opener.offset)} is closed; write "${PARTNER[opener.text]}"`;
     return { offset: token.offset, message };
   }
   if (token.kind === 'colon' && item.filter(({ kind }) => kind === 'colon').length > 0 && last !== undefined)
-    return secondColon(last, item, text);
+    return explainSecondColon(last, item, text);
   if (!beginsValue || last === undefined || last.kind === 'colon') return null;
   if (last.kind === 'plain')
     return { offset: last.offset, message: `put quotes around a text with ${token.text.charAt(0)} in it` };
-  if (isName(token, text)) return missingComma(token.offset, token.text.replaceAll(/^["']|["']$/g, ''));
-  if (last.kind === 'quoted') return quoteInText(last);
-  return last.kind === 'close' ? signAtBeginning(item.find(({ kind }) => kind === 'open') ?? last) : null;
+  if (isName(token, text)) return reportMissingComma(token.offset, token.text.replaceAll(/^["']|["']$/g, ''));
+  if (last.kind === 'quoted') return reportQuoteInText(last);
+  return last.kind === 'close' ? reportSign(item.find(({ kind }) => kind === 'open') ?? last) : null;
 }
 
 /** Members whose value has members itself. */
 const OF_MEMBERS: ReadonlySet<string | undefined> = new Set(['params', 'event', 'expect']);
 
-function secondColon(last: Token, item: readonly Token[], text: string): SyntaxFault {
+function explainSecondColon(last: Token, item: readonly Token[], text: string): SyntaxFault {
   const [, before, name] = /^([\s\S]*\s)(\w+)$/.exec(last.text) ?? [];
   if (before !== undefined && name !== undefined && isMemberName(name, text))
-    return missingComma(last.offset + before.length, name);
+    return reportMissingComma(last.offset + before.length, name);
   if (last.kind === 'plain' && (OF_MEMBERS.has(item[0]?.text) || isMemberName(last.text, text)))
     return { offset: last.offset, message: `a "{" is missing before "${last.text}"` };
   return { offset: last.offset, message: 'put quotes around a text with a colon' };
 }
 
-function missingComma(offset: number, name: string): SyntaxFault {
+function reportMissingComma(offset: number, name: string): SyntaxFault {
   return { offset, message: `a comma is missing before "${name}"` };
 }
 
@@ -316,18 +321,18 @@ function isMemberName(name: string, text: string): boolean {
   return /^\w+$/.test(name) && text.split(new RegExp(`(?<![\\w-])${name}:(?=\\s)`)).length > 2;
 }
 
-function columnOf(text: string, offset: number): number {
+function findColumn(text: string, offset: number): number {
   return offset - text.lastIndexOf('\n', offset - 1);
 }
 
 /** Reports a repeated key. Mostly an item of a list has lost its dash. */
-function repetition(
+function reportRepeatedKey(
   { key, earlier, beginsItem }: RepeatedKey,
   lineOf: (offset: number) => number,
 ): SyntaxFault {
-  const offset = offsetOf(key);
+  const offset = getOffset(key);
   const name = isScalar(key) ? `"${key.value}"` : 'this key';
-  const before = lineOf(offsetOf(earlier));
+  const before = lineOf(getOffset(earlier));
   if (before === lineOf(offset))
     return { offset, message: `${name} stands twice in this line; remove one of the two` };
   const meant = beginsItem
@@ -336,22 +341,22 @@ function repetition(
   return { offset, message: `${name} stands in line ${before} already; ${meant}` };
 }
 
-function offsetOf(node: Node): number {
+function getOffset(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
 /** Finds text after a comma within braces that is no member. Mostly the comma belongs to the value before it. */
-function unseparated(root: Node | null): SyntaxFault | null {
+function findUnseparated(root: Node | null): SyntaxFault | null {
   let fault: SyntaxFault | null = null;
   visit(root, {
     Map: (_key, map) => {
       if (map.flow !== true) return undefined;
-      fault = bracedValues(map);
+      fault = findBracedValues(map);
       if (fault !== null) return visit.BREAK;
       for (const [index, { key, value }] of map.items.entries()) {
         if (value !== null || !isScalar(key)) continue;
         const before = map.items[index - 1];
-        fault = noMember(key, before?.key, before?.value);
+        fault = explainNoMember(key, before?.key, before?.value);
         if (fault !== null) return visit.BREAK;
       }
       return undefined;
@@ -361,21 +366,21 @@ function unseparated(root: Node | null): SyntaxFault | null {
 }
 
 /** Reports values in braces like `{ EUR, USD }`, which is how other languages write a list. */
-function bracedValues(map: YAMLMap): SyntaxFault | null {
+function findBracedValues(map: YAMLMap): SyntaxFault | null {
   if (map.items.length === 0 || map.items.some(({ value }) => value !== null)) return null;
   const keys = map.items.map(({ key }) => key).filter(isScalar);
-  if (keys.length < map.items.length || keys.some((key) => /[: ]/.test(sourceOf(key)))) return null;
-  return { offset: offsetOf(map), message: severalValues(keys.map(sourceOf)) };
+  if (keys.length < map.items.length || keys.some((key) => /[: ]/.test(getSource(key)))) return null;
+  return { offset: getOffset(map), message: explainSeveralValues(keys.map(getSource)) };
 }
 
-function severalValues(values: readonly string[]): string {
+function explainSeveralValues(values: readonly string[]): string {
   const written = values.join(', ').replace(/^\((.*)\)$/, '$1');
   return `several values stand in brackets; write [${written}]`;
 }
 
-function noMember(key: Node, nameBefore: unknown, valueBefore: unknown): SyntaxFault | null {
-  const offset = offsetOf(key);
-  const written = sourceOf(key);
+function explainNoMember(key: Node, nameBefore: unknown, valueBefore: unknown): SyntaxFault | null {
+  const offset = getOffset(key);
+  const written = getSource(key);
   const [, glued, rest] = /^(\w+):(\S.*)$/.exec(written) ?? [];
   if (glued !== undefined)
     return { offset, message: `a blank is missing behind the colon; write ${glued}: ${rest}` };
@@ -383,27 +388,27 @@ function noMember(key: Node, nameBefore: unknown, valueBefore: unknown): SyntaxF
   const colon =
     name === undefined ? null : { offset, message: `a colon is missing; write ${name}: ${value}` };
   if (!isNode(valueBefore) || !isScalar(valueBefore) || !isScalar(nameBefore)) return colon;
-  const message = commaInValue(String(nameBefore.value), sourceOf(valueBefore), written);
+  const message = explainCommaInValue(String(nameBefore.value), getSource(valueBefore), written);
   return colon !== null && message === COMMA_IN_TEXT && nameBefore.value !== 'reason'
     ? colon
-    : { offset: offsetOf(valueBefore), message };
+    : { offset: getOffset(valueBefore), message };
 }
 
-function sourceOf(node: Node): string {
+function getSource(node: Node): string {
   return isScalar(node) ? String(node.source ?? node.value) : '';
 }
 
 const COMMA_IN_TEXT = 'put quotes around a text with a comma';
 
 /** Explains a value with a comma in it that ends the value too early. */
-function commaInValue(name: string, before: string, behind: string): string {
-  const number = /^-?\d[\d,.]*$/.test(before) ? commaInNumber(before, behind) : null;
+function explainCommaInValue(name: string, before: string, behind: string): string {
+  const number = /^-?\d[\d,.]*$/.test(before) ? explainCommaInNumber(before, behind) : null;
   if (number !== null) return number;
-  return name === 'value' || name === 'list' ? severalValues([before, behind]) : COMMA_IN_TEXT;
+  return name === 'value' || name === 'list' ? explainSeveralValues([before, behind]) : COMMA_IN_TEXT;
 }
 
 /** Explains a number with a comma in it. Returns null when the digits around the comma make no number. */
-function commaInNumber(before: string, behind: string): string | null {
+function explainCommaInNumber(before: string, behind: string): string | null {
   const meant = guessAmount(`${before},${behind}`);
   if (meant === null) return null;
   if (!/^\d{3}$/.test(behind)) return `decimals stand behind a point; write ${meant}`;
@@ -411,7 +416,7 @@ function commaInNumber(before: string, behind: string): string | null {
 }
 
 /** Explains an error of the parser in words for an author who knows the rules and not YAML. */
-function inWords({ code, message, pos: [at] }: YAMLError, text: string): string {
+function explainParserError({ code, message, pos: [at] }: YAMLError, text: string): string {
   if (message.includes('call stack')) return 'lists and mappings are nested too deep to be read';
   switch (code) {
     case 'MULTIPLE_DOCS':

@@ -33,7 +33,7 @@ export function tokenize(text: string): readonly Token[] {
       announced = tokens.at(-1)?.kind === 'block header' ? 'block text' : 'plain';
       continue;
     }
-    const kind: TokenKind | null = announced ?? kindOf(piece);
+    const kind: TokenKind | null = announced ?? findKind(piece);
     announced = null;
     if (kind !== null) tokens.push({ kind, text: piece, offset });
     if (piece !== CST.FLOW_END) offset += piece.length;
@@ -52,7 +52,7 @@ export function* walkWithDepth(tokens: readonly Token[]): Generator<readonly [to
   }
 }
 
-function kindOf(piece: string): TokenKind | null {
+function findKind(piece: string): TokenKind | null {
   switch (CST.tokenType(piece)) {
     case 'single-quoted-scalar':
     case 'double-quoted-scalar':

@@ -12,22 +12,22 @@ export function explainUnknownFact(name: string): string {
   if (FACTS.has(called)) return `unknown fact "${name}"; write ${formatFactWithParams(name)}`;
   const nearest = findNearestName(name, [...FACTS.keys()]);
   if (nearest !== null) return `unknown fact "${name}"; did you mean "${nearest}"?`;
-  const [words, facts] = factsByOtherWords(name) ?? [null, []];
+  const [words, facts] = findSynonyms(name) ?? [null, []];
   if (words === null)
     return `unknown fact "${name}"; "rules facts" lists all by question, and so does a running service at /docs/facts`;
   if (facts.includes('attribute'))
-    return `unknown fact "${name}"; what only the caller knows, like ${words}, is an attribute: declare it in ruleset.yaml, and ask { fact: attribute, params: { name: ${attributeNameOf(words)} } }`;
+    return `unknown fact "${name}"; what only the caller knows, like ${words}, is an attribute: declare it in ruleset.yaml, and ask { fact: attribute, params: { name: ${toAttributeName(words)} } }`;
   const named = facts.map((fact) => `"${fact}"`).join(' or ');
   return `unknown fact "${name}"; what others call ${words} is asked here with ${named}`;
 }
 
 /** Makes a name like `cardCountry` of words like `card country`. */
-function attributeNameOf(words: string): string {
+function toAttributeName(words: string): string {
   return words.replaceAll(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Finds the longest term of other products whose words all occur in the name. */
-function factsByOtherWords(name: string): (typeof FACT_SYNONYMS)[number] | null {
+function findSynonyms(name: string): (typeof FACT_SYNONYMS)[number] | null {
   const words = splitIntoWords(name);
   const fitting = FACT_SYNONYMS.filter(([entry]) =>
     splitIntoWords(entry).every((word) => words.includes(word)),

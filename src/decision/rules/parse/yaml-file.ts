@@ -42,15 +42,15 @@ const FILE_CHARACTERS_MAX = 512 * 1024;
  * A cache of parsed texts. A search that tries hundreds of edits changes one file at a time, so the others are not
  * parsed again. Nobody changes a node. One character takes some 25 bytes here.
  */
-const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
+const PARSED = new LRUCache<string, ReturnType<typeof parseText>>({
   maxSize: 128 * 1024,
   sizeCalculation: (_, text) => text.length + 1,
 });
 
-function parsed(text: string) {
+function parseText(text: string) {
   const lines = new LineCounter();
   const document = parseDocument<Node>(text, { ...UNCHECKED_KEYS, lineCounter: lines, prettyErrors: false });
-  const repeatedKeys = repeatedKeysIn(document.contents);
+  const repeatedKeys = findRepeatedKeys(document.contents);
   const lineOf = (offset: number) => lines.linePos(offset).line;
   return { document, lines, fault: findSyntaxFault(text, { document, repeatedKeys }, lineOf) };
 }
@@ -59,7 +59,7 @@ function parsed(text: string) {
 export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
 
 /** Finds the keys that occurred before in their mapping. */
-function repeatedKeysIn(root: Node | null): readonly RepeatedKey[] {
+function findRepeatedKeys(root: Node | null): readonly RepeatedKey[] {
   const repeated: RepeatedKey[] = [];
   visit(root, {
     Map: (_key, map, path) => {
@@ -92,7 +92,7 @@ const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 export class YamlFile {
   readonly name: string;
   readonly #problems: Problem[];
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #lines = new LineCounter();
   readonly #root: Node | null;
 
@@ -108,7 +108,7 @@ export class YamlFile {
   }
 
   at(node: Node | null): Location {
-    return this.#place(node?.range?.[0] ?? 0);
+    return this.#locate(node?.range?.[0] ?? 0);
   }
 
   get problems(): Problem[] {
@@ -118,10 +118,10 @@ export class YamlFile {
   report(node: Node | null, message: string): null {
     // A name that looks like another one is shown with its invisible characters.
     const problem = { at: this.at(node), message: spellOutInvisible(message) };
-    const told = formatProblem(problem);
+    const text = formatProblem(problem);
     // A problem that two readers find is reported once.
-    if (!this.#told.has(told)) this.#problems.push(problem);
-    this.#told.add(told);
+    if (!this.#reported.has(text)) this.#problems.push(problem);
+    this.#reported.add(text);
     return null;
   }
 
@@ -157,32 +157,32 @@ export class YamlFile {
       this.report(key, `unknown member "${name}" of ${what}${hint}`);
     }
     for (const name of missing) {
-      const [within, key] = this.#keyBelow(members, name) ?? [];
+      const [within, key] = this.#findKeyBelow(members, name) ?? [];
       if (within === undefined || key === undefined) this.report(node, `${what} lacks "${name}"`);
       else this.report(key, explainWrongIndent(name, within));
     }
   }
 
   /** Finds the key of this name in the value of a member, and the name of that member. */
-  #keyBelow(members: Members, name: string): readonly [within: string, key: Node] | undefined {
+  #findKeyBelow(members: Members, name: string): readonly [within: string, key: Node] | undefined {
     for (const [within, { value }] of members) {
-      const key = isMap<Node, Node>(value) ? this.#keyOf(value, name) : undefined;
+      const key = isMap<Node, Node>(value) ? this.#findKey(value, name) : undefined;
       if (key !== undefined) return [within, key];
     }
     return undefined;
   }
 
-  #keyOf(map: YAMLMap<Node, Node>, name: string): Node | undefined {
+  #findKey(map: YAMLMap<Node, Node>, name: string): Node | undefined {
     return map.items.map(({ key }) => key).find((key) => isScalar(key) && key.value === name);
   }
 
   /** Reads a mapping whose names the author chooses. */
   anyMembers(node: Node | null, what: string, hint = ''): Members | null {
     if (!isMap<Node, Node>(node))
-      return this.#wrongKind(node, `${what} must have members like name: value`, hint);
+      return this.#reportWrongKind(node, `${what} must have members like name: value`, hint);
     const members = new Map<string, Member>();
     for (const pair of node.items) {
-      const member = this.#member(node, pair, what);
+      const member = this.#readMember(node, pair, what);
       if (member !== null) members.set(member.name, member);
     }
     return members;
@@ -190,7 +190,7 @@ export class YamlFile {
 
   /** Reads a list with at least one item. */
   items(node: Node | null, what: string): readonly Node[] | null {
-    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintAtList(node));
+    if (!isSeq<Node>(node)) return this.#reportWrongKind(node, `${what} must be a list`, hintAtList(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
     return node.items;
   }
@@ -219,8 +219,8 @@ export class YamlFile {
 
   /** Reads a text. `hint` is added to the message when the node is no text. */
   text(node: Node | null, what: string, hint = ''): string | null {
-    const value = this.#scalar(node);
-    if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`, hint);
+    const value = this.#getScalar(node);
+    if (typeof value !== 'string') return this.#reportWrongKind(node, `${what} must be a text`, hint);
     if (value.trim() === '') return this.report(node, `${what} must not be empty`);
     // Escapes such as "\0" and "\uD800" spell characters that the file itself may not hold.
     if (INVISIBLE.test(value) || !value.isWellFormed()) {
@@ -230,32 +230,33 @@ export class YamlFile {
   }
 
   boolean(node: Node | null, what: string): boolean | null {
-    const value = this.#scalar(node);
+    const value = this.#getScalar(node);
     if (typeof value === 'boolean') return value;
-    return this.#wrongKind(node, `${what} must be true or false`, hintAtBoolean(value));
+    return this.#reportWrongKind(node, `${what} must be true or false`, hintAtBoolean(value));
   }
 
   /** Reads a number from `min` to `max` in plain digits. */
   number(node: Node | null, what: string, range: NumberRange): number | null {
     const { min, max, integer = false } = range;
     const kind = integer ? 'a whole number' : 'a number';
-    const value = this.#scalar(node);
+    const value = this.#getScalar(node);
     if (typeof value !== 'number')
-      return this.#wrongKind(node, `${what} must be ${kind}`, hintAtNumber(value, range));
+      return this.#reportWrongKind(node, `${what} must be ${kind}`, hintAtNumber(value, range));
     if (!Number.isFinite(value) || !isPlainNumber(node)) {
-      return this.#wrongKind(node, `${what} must be ${kind} in plain digits`);
+      return this.#reportWrongKind(node, `${what} must be ${kind} in plain digits`);
     }
-    if (integer && !Number.isSafeInteger(value)) return this.#wrongKind(node, `${what} must be ${kind}`);
+    if (integer && !Number.isSafeInteger(value))
+      return this.#reportWrongKind(node, `${what} must be ${kind}`);
     if (value < min || value > max) {
-      return this.#wrongKind(node, `${what} must be from ${min} to ${max}`);
+      return this.#reportWrongKind(node, `${what} must be from ${min} to ${max}`);
     }
     return value;
   }
 
   choice<T extends string>(node: Node | null, what: string, allowed: readonly T[]): T | null {
-    const value = this.#scalar(node);
+    const value = this.#getScalar(node);
     if (typeof value !== 'string')
-      return this.#wrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
+      return this.#reportWrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
     const chosen = allowed.find((candidate) => candidate === value);
     return chosen ?? this.report(node, `unknown ${what} "${value}"${suggestName(value, allowed)}`);
   }
@@ -303,9 +304,9 @@ export class YamlFile {
   }
 
   duration(node: Node | null, what: string): number | null {
-    const value = this.#scalar(node);
+    const value = this.#getScalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;
-    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`, hintAtDuration(value));
+    return ms ?? this.#reportWrongKind(node, `${what} must be ${DURATION_FORM}`, hintAtDuration(value));
   }
 
   #parse(text: string): Node | null {
@@ -313,7 +314,7 @@ export class YamlFile {
       return this.report(null, `the file is longer than ${FILE_CHARACTERS_MAX} characters`);
     }
     if (this.#refuseInvisible(text)) return null;
-    const known = PARSED.get(text) ?? parsed(text);
+    const known = PARSED.get(text) ?? parseText(text);
     PARSED.set(text, known);
     const { document, lines, fault } = known;
     this.#lines = lines;
@@ -321,7 +322,7 @@ export class YamlFile {
       return this.report(null, 'a %YAML directive changes what values mean; remove it');
     }
     if (fault !== null) {
-      this.#problems.push({ at: this.#place(fault.offset), message: spellOutInvisible(fault.message) });
+      this.#problems.push({ at: this.#locate(fault.offset), message: spellOutInvisible(fault.message) });
       return null;
     }
     if (document.contents === null) return this.report(null, 'the file is empty');
@@ -368,12 +369,12 @@ export class YamlFile {
     return this.#problems.length > before;
   }
 
-  #place(offset: number): Location {
+  #locate(offset: number): Location {
     const { line, col } = this.#lines.linePos(offset);
     return { file: this.name, line: Math.max(1, line), column: Math.max(1, col) };
   }
 
-  #member(
+  #readMember(
     map: YAMLMap<Node, Node>,
     pair: Pair<Node, Node>,
     what: string,
@@ -389,12 +390,12 @@ export class YamlFile {
     return { name: key.value, key, value };
   }
 
-  #scalar(node: Node | null): unknown {
+  #getScalar(node: Node | null): unknown {
     return isScalar(node) ? node.value : undefined;
   }
 
-  #wrongKind(node: Node | null, expectation: string, hint = ''): null {
-    return this.report(node, `${expectation}, not ${describe(node)}${hint}`);
+  #reportWrongKind(node: Node | null, expectation: string, hint = ''): null {
+    return this.report(node, `${expectation}, not ${describeNode(node)}${hint}`);
   }
 }
 
@@ -419,7 +420,7 @@ export interface NumberRange {
 }
 
 /** Describes a value in words, so that a person finds it in the file. */
-function describe(node: Node | null): string {
+function describeNode(node: Node | null): string {
   if (node === null) return 'nothing';
   if (isAlias(node)) return 'an alias';
   if (isMap(node)) return 'members';

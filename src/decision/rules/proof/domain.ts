@@ -39,12 +39,12 @@ const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', 
 
 /** Builds the domain of a fact. `constants` are the values that conditions compare the fact with. */
 export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
-  const known = knownDomain(ref, constants);
-  return ref.fact.absence === undefined ? known : withUnknown(known);
+  const known = createKnownDomain(ref, constants);
+  return ref.fact.absence === undefined ? known : addUnknown(known);
 }
 
 /** Adds a last number that stands for having no value. */
-function withUnknown(known: Domain): Domain {
+function addUnknown(known: Domain): Domain {
   const unknown = findHighest(known.all) + 1;
   const alone: Spans = [[unknown, unknown]];
   return {
@@ -57,33 +57,35 @@ function withUnknown(known: Domain): Domain {
   };
 }
 
-function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
+function createKnownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const { domain } = ref.fact;
   switch (domain.type) {
     case 'number': {
       const decimals = domain.integer ? 0 : findDecimals(ref);
-      if (decimals === null && domain.min < 0) return withZero(domain, constants);
-      if (decimals === null) return continuous(domain.min, domain.max, constants);
+      if (decimals === null && domain.min < 0) return createDomainWithZero(domain, constants);
+      if (decimals === null) return createContinuousDomain(domain.min, domain.max, constants);
       const steps = 10 ** decimals;
-      return stepped(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
+      return createSteppedDomain(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
     }
     case 'boolean':
-      return listed([false, true]);
+      return createListedDomain([false, true]);
     case 'enum':
-      return listed(domain.values);
+      return createListedDomain(domain.values);
     case 'text':
-      return listed(texts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : findTextForm(ref)));
+      return createListedDomain(
+        listTexts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : findTextForm(ref)),
+      );
     default:
       return domain satisfies never;
   }
 }
 
-function listed(values: readonly FactValue[]): Domain {
+function createListedDomain(values: readonly FactValue[]): Domain {
   const each = values.map((_, index): Spans => [[index, index]]);
   const value = (number: number) => values[number] ?? false;
   return {
     all: mergeSpans([[0, values.length - 1]]),
-    where: (operator, expected) => wherever(operator, expected, each, value),
+    where: (operator, expected) => findNumbersWhere(operator, expected, each, value),
     value,
     number: (wanted) => (wanted === null ? -1 : values.indexOf(wanted)),
   };
@@ -93,7 +95,7 @@ function listed(values: readonly FactValue[]): Domain {
  * Finds the numbers whose values stand in this relation to `expected`. The operator treats all values of one piece
  * alike, so only the first value of each piece is tested.
  */
-function wherever(
+function findNumbersWhere(
   operator: OperatorName,
   expected: Expected,
   pieces: readonly Spans[],
@@ -104,9 +106,9 @@ function wherever(
 }
 
 /** Builds a domain of the multiples of 1 / `steps`. */
-function stepped(low: number, high: number, steps: number): Domain {
+function createSteppedDomain(low: number, high: number, steps: number): Domain {
   const all = mergeSpans([[low, high]]);
-  const domain = ordered(all, {
+  const domain = createOrderedDomain(all, {
     below: (value) => {
       let number = Math.ceil(value * steps);
       while (number / steps >= value) number--;
@@ -123,13 +125,13 @@ function stepped(low: number, high: number, steps: number): Domain {
     ...domain,
     where: (operator, expected) => {
       if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return domain.where(operator, expected);
-      const multiples = multiplesIn(all, Math.max(1, Math.round(Number(expected) * steps)));
+      const multiples = listMultiples(all, Math.max(1, Math.round(Number(expected) * steps)));
       return operator === 'multipleOf' ? multiples : subtractSpans(all, multiples);
     },
   };
 }
 
-function multiplesIn(all: Spans, by: number): Spans {
+function listMultiples(all: Spans, by: number): Spans {
   const multiples: Span[] = [];
   for (let number = Math.ceil(findLowest(all) / by) * by; number <= findHighest(all); number += by)
     multiples.push([number, number]);
@@ -140,18 +142,18 @@ function multiplesIn(all: Spans, by: number): Spans {
  * Builds a domain of all numbers. The constants have even numbers. The values between two constants share the odd
  * number between them.
  */
-function continuous(min: number, max: number, constants: readonly FactValue[]): Domain {
+function createContinuousDomain(min: number, max: number, constants: readonly FactValue[]): Domain {
   const inside = constants.filter((value) => typeof value === 'number').filter((value) => value > min);
   const points = [...new Set([min, ...inside.filter((value) => value < max), max])].toSorted((a, b) => a - b);
   const position = (value: number) => points.findIndex((point) => point >= value);
-  const gap = (index: number): number | null => between(points[index] ?? min, points[index + 1] ?? max);
+  const gap = (index: number): number | null => findBetween(points[index] ?? min, points[index + 1] ?? max);
   const numbers = points.flatMap((_, index): Span[] => {
     const point: Span = [2 * index, 2 * index];
     const last = index === points.length - 1;
     return last || gap(index) === null ? [point] : [point, [2 * index + 1, 2 * index + 1]];
   });
   const last = 2 * (points.length - 1);
-  return ordered(mergeSpans(numbers), {
+  return createOrderedDomain(mergeSpans(numbers), {
     below: (value) => (position(value) < 0 ? last : 2 * position(value) - 1),
     upTo: (value) => {
       const at = position(value);
@@ -161,11 +163,11 @@ function continuous(min: number, max: number, constants: readonly FactValue[]): 
   });
 }
 
-function withZero(
+function createDomainWithZero(
   { min, max }: { readonly min: number; readonly max: number },
   constants: readonly FactValue[],
 ): Domain {
-  const domain = continuous(min, max, [...constants, 0]);
+  const domain = createContinuousDomain(min, max, [...constants, 0]);
   return { ...domain, zero: domain.number(0) };
 }
 
@@ -177,7 +179,7 @@ interface Order {
   readonly value: (number: number) => number;
 }
 
-function ordered(all: Spans, { below, upTo, value }: Order): Domain {
+function createOrderedDomain(all: Spans, { below, upTo, value }: Order): Domain {
   return {
     all,
     where: (operator, expected) => {
@@ -185,21 +187,21 @@ function ordered(all: Spans, { below, upTo, value }: Order): Domain {
       const starts = new Set(limits.flatMap((limit) => [below(limit) + 1, upTo(limit) + 1]));
       const cuts = [Number.NEGATIVE_INFINITY, ...[...starts].toSorted((a, b) => a - b)];
       const pieces = cuts.map((start, index) => {
-        return clip(all, start, (cuts[index + 1] ?? Number.POSITIVE_INFINITY) - 1);
+        return clipSpans(all, start, (cuts[index + 1] ?? Number.POSITIVE_INFINITY) - 1);
       });
-      return wherever(operator, expected, pieces, value);
+      return findNumbersWhere(operator, expected, pieces, value);
     },
     value,
     number: (wanted) => (typeof wanted === 'number' ? upTo(wanted) : Number.NaN),
   };
 }
 
-function clip(all: Spans, low: number, high: number): Spans {
+function clipSpans(all: Spans, low: number, high: number): Spans {
   return mergeSpans(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
 }
 
 /** Finds a number between two others with few digits. Returns null when no double lies there. */
-function between(low: number, high: number): number | null {
+function findBetween(low: number, high: number): number | null {
   for (let digits = 0; digits <= 10; digits++) {
     const number = Number((Math.floor(low * 10 ** digits + 1) / 10 ** digits).toFixed(digits));
     if (number > low && number < high) return number;
@@ -209,13 +211,13 @@ function between(low: number, high: number): number | null {
 }
 
 /** Lists the texts that conditions name, and one text that none of them names. */
-function texts(constants: readonly FactValue[], form: TextForm | null): readonly string[] {
+function listTexts(constants: readonly FactValue[], form: TextForm | null): readonly string[] {
   const named = [...new Set(constants.filter((value) => typeof value === 'string'))];
   const possible = form === null ? named : named.filter((value) => form.pattern.test(value));
-  return [...possible, unnamed(new Set(named), form)];
+  return [...possible, findUnnamedText(new Set(named), form)];
 }
 
-function unnamed(named: ReadonlySet<string>, form: TextForm | null): string {
+function findUnnamedText(named: ReadonlySet<string>, form: TextForm | null): string {
   for (let number = 0; ; number++) {
     const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : form.some(number);
     if (!named.has(text)) return text;

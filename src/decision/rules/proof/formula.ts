@@ -43,10 +43,10 @@ export class FormulaBuilder {
   readonly #made = new Map<Condition, Formula>();
   readonly #negations = new Map<Formula, Formula>();
   readonly #fold: FoldOf<Formula> = {
-    group: (kind, parts) => this.#joined(kind, parts),
-    not: (part) => this.negation(part),
+    group: (kind, parts) => this.#join(kind, parts),
+    not: (part) => this.negate(part),
     reference: (_name, part) => part,
-    comparison: (comparison) => this.#comparison(comparison),
+    comparison: (comparison) => this.#buildComparison(comparison),
   };
 
   constructor(facts: NumberedFacts) {
@@ -54,47 +54,50 @@ export class FormulaBuilder {
   }
 
   /** Makes the formula that the condition holds. */
-  of(condition: Condition): Formula {
+  build(condition: Condition): Formula {
     return foldCondition(condition, this.#fold, this.#made);
   }
 
-  negation(formula: Formula): Formula {
-    return this.#negations.getOrInsertComputed(formula, () => this.#negate(formula));
+  negate(formula: Formula): Formula {
+    return this.#negations.getOrInsertComputed(formula, () => this.#buildNegation(formula));
   }
 
-  #comparison(comparison: Comparison): Formula {
+  #buildComparison(comparison: Comparison): Formula {
     const { fact, operator, value } = replacePair(comparison);
     const index = this.#facts.indexOf.get(fact.label);
     const domain = index === undefined ? undefined : this.#facts.domains[index];
     if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);
-    return this.#within(index, domain.where(operator, value));
+    return this.#createWithin(index, domain.where(operator, value));
   }
 
-  #negate(formula: Formula): Formula {
+  #buildNegation(formula: Formula): Formula {
     switch (formula.kind) {
       case 'within':
-        return this.#within(formula.index, subtractSpans(this.#all(formula.index), formula.allowed));
+        return this.#createWithin(
+          formula.index,
+          subtractSpans(this.#listAll(formula.index), formula.allowed),
+        );
       case 'all':
       case 'any': {
-        const parts = formula.parts.map((part) => this.negation(part));
-        return this.#joined(formula.kind === 'all' ? 'any' : 'all', parts);
+        const parts = formula.parts.map((part) => this.negate(part));
+        return this.#join(formula.kind === 'all' ? 'any' : 'all', parts);
       }
       default:
         return formula satisfies never;
     }
   }
 
-  #all(index: number): Spans {
+  #listAll(index: number): Spans {
     return this.#facts.domains[index]?.all ?? [];
   }
 
-  #within(index: number, allowed: Spans): Formula {
+  #createWithin(index: number, allowed: Spans): Formula {
     if (allowed.length === 0) return NEVER;
-    return includesSpans(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
+    return includesSpans(allowed, this.#listAll(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
   /** Joins parts, and merges those about one fact. A part that decides alone replaces all others. */
-  #joined(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
+  #join(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
     const allowed = new Map<number, Spans>();
     const others = new Set<Formula>();
     const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
@@ -108,9 +111,10 @@ export class FormulaBuilder {
         kind === 'all' ? intersectSpans(a, part.allowed) : mergeSpans([...a, ...part.allowed]);
       allowed.set(part.index, before === undefined ? part.allowed : both(before));
     }
-    const merged = [...[...allowed].map(([index, spans]) => this.#within(index, spans)), ...others].filter(
-      (part) => !isEmpty(part, kind),
-    );
+    const merged = [
+      ...[...allowed].map(([index, spans]) => this.#createWithin(index, spans)),
+      ...others,
+    ].filter((part) => !isEmpty(part, kind));
     const deciding = merged.find((part) => isEmpty(part, kind === 'all' ? 'any' : 'all'));
     const [only] = merged;
     if (deciding !== undefined) return deciding;
@@ -176,27 +180,27 @@ export function createPropagator(relation: Relation, facts: NumberedFacts): Prop
   switch (relation.kind) {
     case 'sum': {
       const [first, second] = relation.parts;
-      return sum(at(first), at(second), at(relation.total));
+      return createSumPropagator(at(first), at(second), at(relation.total));
     }
     case 'at most':
-      return atMost(at(relation.lesser), at(relation.greater), relation.by);
+      return createAtMostPropagator(at(relation.lesser), at(relation.greater), relation.by);
     case 'payment score':
-      return score(relation, at, facts);
+      return createScorePropagator(relation, at, facts);
     case 'weight':
-      return weight(relation, at, facts);
+      return createWeightPropagator(relation, at, facts);
     default:
       return relation satisfies never;
   }
 }
 
-function sum(a: number, b: number, total: number): Propagator {
+function createSumPropagator(a: number, b: number, total: number): Propagator {
   return ({ low, high, keep }) =>
     keep(total, low(a) + low(b), high(a) + high(b)) &&
     keep(a, low(total) - high(b), high(total) - low(b)) &&
     keep(b, low(total) - high(a), high(total) - low(a));
 }
 
-function atMost(lesser: number, greater: number, by: number): Propagator {
+function createAtMostPropagator(lesser: number, greater: number, by: number): Propagator {
   return ({ low, high, keep }) =>
     keep(lesser, Number.NEGATIVE_INFINITY, high(greater) - by) &&
     keep(greater, low(lesser) + by, Number.POSITIVE_INFINITY);
@@ -206,7 +210,7 @@ function atMost(lesser: number, greater: number, by: number): Propagator {
  * Creates the propagator of the payment score. The score rises with paid orders and falls with unpaid ones. It is
  * exact when the counts are known. Before that the bounds are a step wider than the formula, because doubles round.
  */
-function score(
+function createScorePropagator(
   relation: Extract<Relation, { kind: 'payment score' }>,
   at: (ref: FactRef) => number,
   facts: NumberedFacts,
@@ -240,7 +244,7 @@ function score(
  * Creates the propagator of a weight. Weights are added as decisions add them, so the total is exact when all signals
  * are known.
  */
-function weight(
+function createWeightPropagator(
   { signals, total }: Extract<Relation, { kind: 'weight' }>,
   at: (ref: FactRef) => number,
   facts: NumberedFacts,

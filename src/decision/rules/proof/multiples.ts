@@ -47,7 +47,7 @@ export class MultipleFacts {
         group: (kind, conditions, { at }) => ({ kind, conditions, at }),
         not: (part, { at }) => ({ kind: 'not', condition: part, at }),
         reference: (_name, part) => part,
-        comparison: (comparison) => this.#comparison(comparison),
+        comparison: (comparison) => this.#rewriteComparison(comparison),
       });
     });
   }
@@ -56,17 +56,17 @@ export class MultipleFacts {
    * Lists the conditions that relate a fact to its multiples, given the constants that the fact is compared with. It
    * covers the facts that `labels` names.
    */
-  *known(
+  *relateMultiples(
     labels: ReadonlySet<string>,
     constantsOf: (label: string) => Iterable<FactValue>,
   ): Generator<Condition> {
-    for (const { ref, flags } of this.#relevant(labels)) {
-      const points = pointsOf(ref, constantsOf(ref.label));
+    for (const { ref, flags } of this.#listRelevant(labels)) {
+      const points = listPoints(ref, constantsOf(ref.label));
       for (const [divisor, flag] of flags) {
-        yield* flagsAtPoints(ref, points, divisor, flag);
+        yield* listFlagsAtPoints(ref, points, divisor, flag);
         for (const [other, otherFlag] of flags) {
           if (other !== divisor && isMultipleOf(divisor, other))
-            yield implies(isTrue(flag, true), isTrue(otherFlag, true));
+            yield implies(flagEquals(flag, true), flagEquals(otherFlag, true));
         }
       }
     }
@@ -76,30 +76,32 @@ export class MultipleFacts {
    * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null when no such number
    * was found.
    */
-  shown(
+  showValues(
     values: ReadonlyMap<string, FactReading>,
     domainOf: (label: string) => Domain | undefined,
     leftOf: (label: string) => Spans,
   ): ReadonlyMap<string, FactReading> | null {
-    const facts = [...this.#relevant(new Set(values.keys()))];
+    const facts = [...this.#listRelevant(new Set(values.keys()))];
     if (facts.length === 0) return values;
     const shown = new Map(values);
     for (const { ref, flags } of facts) {
       const value = shown.get(ref.label);
-      const says = (seen: number) =>
+      const agrees = (seen: number) =>
         flags.entries().every(([divisor, { label }]) => {
           const flag = values.get(label);
           return flag === undefined || isMultipleOf(seen, divisor) === flag;
         });
       for (const { label } of flags.values()) shown.delete(label);
-      if (typeof value !== 'number' || says(value)) continue;
+      if (typeof value !== 'number' || agrees(value)) continue;
       const domain = domainOf(ref.label);
       const left = leftOf(ref.label);
       const isLeft = (seen: number) => {
         const number = domain?.number(seen) ?? Number.NaN;
         return includesSpans(left, [[number, number]]) && !(isWhole(ref) && !Number.isInteger(seen));
       };
-      const found = candidates(domain, left, [...flags.keys()]).find((seen) => isLeft(seen) && says(seen));
+      const found = listCandidates(domain, left, [...flags.keys()]).find(
+        (seen) => isLeft(seen) && agrees(seen),
+      );
       if (found === undefined) return null;
       shown.set(ref.label, found);
     }
@@ -107,41 +109,41 @@ export class MultipleFacts {
   }
 
   /** Finds values of whole-number facts near the constants whose multiples agree with the witness. */
-  pins(
+  findPins(
     values: ReadonlyMap<string, FactReading>,
     constantsOf: (label: string) => Iterable<FactValue>,
   ): readonly FixedValue[] {
-    return [...this.#relevant(new Set(values.keys()))].flatMap(({ ref, flags }) => {
+    return [...this.#listRelevant(new Set(values.keys()))].flatMap(({ ref, flags }) => {
       if (!isWhole(ref)) return [];
-      const near = pointsOf(ref, constantsOf(ref.label)).flatMap((point) => [
+      const near = listPoints(ref, constantsOf(ref.label)).flatMap((point) => [
         point + 1,
         point + 2,
         ...[...flags.keys()].map((divisor) => findMultipleAbove(point, divisor)),
       ]);
-      const says = (seen: number) =>
+      const agrees = (seen: number) =>
         flags.entries().every(([divisor, { label }]) => isMultipleOf(seen, divisor) === values.get(label));
       return near
-        .filter((value) => Number.isSafeInteger(value) && says(value))
+        .filter((value) => Number.isSafeInteger(value) && agrees(value))
         .slice(0, PINS_MAX)
         .map((value) => ({ label: ref.label, value }));
     });
   }
 
-  *#relevant(labels: ReadonlySet<string>): Generator<AskedFact> {
+  *#listRelevant(labels: ReadonlySet<string>): Generator<AskedFact> {
     for (const { ref, flags } of this.#asked.values()) {
       const asked = [...flags].filter(([, { label }]) => labels.has(label));
       if (asked.length > 0) yield { ref, flags: new Map(asked) };
     }
   }
 
-  #comparison(comparison: Comparison): Condition {
+  #rewriteComparison(comparison: Comparison): Condition {
     const { fact, operator, value } = comparison;
     if (!isAboutUnlisted(comparison) || typeof value !== 'number') return comparison;
     const { flags } = this.#asked.getOrInsertComputed(fact.label, () => ({ ref: fact, flags: new Map() }));
     const flag = flags.getOrInsertComputed(value, () =>
       createInnerFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
     );
-    const is = isTrue(flag, operator === 'multipleOf');
+    const is = flagEquals(flag, operator === 'multipleOf');
     // The fact stands beside its multiple, so that knowledge about the fact is used for the multiple, too.
     const { min } = fact.fact.domain.type === 'number' ? fact.fact.domain : { min: 0 };
     return allOf(compare(fact, 'greaterThanInclusive', min), is);
@@ -155,7 +157,7 @@ function isAboutUnlisted({ fact, operator, value }: Comparison): boolean {
   return typeof value === 'number' && !listsMultiples(fact, value);
 }
 
-function isTrue(flag: FactRef, value: boolean): Condition {
+function flagEquals(flag: FactRef, value: boolean): Condition {
   return compare(flag, 'equal', value);
 }
 
@@ -164,7 +166,7 @@ function isWhole({ fact: { domain } }: FactRef): boolean {
 }
 
 /** Lists the numbers that conditions compare the fact with, and its least and greatest value, in order. */
-function pointsOf({ fact: { domain } }: FactRef, constants: Iterable<FactValue>): readonly number[] {
+function listPoints({ fact: { domain } }: FactRef, constants: Iterable<FactValue>): readonly number[] {
   if (domain.type !== 'number') return [];
   const { min, max } = domain;
   const inside = [...constants].filter((value) => typeof value === 'number' && value > min && value < max);
@@ -172,25 +174,29 @@ function pointsOf({ fact: { domain } }: FactRef, constants: Iterable<FactValue>)
 }
 
 /** Lists what is certain about the multiples at each point, and between each point and the next. */
-function* flagsAtPoints(
+function* listFlagsAtPoints(
   ref: FactRef,
   points: readonly number[],
   divisor: number,
   flag: FactRef,
 ): Generator<Condition> {
   for (const [index, point] of points.entries()) {
-    yield implies(compare(ref, 'equal', point), isTrue(flag, isMultipleOf(point, divisor)));
+    yield implies(compare(ref, 'equal', point), flagEquals(flag, isMultipleOf(point, divisor)));
     const next = points[index + 1];
     if (next === undefined) continue;
     const between = allOf(compare(ref, 'greaterThan', point), compare(ref, 'lessThan', next));
-    if (findMultipleAbove(point, divisor) >= next) yield implies(between, isTrue(flag, false));
-    else if (isWhole(ref) && divisor === 1) yield implies(between, isTrue(flag, true));
-    else if (isWhole(ref) && next - point === 2) yield implies(between, isTrue(flag, true));
+    if (findMultipleAbove(point, divisor) >= next) yield implies(between, flagEquals(flag, false));
+    else if (isWhole(ref) && divisor === 1) yield implies(between, flagEquals(flag, true));
+    else if (isWhole(ref) && next - point === 2) yield implies(between, flagEquals(flag, true));
   }
 }
 
 /** Lists numbers near the beginning of each span that is left: multiples and others. */
-function candidates(domain: Domain | undefined, left: Spans, divisors: readonly number[]): readonly number[] {
+function listCandidates(
+  domain: Domain | undefined,
+  left: Spans,
+  divisors: readonly number[],
+): readonly number[] {
   if (domain === undefined) return [];
   return left.flatMap(([low]) => {
     const [start, before] = [domain.value(low), domain.value(low - 1)].map(Number);

@@ -30,7 +30,9 @@ export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact
  * that they are compared with. Facts of one domain, such as all amounts, share these constants, so that relations can
  * compare their numbers.
  */
-function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
+function collectSharedConstants(
+  facts: readonly NamedFact[],
+): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
   const shared = new Map<FactDomain, Set<FactValue>>();
   for (const { ref, constants } of facts) {
     const { domain } = ref.fact;
@@ -42,7 +44,7 @@ function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, R
 
 export function numberFacts(facts: ReadonlyMap<string, NamedFact>): NumberedFacts {
   const all = [...facts.values()];
-  const shared = sharedConstants(all);
+  const shared = collectSharedConstants(all);
   return {
     refs: all.map(({ ref }) => ref),
     domains: all.map(({ ref, constants }) =>

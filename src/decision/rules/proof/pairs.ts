@@ -54,7 +54,7 @@ type ConstantComparison = Comparison & { readonly value: Expected };
 export function replacePair(comparison: Comparison): ConstantComparison {
   const { fact, operator, value } = comparison;
   if (!isFactRef(value)) return { ...comparison, value };
-  const { one, standing, isOrdered } = pairOf(fact, value);
+  const { one, standing, isOrdered } = createPair(fact, value);
   const asked = one.label === fact.label ? operator : (MIRRORED[operator] ?? operator);
   const possible: readonly Standing[] = isOrdered ? ORDERED : UNORDERED;
   const wanted = possible.filter((name) => STANDINGS[asked]?.includes(name));
@@ -62,7 +62,7 @@ export function replacePair(comparison: Comparison): ConstantComparison {
 }
 
 /** Makes the pair of two facts. It is the same whichever fact a rule names first. */
-function pairOf(fact: FactRef, compared: FactRef): Pair {
+function createPair(fact: FactRef, compared: FactRef): Pair {
   const [one, other] = fact.label < compared.label ? [fact, compared] : [compared, fact];
   const isOrdered = one.fact.domain.type === 'number';
   const values = isOrdered ? ORDERED : UNORDERED;
@@ -79,14 +79,14 @@ export function listPairConditions(comparisons: readonly Comparison[]): readonly
   const pairs = new Map(
     comparisons.flatMap(({ fact, value }) => {
       if (!isFactRef(value)) return [];
-      const pair = pairOf(fact, value);
+      const pair = createPair(fact, value);
       return [[pair.standing.label, pair] as const];
     }),
   );
   const all = [...pairs.values()];
   return all.flatMap((pair) => [
-    ...ofKnowledge(pair),
-    ...(pair.isOrdered ? ofNumbers(pair, comparisons) : ofTexts(pair, all, comparisons)),
+    ...relateKnowledge(pair),
+    ...(pair.isOrdered ? relateNumbers(pair, comparisons) : relateTexts(pair, all, comparisons)),
   ]);
 }
 
@@ -94,12 +94,15 @@ function isKnown(ref: FactRef): Condition {
   return ref.fact.absence === undefined ? allOf() : compare(ref, 'known', true);
 }
 
-function ofKnowledge({ one, other, standing }: Pair): readonly Condition[] {
+function relateKnowledge({ one, other, standing }: Pair): readonly Condition[] {
   const both = allOf(isKnown(one), isKnown(other));
   return [implies(isKnown(standing), both), implies(both, isKnown(standing))];
 }
 
-function constantsOf(refs: readonly FactRef[], comparisons: readonly Comparison[]): readonly FactValue[] {
+function collectConstants(
+  refs: readonly FactRef[],
+  comparisons: readonly Comparison[],
+): readonly FactValue[] {
   const labels = new Set(refs.map(({ label }) => label));
   const found = comparisons.flatMap(({ fact, operator, value }) =>
     !labels.has(fact.label) || operator === 'known' || isFactRef(value) ? [] : [value].flat(),
@@ -107,9 +110,12 @@ function constantsOf(refs: readonly FactRef[], comparisons: readonly Comparison[
   return [...new Set(found)];
 }
 
-function ofNumbers({ one, other, standing }: Pair, comparisons: readonly Comparison[]): readonly Condition[] {
+function relateNumbers(
+  { one, other, standing }: Pair,
+  comparisons: readonly Comparison[],
+): readonly Condition[] {
   const stands = (name: Standing) => compare(standing, 'equal', name);
-  const limits = new Set<FactValue>([0, ...constantsOf([one, other], comparisons)]);
+  const limits = new Set<FactValue>([0, ...collectConstants([one, other], comparisons)]);
   return [...limits].flatMap((limit) => {
     const side = (operator: OperatorName) => [compare(one, operator, limit), compare(other, operator, limit)];
     const [oneBelow, otherBelow] = side('lessThan').map((below) => below);
@@ -126,7 +132,7 @@ function ofNumbers({ one, other, standing }: Pair, comparisons: readonly Compari
   });
 }
 
-function unnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly string[] {
+function listUnnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly string[] {
   const found: string[] = [];
   for (let number = 0; found.length < count; number++) {
     const text = createShortText(number);
@@ -139,16 +145,16 @@ function unnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly st
  * Relates two texts or two booleans. There are enough texts that no rule names for every fact of a pair to have a
  * different one.
  */
-function ofTexts(
+function relateTexts(
   { one, other, standing }: Pair,
   pairs: readonly Pair[],
   comparisons: readonly Comparison[],
 ): readonly Condition[] {
   const texts = [...new Set(pairs.flatMap((pair) => (pair.isOrdered ? [] : [pair.one, pair.other])))];
-  const named = constantsOf(texts, comparisons);
+  const named = collectConstants(texts, comparisons);
   const words = texts.flatMap(({ fact: { domain } }) => (domain.type === 'enum' ? domain.values : []));
   const flags = one.fact.domain.type === 'boolean' ? [true, false] : [];
-  const some = flags.length > 0 ? [] : unnamedTexts(texts.length, new Set([...named, ...words]));
+  const some = flags.length > 0 ? [] : listUnnamedTexts(texts.length, new Set([...named, ...words]));
   const values = [...new Set([...named, ...words, ...some, ...flags])].filter((value) => {
     return typeof value === (flags.length > 0 ? 'boolean' : 'string');
   });

@@ -24,7 +24,7 @@ export class KnowledgeIndex {
   }
 
   /** Finds what is known about these facts, and about the facts that they depend on. */
-  about(asked: readonly string[]): {
+  findAbout(asked: readonly string[]): {
     readonly labels: ReadonlySet<string>;
     readonly pieces: readonly Piece[];
   } {

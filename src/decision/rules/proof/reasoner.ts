@@ -60,7 +60,7 @@ export class Reasoner {
   #stepsLeft: number;
 
   constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
-    this.#knowledge = this.#withMultiples(knowledge);
+    this.#knowledge = this.#rewriteMultiples(knowledge);
     this.#pieces = new KnowledgeIndex(this.#knowledge);
     this.#questionStepsMax = limits.questionStepsMax;
     this.#stepsLeft = limits.totalStepsMax;
@@ -88,7 +88,7 @@ export class Reasoner {
     }
   }
 
-  #withMultiples({ conditions, relations, definitions }: Knowledge): Knowledge {
+  #rewriteMultiples({ conditions, relations, definitions }: Knowledge): Knowledge {
     const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
     return {
       conditions: conditions.map(rewrite),
@@ -115,8 +115,8 @@ export class Reasoner {
     }
     const formulas = this.#formulas;
     const wanted = [
-      ...must.map((item) => formulas.of(item)),
-      ...mustNot.map((item) => formulas.negation(formulas.of(item))),
+      ...must.map((item) => formulas.build(item)),
+      ...mustNot.map((item) => formulas.negate(formulas.build(item))),
     ];
     this.#stepsLeft -= wanted.length;
     if (areContradictory(wanted)) return { kind: 'none' };
@@ -147,12 +147,12 @@ export class Reasoner {
     wanted: readonly Formula[],
   ): Answer {
     const labels = asked.flatMap((condition) => this.#labels.get(condition) ?? []);
-    const relevant = this.#pieces.about(labels);
+    const relevant = this.#pieces.findAbout(labels);
     const constantsOf = (label: string) => this.#facts.get(label)?.constants ?? [];
     const known = [
       ...relevant.pieces.flatMap(({ conditions }) => conditions),
-      ...this.#multiples.known(relevant.labels, constantsOf),
-    ].map((item) => formulas.of(item));
+      ...this.#multiples.relateMultiples(relevant.labels, constantsOf),
+    ].map((item) => formulas.build(item));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
     // The setup of a search is work, too, and often more than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
@@ -165,26 +165,26 @@ export class Reasoner {
     };
     const found = run([]);
     if (found === 'none' || found === 'undecided') return { kind: found };
-    const values = valuesOf(relevant.labels, numbered, found);
+    const values = collectValues(relevant.labels, numbered, found);
     // Multiples that the search found are confirmed by values near the constants of the question, where possible.
-    const pins = this.#multiples.pins(values, constantsOf).map((pin) => pinned(numbered, pin));
+    const pins = this.#multiples.findPins(values, constantsOf).map((pin) => pinValue(numbered, pin));
     for (const more of [[], ...pins]) {
-      const facts = this.#shown(relevant.labels, numbered, more.length === 0 ? found : run(more));
+      const facts = this.#showWitness(relevant.labels, numbered, more.length === 0 ? found : run(more));
       if (facts !== null) return { kind: 'witness', facts };
     }
     return { kind: 'undecided' };
   }
 
   /** Returns the facts that a search found, with values that agree with its multiples, or null when there are none. */
-  #shown(
+  #showWitness(
     labels: ReadonlySet<string>,
     numbered: NumberedFacts,
     found: Found,
   ): ReadonlyMap<string, FactReading> | null {
     if (found === 'none' || found === 'undecided') return null;
     const indexOf = (label: string) => numbered.indexOf.get(label) ?? -1;
-    return this.#multiples.shown(
-      valuesOf(labels, numbered, found),
+    return this.#multiples.showValues(
+      collectValues(labels, numbered, found),
       (label) => numbered.domains[indexOf(label)],
       (label) => found[indexOf(label)] ?? [],
     );
@@ -192,13 +192,13 @@ export class Reasoner {
 }
 
 /** Makes the formula that a fact has exactly this value. */
-function pinned({ domains, indexOf }: NumberedFacts, { label, value }: FixedValue): readonly Formula[] {
+function pinValue({ domains, indexOf }: NumberedFacts, { label, value }: FixedValue): readonly Formula[] {
   const index = indexOf.get(label) ?? -1;
   const number = domains[index]?.number(value) ?? 0;
   return [{ kind: 'within', index, allowed: [[number, number]] }];
 }
 
-function valuesOf(
+function collectValues(
   labels: ReadonlySet<string>,
   { domains, indexOf }: NumberedFacts,
   left: readonly Spans[],
@@ -207,12 +207,12 @@ function valuesOf(
   for (const label of labels) {
     const index = indexOf.get(label) ?? -1;
     const domain = domains[index];
-    if (domain !== undefined) values.set(label, domain.value(shownNumber(domain, left[index] ?? [])));
+    if (domain !== undefined) values.set(label, domain.value(pickShownNumber(domain, left[index] ?? [])));
   }
   return values;
 }
 
-function shownNumber({ zero }: Domain, left: Spans): number {
+function pickShownNumber({ zero }: Domain, left: Spans): number {
   return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : findLowest(left);
 }
 
@@ -280,15 +280,15 @@ class Search {
   /** Returns null when there is no solution. */
   #solve(state: State): readonly Spans[] | null {
     if (!this.#propagate(state)) return null;
-    const choice = this.#narrowest(state);
+    const choice = this.#pickNarrowest(state);
     if (choice === null) return this.#giveNumbers(state);
     const { asked } = choice;
     const rest = state.choices.filter((other) => other !== choice);
-    const alternatives = this.#possible(state, choice.formula);
+    const alternatives = this.#listPossible(state, choice.formula);
     for (const [index, alternative] of alternatives.entries()) {
       const next: State = { left: [...state.left], choices: [...rest] };
       // An alternative that failed is not tried again.
-      const others = alternatives.slice(0, index).map((other) => this.#formulas.negation(other));
+      const others = alternatives.slice(0, index).map((other) => this.#formulas.negate(other));
       if (![alternative, ...others].every((formula) => this.#assert(next, formula, asked))) continue;
       const found = this.#solve(next);
       if (found !== null) return found;
@@ -300,7 +300,7 @@ class Search {
   #giveNumbers(state: State): readonly Spans[] | null {
     const open = this.#related.find((index) => !isSingle(state.left[index] ?? []));
     if (open === undefined) return state.left;
-    for (const part of split(state.left[open] ?? [])) {
+    for (const part of splitSpans(state.left[open] ?? [])) {
       this.#step();
       const next: State = { left: [...state.left], choices: [] };
       next.left[open] = part;
@@ -347,10 +347,10 @@ class Search {
     const choices = state.choices;
     state.choices = [];
     for (const choice of choices) {
-      const parts = choice.formula.parts.filter((part) => this.#status(state.left, part) !== 'false');
+      const parts = choice.formula.parts.filter((part) => this.#findStatus(state.left, part) !== 'false');
       const [only] = parts;
       if (only === undefined) return false;
-      if (parts.some((part) => this.#status(state.left, part) === 'true')) continue;
+      if (parts.some((part) => this.#findStatus(state.left, part) === 'true')) continue;
       if (parts.length === 1) {
         if (!this.#assert(state, only, choice.asked)) return false;
       } else if (parts.length === choice.formula.parts.length) state.choices.push(choice);
@@ -377,7 +377,7 @@ class Search {
     });
   }
 
-  #status(left: readonly Spans[], formula: Formula): 'true' | 'false' | 'open' {
+  #findStatus(left: readonly Spans[], formula: Formula): 'true' | 'false' | 'open' {
     this.#step();
     switch (formula.kind) {
       case 'within': {
@@ -386,16 +386,16 @@ class Search {
         return includesSpans(formula.allowed, now) ? 'true' : 'open';
       }
       case 'all':
-        return this.#statusOf(left, formula.parts, 'false', 'true');
+        return this.#combineStatus(left, formula.parts, 'false', 'true');
       case 'any':
-        return this.#statusOf(left, formula.parts, 'true', 'false');
+        return this.#combineStatus(left, formula.parts, 'true', 'false');
       default:
         return formula satisfies never;
     }
   }
 
   /** Returns `deciding` when one part has this status, and `unanimous` when all parts have that one. */
-  #statusOf(
+  #combineStatus(
     left: readonly Spans[],
     parts: readonly Formula[],
     deciding: 'true' | 'false',
@@ -403,19 +403,19 @@ class Search {
   ): 'true' | 'false' | 'open' {
     let open = false;
     for (const part of parts) {
-      const status = this.#status(left, part);
+      const status = this.#findStatus(left, part);
       if (status === deciding) return deciding;
       if (status === 'open') open = true;
     }
     return open ? 'open' : unanimous;
   }
 
-  #possible(state: State, { parts }: Choice['formula']): readonly Formula[] {
-    return parts.filter((part) => this.#status(state.left, part) !== 'false');
+  #listPossible(state: State, { parts }: Choice['formula']): readonly Formula[] {
+    return parts.filter((part) => this.#findStatus(state.left, part) !== 'false');
   }
 
   /** Picks a choice of the question before one of the knowledge, and then the choice with the fewest alternatives. */
-  #narrowest({ choices }: State): Choice | null {
+  #pickNarrowest({ choices }: State): Choice | null {
     const width = ({ formula, asked }: Choice) => formula.parts.length + (asked ? 0 : 1e6);
     return choices.reduce<Choice | null>(
       (best, choice) => (best === null || width(choice) < width(best) ? choice : best),
@@ -429,7 +429,7 @@ function isSingle(spans: Spans): boolean {
 }
 
 /** Splits into the least number alone and the rest in halves, so that small examples are found first. */
-function split(spans: Spans): readonly Spans[] {
+function splitSpans(spans: Spans): readonly Spans[] {
   const low = findLowest(spans);
   const high = spans[0]?.[1] ?? low;
   const least: Spans = [[low, low]];

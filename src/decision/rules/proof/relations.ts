@@ -86,20 +86,20 @@ export function listKnowledge(rules: KnownRules, moment: Moment): Knowledge {
   const facts = new FactsByName(rules.facts);
   return {
     conditions: [
-      ...ofHistory(facts),
-      ...ofOrdersLately(facts),
-      ...ofLadder(rules, facts),
-      ...ofHints(facts),
-      ...ofAttributes(facts),
-      ...ofMoment(facts, moment),
+      ...relateHistory(facts),
+      ...relateLateOrders(facts),
+      ...relateLadder(rules, facts),
+      ...relateHints(facts),
+      ...relateAttributes(facts),
+      ...relateMoment(facts, moment),
     ],
-    relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment), ...ofAmounts(facts, moment)],
-    definitions: [groupDefinition(rules, facts), ...botDefinitions(rules, facts)],
+    relations: [...linkOutcomes(rules, facts), ...linkWindows(facts, moment), ...linkAmounts(facts, moment)],
+    definitions: [defineGroup(rules, facts), ...defineBot(rules, facts)],
   };
 }
 
 /** Counted outcomes all have a time, and the chain is a part of the unpaid ones. */
-function ofHistory(facts: FactsByName): readonly Condition[] {
+function relateHistory(facts: FactsByName): readonly Condition[] {
   const chained = facts.above('unpaidChain', 0);
   return [
     ...iff(facts.above('paidCount', 0), facts.known('secondsSinceLastPaid')),
@@ -109,12 +109,12 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
     implies(facts.is('lastOutcome', 'UNPAID'), chained),
     implies(chained, facts.is('lastOutcome', 'UNPAID')),
     implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
-    ...facts.onDemand('lastCause').flatMap((cause) => ofLastCause(cause, facts)),
+    ...facts.onDemand('lastCause').flatMap((cause) => relateLastCause(cause, facts)),
   ];
 }
 
 /** The newest order that counts gives lastCause, unless a newer order failed technically. */
-function ofLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
+function relateLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
   const isTechnical = compare(cause, 'equal', 'TECHNICAL');
   const isReversed = compare(cause, 'equal', 'REVERSED');
   return [
@@ -138,7 +138,7 @@ const UNPAID_BY_CAUSE = [
 ] as const;
 
 /** An order that became final within a window did so no longer ago than the window is long. */
-function ofOrdersLately(facts: FactsByName): readonly Condition[] {
+function relateLateOrders(facts: FactsByName): readonly Condition[] {
   const lately = (name: string, last: FactRef) =>
     facts.windows(name).map((seen) => {
       const isLate = compare(last, 'lessThan', seen.windowMs / 1000);
@@ -154,7 +154,7 @@ function ofOrdersLately(facts: FactsByName): readonly Condition[] {
 }
 
 /** A wait ends an attempt, and the ladder is reset after `resetAfter` without a verdict. */
-function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
+function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
   const resetsMs = [settings, ...platforms.values()].flatMap(({ ladder }) => listResetAfterMs(ladder));
@@ -177,7 +177,7 @@ function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): read
 }
 
 /** Without a score in the last day nothing is known about the device. */
-function ofHints(facts: FactsByName): readonly Condition[] {
+function relateHints(facts: FactsByName): readonly Condition[] {
   return [
     implies(
       facts.is('scoredBefore', false),
@@ -194,15 +194,15 @@ function ofHints(facts: FactsByName): readonly Condition[] {
     ...['userAgentIsAutomated', 'userAgentIsApp'].map((name) =>
       implies(facts.is('userAgentPresent', false), not(facts.is(name, true))),
     ),
-    ...countedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
-    ...countedWhereShown(facts, 'Ip', 'ipPresent'),
-    ...rememberedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
-    ...rememberedWhereShown(facts, 'Ip', 'ipPresent'),
+    ...relateDeviceCounts(facts, 'Fingerprint', 'fingerprintPresent'),
+    ...relateDeviceCounts(facts, 'Ip', 'ipPresent'),
+    ...relateKnownDevices(facts, 'Fingerprint', 'fingerprintPresent'),
+    ...relateKnownDevices(facts, 'Ip', 'ipPresent'),
   ];
 }
 
 /** The clients of a value are counted when there is a value, and the request counts with its own value. */
-function ofAttributes(facts: FactsByName): readonly Condition[] {
+function relateAttributes(facts: FactsByName): readonly Condition[] {
   return facts.onDemand('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
     const clients = facts.windows('clientsOnAttribute').filter(isOfIt);
@@ -216,7 +216,7 @@ function ofAttributes(facts: FactsByName): readonly Condition[] {
 }
 
 /** Facts about remembered devices are known when a device was shown, and that device counts among the known ones. */
-function rememberedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
+function relateKnownDevices(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const counts = facts.onDemand(`known${device}s`);
   const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
   return [
@@ -226,11 +226,11 @@ function rememberedWhereShown(facts: FactsByName, device: string, isShown: strin
 }
 
 /** The clients of a device are counted when a device was shown, and the payer counts, too. */
-function countedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
+function relateDeviceCounts(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const all = facts.windows(`clientsOn${device}`);
   return [
     ...all.map((seen) => implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0))),
-    ...[...all, ...markCounts(facts, device), ...facts.windows(`verdictsOn${device}`)].flatMap((seen) =>
+    ...[...all, ...listMarkCounts(facts, device), ...facts.windows(`verdictsOn${device}`)].flatMap((seen) =>
       iff(facts.is(isShown, true), compare(seen, 'known', true)),
     ),
   ];
@@ -240,7 +240,7 @@ function countedWhereShown(facts: FactsByName, device: string, isShown: string):
 const CLIENT_MARKS = SIGHTING_MARKS.filter((mark) => mark !== 'unpaidOrders');
 
 /** Lists the counts of clients with each mark on a device, and the count of their unpaid orders. */
-function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
+function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] {
   return [
     ...CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`)),
     ...facts.windows(`unpaidOrdersOn${device}`),
@@ -248,7 +248,7 @@ function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
 }
 
 /** Conditions of the moment: the client may be known, and a verdict request is counted already. */
-function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
+function relateMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
   const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
     const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
@@ -256,10 +256,10 @@ function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
     if (counted === undefined) return [];
     return [implies(compare(counted, 'greaterThan', 0), compare(count, 'greaterThan', 0))];
   });
-  const always = [...distinct, ...ofRequestBefore(facts, verdicts, moment)];
+  const always = [...distinct, ...relateLastRequest(facts, verdicts, moment)];
   switch (moment) {
     case 'any request':
-      return [...always, ...ofNewClient(facts)];
+      return [...always, ...relateNewClient(facts)];
     case 'a known client':
       return [...always, facts.is('isNewClient', false)];
     case 'a verdict':
@@ -277,7 +277,7 @@ function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
 }
 
 /** A window contains an earlier request exactly when the last one is no longer ago than the window is long. */
-function ofRequestBefore(
+function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
   moment: Moment,
@@ -294,7 +294,7 @@ function ofRequestBefore(
   });
 }
 
-function ofNewClient(facts: FactsByName): readonly Condition[] {
+function relateNewClient(facts: FactsByName): readonly Condition[] {
   const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
   const nothingHappened = allOf(
     facts.is('finalCount', 0),
@@ -312,31 +312,31 @@ function ofNewClient(facts: FactsByName): readonly Condition[] {
   return [implies(facts.is('isNewClient', true), nothingHappened)];
 }
 
-function ofOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] {
+function linkOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] {
   const paid = facts.plain('paidCount');
   const unpaid = facts.plain('unpaidCount');
   return [
     { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
     { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
-    ...atMost(facts.windows('paidOrders'), paid),
-    ...UNPAID_BY_CAUSE.flatMap((name) => atMost(facts.windows(name), unpaid)),
-    scoreRelation(rules, facts),
+    ...bound(facts.windows('paidOrders'), paid),
+    ...UNPAID_BY_CAUSE.flatMap((name) => bound(facts.windows(name), unpaid)),
+    linkScore(rules, facts),
   ];
 }
 
-function atMost(lessers: readonly FactRef[], greater: FactRef): readonly Relation[] {
+function bound(lessers: readonly FactRef[], greater: FactRef): readonly Relation[] {
   return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
 }
 
 /** The amount of a verdict is among the attempted ones. */
-function ofAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
+function linkAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
   if (moment !== 'a verdict') return [];
   const amount = facts.plain('amount');
-  return facts.windows('attemptedAmount').flatMap((sum) => atMost([amount], sum));
+  return facts.windows('attemptedAmount').flatMap((sum) => bound([amount], sum));
 }
 
 /** The payment score follows from the outcomes and from one of the platforms' smoothings. */
-function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName): Relation {
+function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
   const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
@@ -352,12 +352,12 @@ function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName):
 }
 
 /** A longer window sees everything that a shorter one sees. Parts of the requests are never more than all of them. */
-function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
-  const marked = ['Fingerprint', 'Ip'].flatMap((device) => markCounts(facts, device));
+function linkWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
+  const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
   // In a longer window another device may be the most shared one.
   const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
   const longerSeesMore = growing.flatMap((windows) =>
-    windows.slice(1).flatMap((longer, index) => atMost(windows.slice(index, index + 1), longer)),
+    windows.slice(1).flatMap((longer, index) => bound(windows.slice(index, index + 1), longer)),
   );
   const verdicts = facts.windows('verdicts');
   const atMostVerdicts = (name: string, by: number) =>
@@ -371,7 +371,7 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
       const marked = CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
       const asked = facts.windows(`verdictsOn${device}`).filter(isSame);
       // Each client asked at least once.
-      return [...atMost(marked.filter(isSame), all), ...asked.flatMap((verdicts) => atMost([all], verdicts))];
+      return [...bound(marked.filter(isSame), all), ...asked.flatMap((verdicts) => bound([all], verdicts))];
     }),
   );
   const parts = [...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
@@ -381,7 +381,7 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
 }
 
 /** Defines clientGroup: the conclusion of the first rule that matches, or `otherwise`. */
-function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition {
+function defineGroup({ groups }: KnownRules, facts: FactsByName): Definition {
   const clientGroup = facts.plain('clientGroup');
   const conditions = CLIENT_GROUPS.map((group) => {
     const others = (rules: readonly Rule<GroupParams>[]) =>
@@ -411,7 +411,7 @@ export function listSignalsUnlessExempt({
 }
 
 /** Defines botWeight as the sum of the signals that match, and isBot by the threshold. A new client is never a bot. */
-function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
+function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.plain('botWeight');
   const isBot = facts.plain('isBot');
   const matching = listSignalsUnlessExempt(signals).map((rule) => ({
@@ -423,7 +423,7 @@ function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly D
   return [
     {
       of: botWeight,
-      conditions: matching.flatMap(({ rule, matches }) => matchesExactly(rule, matches)),
+      conditions: matching.flatMap(({ rule, matches }) => relateSignal(rule, matches)),
       relations: [{ kind: 'weight', signals: matching, total: botWeight }],
     },
     {
@@ -438,7 +438,7 @@ function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly D
 }
 
 /** Relates a signal to its conditions. It counts exactly when it matches, or with a holdout only when it matches. */
-function matchesExactly({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
+function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
 }

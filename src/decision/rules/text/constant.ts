@@ -60,26 +60,26 @@ export function listConstants(files: RuleFiles): readonly Constant[] {
   const [ladder, ruleset] = [open('ladder'), open('ruleset')];
   const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
   const flags = open('flags');
-  const attributes = mapAt(ruleset.root, 'attributes');
+  const attributes = getMap(ruleset.root, 'attributes');
   const names: Names = {
     lists: [...files.keys()].flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []),
-    ladders: keysOf(mapAt(ladder.root, 'ladders')),
+    ladders: listKeys(getMap(ladder.root, 'ladders')),
     attributes:
       attributes === null
         ? NO_DECLARED_ATTRIBUTES
         : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NO_DECLARED_ATTRIBUTES),
-    waits: rulesIn(verdicts.root).filter((rule) => paramsOf(rule)?.get('verdict') === 'WAIT'),
+    waits: listRules(verdicts.root).filter((rule) => getParams(rule)?.get('verdict') === 'WAIT'),
   };
   const all: readonly (readonly [YamlFile, readonly Found[]])[] = [
-    [groups, inRules('groups', groups, names)],
-    [signals, inRules('bot-signals', signals, names)],
-    [verdicts, inRules('verdicts', verdicts, names)],
-    [flags, inRules('flags', flags, names)],
-    [ladder, inLadder('ladder', ladder.root, names)],
-    [ruleset, inSettings(ruleset.root, names)],
+    [groups, listInRules('groups', groups, names)],
+    [signals, listInRules('bot-signals', signals, names)],
+    [verdicts, listInRules('verdicts', verdicts, names)],
+    [flags, listInRules('flags', flags, names)],
+    [ladder, listInLadder('ladder', ladder.root, names)],
+    [ruleset, listInSettings(ruleset.root, names)],
   ];
   return all.flatMap(([file, found]) =>
-    found.map((one) => constantAt(file, one)).toSorted((a, b) => a.from - b.from),
+    found.map((one) => locateConstant(file, one)).toSorted((a, b) => a.from - b.from),
   );
 }
 
@@ -134,7 +134,7 @@ interface Written {
 type Meaning = Pick<Constant, 'sign' | 'allowed' | 'unit' | 'description'>;
 type Found = Meaning & Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
 
-function constantAt(file: YamlFile, { node, ...rest }: Found): Constant {
+function locateConstant(file: YamlFile, { node, ...rest }: Found): Constant {
   const [from = 0, to = 0] = node.range ?? [];
   return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
@@ -145,70 +145,73 @@ function writeText(text: string): string {
   return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);
 }
 
-function inSettings(root: unknown, names: Names): readonly Found[] {
-  const platforms = mapAt(root, 'platforms');
-  const owners = keysOf(platforms).map(
-    (name) => [`ruleset.platforms.${name}`, mapAt(platforms, name)] as const,
+function listInSettings(root: unknown, names: Names): readonly Found[] {
+  const platforms = getMap(root, 'platforms');
+  const owners = listKeys(platforms).map(
+    (name) => [`ruleset.platforms.${name}`, getMap(platforms, name)] as const,
   );
-  return [['ruleset', mapAt(root, 'settings')] as const, ...owners].flatMap(([prefix, settings]) => {
+  return [['ruleset', getMap(root, 'settings')] as const, ...owners].flatMap(([prefix, settings]) => {
     const owner = `${prefix}.smoothing`;
-    const smoothing = scalarsBelow(owner, mapAt(settings, 'smoothing')).map(({ path, key, node }) => {
+    const smoothing = listScalars(owner, getMap(settings, 'smoothing')).map(({ path, key, node }) => {
       const allowed = key === 'prior' ? PRIOR : WEIGHT;
-      return { path, node, owner, usedBy: [], ...meaning(allowed, MEANINGS.smoothing) };
+      return { path, node, owner, usedBy: [], ...createMeaning(allowed, MEANINGS.smoothing) };
     });
-    return [...smoothing, ...inLadder(`${prefix}.ladder`, mapAt(settings, 'ladder'), names)];
+    return [...smoothing, ...listInLadder(`${prefix}.ladder`, getMap(settings, 'ladder'), names)];
   });
 }
 
-function inLadder(path: string, ladder: unknown, { waits }: Names): readonly Found[] {
+function listInLadder(path: string, ladder: unknown, { waits }: Names): readonly Found[] {
   const nameOf = (rule: YAMLMap) => String(rule.get('name'));
-  return scalarsBelow(path, ladder).map(({ path: written, key, node }) => {
-    const named = nameAfter(`${path}.ladders.`, written);
+  return listScalars(path, ladder).map(({ path: written, key, node }) => {
+    const named = parseNameAfter(`${path}.ladders.`, written);
     const owner = named === null ? path : `${path}.ladders.${named}`;
     const isReset = key === 'resetAfter';
     const isCommon = isReset && named === null;
-    const using = waits.filter((rule) => isCommon || (paramsOf(rule)?.get('ladder') ?? null) === named);
-    const says = meaning(durationUpTo(LADDER_MS_MAX), isReset ? MEANINGS.resetAfter : MEANINGS.levels);
-    return { path: written, node, owner, usedBy: using.map(nameOf), ...says };
+    const using = waits.filter((rule) => isCommon || (getParams(rule)?.get('ladder') ?? null) === named);
+    const paramMeaning = createMeaning(
+      allowDuration(LADDER_MS_MAX),
+      isReset ? MEANINGS.resetAfter : MEANINGS.levels,
+    );
+    return { path: written, node, owner, usedBy: using.map(nameOf), ...paramMeaning };
   });
 }
 
 /** Returns the name that follows the beginning of a path, and null when the path begins differently. */
-function nameAfter(beginning: string, path: string): string | null {
+function parseNameAfter(beginning: string, path: string): string | null {
   return path.startsWith(beginning) ? (/^[^.[]+/.exec(path.slice(beginning.length))?.[0] ?? null) : null;
 }
 
-function inRules(name: string, { root }: YamlFile, names: Names): readonly Found[] {
-  const rules = rulesIn(root);
-  const shared = mapAt(root, 'conditions');
-  const threshold = scalarsBelow(`${name}.threshold`, isMap(root) ? root.get('threshold', true) : null);
+function listInRules(name: string, { root }: YamlFile, names: Names): readonly Found[] {
+  const rules = listRules(root);
+  const shared = getMap(root, 'conditions');
+  const threshold = listScalars(`${name}.threshold`, isMap(root) ? root.get('threshold', true) : null);
   const ofRules = rules.flatMap((rule): readonly Found[] => {
     const own = { owner: `${name}.${String(rule.get('name'))}`, usedBy: [String(rule.get('name'))] };
-    const params = scalarsBelow(own.owner, paramsOf(rule)).flatMap(({ path, key, node }) => {
-      const says = meaningOfParam(key, names);
-      return says === null ? [] : [{ path, node, ...own, ...says }];
+    const params = listScalars(own.owner, getParams(rule)).flatMap(({ path, key, node }) => {
+      const paramMeaning = findParamMeaning(key, names);
+      return paramMeaning === null ? [] : [{ path, node, ...own, ...paramMeaning }];
     });
-    return [...params, ...inCondition(rule.get('conditions', true), own, names)];
+    return [...params, ...listInCondition(rule.get('conditions', true), own, names)];
   });
   // The exemption is asked before every signal.
   const exempt = isMap(root) ? root.get(EXEMPT, true) : null;
-  const exempting = namedIn(exempt, shared);
+  const exempting = collectNamed(exempt, shared);
   const namesOf = (some: readonly YAMLMap[]) => some.map((rule) => String(rule.get('name')));
-  const ofShared = keysOf(shared).flatMap((key) => {
+  const ofShared = listKeys(shared).flatMap((key) => {
     const using = rules.filter(
-      (rule) => exempting.has(key) || namedIn(rule.get('conditions', true), shared).has(key),
+      (rule) => exempting.has(key) || collectNamed(rule.get('conditions', true), shared).has(key),
     );
     const own = { owner: `${name}.conditions.${key}`, usedBy: namesOf(using) };
-    return inCondition(shared?.get(key, true), own, names);
+    return listInCondition(shared?.get(key, true), own, names);
   });
   return [
-    ...inCondition(exempt, { owner: `${name}.${EXEMPT}`, usedBy: namesOf(rules) }, names),
+    ...listInCondition(exempt, { owner: `${name}.${EXEMPT}`, usedBy: namesOf(rules) }, names),
     ...threshold.map(({ path, node }) => ({
       path,
       node,
       owner: name,
       usedBy: [],
-      ...meaning(WEIGHT, MEANINGS.threshold),
+      ...createMeaning(WEIGHT, MEANINGS.threshold),
     })),
     ...ofRules,
     ...ofShared,
@@ -219,37 +222,37 @@ function inRules(name: string, { root }: YamlFile, names: Names): readonly Found
  * Returns what a parameter of a rule means, or null when it is no constant: a group, a verdict and texts are
  * conclusions.
  */
-function meaningOfParam(key: string, { ladders }: Names): Meaning | null {
-  if (key === 'weight') return meaning(WEIGHT, MEANINGS.weight);
-  return key === 'ladder' ? meaning(oneOfNames(ladders), MEANINGS.ladder) : null;
+function findParamMeaning(key: string, { ladders }: Names): Meaning | null {
+  if (key === 'weight') return createMeaning(WEIGHT, MEANINGS.weight);
+  return key === 'ladder' ? createMeaning(allowNames(ladders), MEANINGS.ladder) : null;
 }
 
 /**
  * Lists the constants of a condition. A fact that is compared several times gets a number: `verdicts[0]`,
  * `verdicts[1]`.
  */
-function inCondition(
+function listInCondition(
   condition: unknown,
   own: Pick<Found, 'owner' | 'usedBy'>,
   { lists, attributes }: Names,
 ): readonly Found[] {
-  const comparisons = partsWith('fact', condition);
+  const comparisons = listPartsWith('fact', condition);
   return comparisons.flatMap((comparison) => {
     const name = String(comparison.get('fact'));
     const alike = comparisons.filter((other) => other.get('fact') === name);
     const number = alike.length === 1 ? '' : `[${alike.indexOf(comparison)}]`;
     const path = `${own.owner}.${name}${number}`;
-    const fact = factOf(name, comparison, attributes);
+    const fact = findFact(name, comparison, attributes);
     const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
     // The name of the attribute is no constant: another name would ask for another fact.
     const chosen = fact?.kind === 'attribute' ? null : comparison.get('params', true);
-    const params = scalarsBelow(path, chosen)
+    const params = listScalars(path, chosen)
       .filter(({ key }) => key !== 'name')
       .map((one) => ({
         ...one,
         ...(one.key === 'window'
-          ? meaning(durationUpTo(longest), MEANINGS.window)
-          : meaning(TEXT, MEANINGS.sharedList)),
+          ? createMeaning(allowDuration(longest), MEANINGS.window)
+          : createMeaning(TEXT, MEANINGS.sharedList)),
       }));
     const value = comparison.get('value', true);
     // Another fact is no constant.
@@ -260,18 +263,18 @@ function inCondition(
       unit: fact?.unit ?? null,
       description: fact?.description ?? '',
     };
-    const values = scalarsBelow(isSeq(value) ? `${path}.value` : path, value).map((one) => ({
+    const values = listScalars(isSeq(value) ? `${path}.value` : path, value).map((one) => ({
       ...one,
       ...compared,
-      ...(isMap(value) && { allowed: oneOfNames(lists), description: MEANINGS.list }),
+      ...(isMap(value) && { allowed: allowNames(lists), description: MEANINGS.list }),
     }));
     return [...params, ...values].map(({ key: _, ...found }) => ({ ...found, ...own }));
   });
 }
 
 /** Finds the fact of a comparison with its window, or the attribute with its declaration. */
-function factOf(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
-  const params = mapAt(comparison, 'params');
+function findFact(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
+  const params = getMap(comparison, 'params');
   const declared = attributes.get(String(params?.get('name')));
   if (name === 'attribute' && declared !== undefined) return createAttributeFact(declared);
   const fact = FACTS.get(name);
@@ -284,58 +287,58 @@ const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;
 const PRIOR = { ...WEIGHT, ...PRIOR_RANGE } as const;
 const TEXT = { type: 'text' } as const;
 
-function durationUpTo(longestMs: number): Constant['allowed'] {
+function allowDuration(longestMs: number): Constant['allowed'] {
   return { type: 'duration', longest: formatDuration(longestMs) };
 }
 
 /** Allows one of the names. Without names it allows any text. */
-function oneOfNames(values: readonly string[]): Constant['allowed'] {
+function allowNames(values: readonly string[]): Constant['allowed'] {
   return values.length === 0 ? TEXT : { type: 'enum', values };
 }
 
-function meaning(allowed: Constant['allowed'], description: string): Meaning {
+function createMeaning(allowed: Constant['allowed'], description: string): Meaning {
   return { sign: null, unit: null, allowed, description };
 }
 
 /** Lists the scalars below a node, each with its path. */
-function scalarsBelow(path: string, node: unknown, key = ''): readonly Written[] {
+function listScalars(path: string, node: unknown, key = ''): readonly Written[] {
   if (isScalar(node)) return [{ path, key, node }];
-  if (isSeq(node)) return node.items.flatMap((item, index) => scalarsBelow(`${path}[${index}]`, item, key));
+  if (isSeq(node)) return node.items.flatMap((item, index) => listScalars(`${path}[${index}]`, item, key));
   if (!isMap(node)) return [];
-  return node.items.flatMap((pair) => scalarsBelow(`${path}.${pair.key}`, pair.value, String(pair.key)));
+  return node.items.flatMap((pair) => listScalars(`${path}.${pair.key}`, pair.value, String(pair.key)));
 }
 
 /** Lists the parts of a condition that have this member: comparisons have a fact, references a condition. */
-function partsWith(member: 'fact' | 'condition', node: unknown): readonly YAMLMap[] {
-  if (isSeq(node)) return node.items.flatMap((item) => partsWith(member, item));
+function listPartsWith(member: 'fact' | 'condition', node: unknown): readonly YAMLMap[] {
+  if (isSeq(node)) return node.items.flatMap((item) => listPartsWith(member, item));
   if (!isMap(node)) return [];
-  return node.has(member) ? [node] : node.items.flatMap((pair) => partsWith(member, pair.value));
+  return node.has(member) ? [node] : node.items.flatMap((pair) => listPartsWith(member, pair.value));
 }
 
 /** Collects the names of the conditions that a condition refers to, directly or through other named conditions. */
-function namedIn(condition: unknown, shared: YAMLMap | null, known: ReadonlySet<string> = new Set()) {
+function collectNamed(condition: unknown, shared: YAMLMap | null, known: ReadonlySet<string> = new Set()) {
   let all = known;
-  for (const reference of partsWith('condition', condition)) {
+  for (const reference of listPartsWith('condition', condition)) {
     const name = String(reference.get('condition'));
-    if (!all.has(name)) all = namedIn(shared?.get(name, true), shared, new Set([...all, name]));
+    if (!all.has(name)) all = collectNamed(shared?.get(name, true), shared, new Set([...all, name]));
   }
   return all;
 }
 
-function rulesIn(root: unknown): readonly YAMLMap[] {
+function listRules(root: unknown): readonly YAMLMap[] {
   const rules = isMap(root) ? root.get('rules', true) : null;
   return isSeq(rules) ? rules.items.filter(isMap) : [];
 }
 
-function paramsOf(rule: YAMLMap): YAMLMap | null {
-  return mapAt(mapAt(rule, 'event'), 'params');
+function getParams(rule: YAMLMap): YAMLMap | null {
+  return getMap(getMap(rule, 'event'), 'params');
 }
 
-function mapAt(map: unknown, key: string): YAMLMap | null {
+function getMap(map: unknown, key: string): YAMLMap | null {
   const value = isMap(map) ? map.get(key, true) : null;
   return isMap(value) ? value : null;
 }
 
-function keysOf(map: YAMLMap | null): readonly string[] {
+function listKeys(map: YAMLMap | null): readonly string[] {
   return map?.items.map(({ key }) => String(key)) ?? [];
 }

@@ -25,10 +25,10 @@ interface YamlEdit {
  * unchanged. A missing value is added: then the file is written anew, with its comments.
  */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string {
-  return edits.reduce(edited, text);
+  return edits.reduce(applyEdit, text);
 }
 
-function edited(text: string, { path, value }: YamlEdit): string {
+function applyEdit(text: string, { path, value }: YamlEdit): string {
   const document = parseDocument(text, UNCHECKED_KEYS);
   const node = document.getIn(path, true);
   if (!isScalar(node) || node.range === undefined || node.range === null) {

@@ -28,7 +28,7 @@ export function restoreOthersPart({ platform, draft, from }: BegunFiles): Comple
   const problems: Problem[] = [];
   const files = new Map<string, string>();
   for (const path of new Set([...draft.keys(), ...from.keys()])) {
-    const text = restoredText({ platform, path, own: draft.get(path), former: from.get(path) }, problems);
+    const text = restoreText({ platform, path, own: draft.get(path), former: from.get(path) }, problems);
     if (text !== null) files.set(path, text);
   }
   return problems.length === 0 ? { ok: true, files } : { ok: false, problems };
@@ -43,12 +43,12 @@ interface TwoTexts {
 }
 
 /** Returns null when neither the draft nor the version has the file. */
-function restoredText({ platform, path, own, former }: TwoTexts, problems: Problem[]): string | null {
+function restoreText({ platform, path, own, former }: TwoTexts, problems: Problem[]): string | null {
   const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
   const written = own === undefined ? undefined : removeNote(own);
-  if (own !== undefined) problems.push(...foreignItems(path, own, part, platform));
-  const others = former === undefined ? null : othersItems(path, former, part, problems);
+  if (own !== undefined) problems.push(...findForeignItems(path, own, part, platform));
+  const others = former === undefined ? null : collectOthersItems(path, former, part, problems);
   if (others === null) return written ?? null;
   return written === undefined
     ? stringify({ [part.member]: others }, { lineWidth: 0 })
@@ -56,10 +56,15 @@ function restoredText({ platform, path, own, former }: TwoTexts, problems: Probl
 }
 
 /** Finds the items in a draft that belong to other platforms. Faults of the YAML are reported elsewhere. */
-function foreignItems(path: string, text: string, part: PlatformPart, platform: string): readonly Problem[] {
+function findForeignItems(
+  path: string,
+  text: string,
+  part: PlatformPart,
+  platform: string,
+): readonly Problem[] {
   const file = new YamlFile(path, text, []);
   const what = part.what === 'sections' ? 'section' : 'case';
-  const found = collectionAt(file.root, part.member);
+  const found = getCollection(file.root, part.member);
   return (found?.items ?? [])
     .filter((item) => !part.isOwn(item))
     .map((item) => {
@@ -72,14 +77,14 @@ function foreignItems(path: string, text: string, part: PlatformPart, platform: 
 type Collection = YAMLMap | YAMLSeq;
 
 /** Collects the items of other platforms. Returns null when there are none, or when the file cannot be read. */
-function othersItems(
+function collectOthersItems(
   path: string,
   text: string,
   { member, what, isOwn }: PlatformPart,
   problems: Problem[],
 ): Collection | null {
   const unsound: Problem[] = [];
-  const found = collectionAt(new YamlFile(path, text, unsound).root, member);
+  const found = getCollection(new YamlFile(path, text, unsound).root, member);
   if (unsound.length > 0) {
     const message = `the ${what} of other platforms cannot be put back, because this file of the version that the draft was begun with is no sound YAML; ask the owner of the installation to mend it`;
     problems.push({ at: { file: path, line: 1, column: 1 }, message });
@@ -87,7 +92,7 @@ function othersItems(
   }
   // These are new collections, because all readers of a text share the parsed nodes.
   const others = isMap(found) ? new YAMLMap() : new YAMLSeq();
-  append(
+  appendItems(
     others,
     (found?.items ?? []).filter((item) => !isOwn(item)),
   );
@@ -96,12 +101,12 @@ function othersItems(
   return others.items.length === 0 ? null : others;
 }
 
-function append(to: Collection, items: readonly unknown[]): void {
+function appendItems(to: Collection, items: readonly unknown[]): void {
   if (isMap(to)) to.items.push(...items.filter((item) => isPair(item)));
   else to.items.push(...items);
 }
 
-function collectionAt(root: unknown, member: string): Collection | null {
+function getCollection(root: unknown, member: string): Collection | null {
   const found = isMap(root) ? root.get(member, true) : null;
   return isMap(found) || isSeq(found) ? found : null;
 }
@@ -112,13 +117,13 @@ function addItems(text: string, member: string, others: Collection): string {
   const { contents } = document;
   // A file that cannot be read is reported as a problem of the draft.
   if (document.errors.length > 0 || !isMap(contents)) return text;
-  const found = collectionAt(contents, member);
+  const found = getCollection(contents, member);
   if (found === null && contents.has(member)) return text;
   const inserted = found === null ? null : insertItems(text, found, others);
   if (found === null) document.set(member, others);
-  else append(found, others.items);
+  else appendItems(found, others.items);
   const wanted: unknown = document.toJS();
-  if (inserted !== null && isDeepStrictEqual(contentsOf(inserted), wanted)) return inserted;
+  if (inserted !== null && isDeepStrictEqual(parseContents(inserted), wanted)) return inserted;
   return document.toString({ lineWidth: 0 });
 }
 
@@ -126,7 +131,7 @@ function addItems(text: string, member: string, others: Collection): string {
 function insertItems(text: string, found: Collection, others: Collection): string | null {
   const first = found.items[0];
   const start = isPair(first) ? (isNode(first.key) ? first.key.range?.[0] : undefined) : found.range?.[0];
-  const end = endOf(found);
+  const end = findEnd(found);
   if (found.flow === true || first === undefined || start === undefined || end === undefined) return null;
   const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
   if (indent.trim() !== '') return null;
@@ -137,14 +142,14 @@ function insertItems(text: string, found: Collection, others: Collection): strin
 }
 
 /** Returns the offset at which the last value of a collection ends, without the comments after it. */
-function endOf(node: Node): number | undefined {
+function findEnd(node: Node): number | undefined {
   if ((!isMap(node) && !isSeq(node)) || node.flow === true) return node.range?.[1];
   const last: unknown = node.items.at(-1);
   const value = isPair(last) ? (last.value ?? last.key) : last;
-  return isNode(value) ? endOf(value) : node.range?.[1];
+  return isNode(value) ? findEnd(value) : node.range?.[1];
 }
 
-function contentsOf(text: string): unknown {
+function parseContents(text: string): unknown {
   const document = parseDocument(text, UNCHECKED_KEYS);
   return document.errors.length > 0 ? null : document.toJS();
 }

@@ -10,7 +10,7 @@ import type { Problem } from '#decision/rules/problem.ts';
 export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
   const own = new Map(
     [...files].flatMap(([path, text]) => {
-      const kept = ownText(path, text, platform);
+      const kept = keepOwnText(path, text, platform);
       return kept === null ? [] : [[path, kept] as const];
     }),
   );
@@ -18,7 +18,7 @@ export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
 }
 
 /** Returns null when nothing is left of the file. */
-function ownText(path: string, text: string, platform: string): string | null {
+function keepOwnText(path: string, text: string, platform: string): string | null {
   const part = findPlatformPart(path, platform);
   return part === null ? text : leaveOut(path, text, part);
 }
@@ -80,10 +80,10 @@ function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformP
   });
   if (root.flow === true) return note + stringify(root);
   const kept = stringify({ [member]: found }, { lineWidth: 0 });
-  return note + text.slice(0, startOf(root.items[at])) + kept + text.slice(startOf(root.items[at + 1]));
+  return note + text.slice(0, findStart(root.items[at])) + kept + text.slice(findStart(root.items[at + 1]));
 }
 
 /** Returns the offset at which a member of a file begins. Without a member it is the end of the file. */
-function startOf(pair: Pair | undefined): number {
+function findStart(pair: Pair | undefined): number {
   return (isNode(pair?.key) ? pair.key.range?.[0] : undefined) ?? Number.POSITIVE_INFINITY;
 }

@@ -60,7 +60,7 @@ async function judged(
   value: FactReading,
 ): Promise<{ matcher: boolean; engine: boolean }> {
   const values = rules.facts.map((ref) => (ref.index === place ? value : (valuesOf(ref)[0] ?? 0)));
-  const engine = [...(await rules.engines.verdicts.matched(values)).values()];
+  const engine = [...(await rules.engines.verdicts.findMatches(values)).values()];
   return { matcher: rules.verdicts.rules[0]?.matches(values) === true, engine: engine[0] === true };
 }
 
@@ -175,7 +175,7 @@ describe('compiled rules', () => {
       const values = rules.facts.map((ref) =>
         ref.attribute === 'cardCountry' ? card : ref.attribute === 'ipCountry' ? ip : (valuesOf(ref)[0] ?? 0),
       );
-      const [engine] = (await rules.engines.verdicts.matched(values)).values();
+      const [engine] = (await rules.engines.verdicts.findMatches(values)).values();
       expect([rules.verdicts.rules[0]?.matches(values), engine], `${card} ${ip}`).to.deep.equal([
         holds,
         holds,
@@ -193,7 +193,7 @@ describe('compiled rules', () => {
         async (verdicts, choices) => {
           const rules = withVerdicts(verdicts);
           const values = pick(rules.facts, choices);
-          const engine = await rules.engines.verdicts.matched(values);
+          const engine = await rules.engines.verdicts.findMatches(values);
           const found = [...engine].filter(([, matched]) => matched).map(([name]) => name);
           const matching = rules.verdicts.rules
             .filter((rule) => rule.matches(values))

@@ -206,7 +206,7 @@ describe('the rules as json-rules-engine sees them', () => {
       ['waitRemainingSeconds', 0],
     ]);
     const values = facts.map(({ label }) => seen.get(label) ?? false);
-    expect(Object.fromEntries(await engines.verdicts.matched(values))).to.deep.equal({
+    expect(Object.fromEntries(await engines.verdicts.findMatches(values))).to.deep.equal({
       'client-blocked': true,
       'bot-blocked': true,
       'asked-too-early': false,
@@ -221,7 +221,7 @@ describe('the rules as json-rules-engine sees them', () => {
     const blocked = (isBlocked: boolean) =>
       facts.map(({ label }) => (label === 'clientGroup' ? (isBlocked ? 'BLOCKED' : 'NEW') : 0));
     const asked = Array.from({ length: 20 }, (_, place) => place % 2 === 0);
-    const found = await Promise.all(asked.map((one) => engines.verdicts.matched(blocked(one))));
+    const found = await Promise.all(asked.map((one) => engines.verdicts.findMatches(blocked(one))));
     expect(found.map((matched) => matched.get('client-blocked'))).to.deep.equal(asked);
     expect(found.every((matched) => matched.size === verdicts.rules.length)).to.equal(true);
   });
@@ -229,7 +229,7 @@ describe('the rules as json-rules-engine sees them', () => {
   it('fail loudly when a value is missing, instead of not matching', async () => {
     const { engines, facts } = edited({});
     const values = facts.slice(0, 3).map(() => 0);
-    const failure = await engines.verdicts.matched(values).then(
+    const failure = await engines.verdicts.findMatches(values).then(
       () => null,
       (error: unknown) => error,
     );
