@@ -28,7 +28,7 @@ const SHOWN: ReadonlySet<string> = new Set(
 
 /** What to do on a page before its picture is taken. */
 const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
-  worth: (page) => scrollTo(page, /^verdicts\.yaml$/),
+  results: (page) => scrollTo(page, /^verdicts\.yaml$/),
 };
 
 async function scrollTo(page: Page, name: RegExp): Promise<void> {

@@ -91,7 +91,7 @@ export async function consolePages(
   const url = `${seeded.platformUrl}/v1/platform/decisions?clientIdKey=impatient-ivan`;
   const headers = { 'X-KA-Access-Key': seeded.key, 'Content-Type': 'application/json' };
   const answer = await fetch(url, { headers });
-  // The page Worth shows what somebody asked for.
+  // The page Results shows what somebody asked for.
   const body = JSON.stringify({ kind: 'report', version: 'p2.v10', by: 'day' });
   await fetch(`${seeded.platformUrl}/v1/platform/evidence`, { method: 'POST', headers, body });
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
@@ -100,16 +100,16 @@ export async function consolePages(
     { name: 'today-rules', hash: '#/today?by=rule&verdict=WAIT', shows: 'WAIT by rule' },
     { name: 'decisions', hash: '#/find', shows: 'The newest' },
     { name: 'explanation', hash: `#/find/decision/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
-    { name: 'client', hash: '#/find/payer/impatient-ivan', shows: 'Facts now' },
-    { name: 'lists', hash: '#/settings/lists', shows: 'Make a list' },
+    { name: 'client', hash: '#/find/payer/impatient-ivan', shows: 'Facts right now' },
+    { name: 'lists', hash: '#/settings/lists', shows: 'New list' },
     { name: 'access', hash: '#/settings/access', shows: 'Who may sign in' },
     { name: 'audit', hash: '#/settings/audit', shows: 'Save all as CSV' },
     { name: 'platform', hash: '#/settings/platform', shows: 'An erasure takes a payer' },
     { name: 'rules', hash: '#/rules', shows: 'Begin a draft' },
-    { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
+    { name: 'version', hash: '#/rules/p2.v10', shows: 'the last repeats' },
     { name: 'changes', hash: '#/rules/p2.v11/changes', shows: 'Payers answered differently' },
-    { name: 'worth', hash: '#/rules/p2.v10/worth', shows: 'asked for at' },
+    { name: 'results', hash: '#/rules/p2.v10/results', shows: 'run by' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
-    { name: 'backtest', hash: '#/rules/p2.v10/worth?kind=backtest', shows: 'vary' },
+    { name: 'backtest', hash: '#/rules/p2.v10/results?kind=backtest', shows: 'vary' },
   ];
 }

@@ -74,12 +74,12 @@ function canBeBound(): boolean {
         const { page, complaints } = await openConsole(browser, url, WIDE, '#/rules');
         await signIn(page, owner.key);
         await page.locator('select[name=source]').selectOption('p2.v10');
-        await page.getByLabel('call it').fill('p2.v12');
+        await page.getByLabel('name').fill('p2.v12');
         await page.getByRole('button', { name: 'Begin', exact: true }).click();
         await page
           .getByText('This node may not write to its RULES_DIR: download it', { exact: false })
           .waitFor();
-        expect(await page.getByRole('button', { name: 'Put it into RULES_DIR' }).isDisabled()).to.equal(true);
+        expect(await page.getByRole('button', { name: 'Save to RULES_DIR' }).isDisabled()).to.equal(true);
         const download = page.waitForEvent('download');
         await page.getByRole('button', { name: 'Download', exact: true }).click();
         expect((await download).suggestedFilename()).to.equal('p2.v12.zip');

@@ -40,7 +40,7 @@ const BY = choiceOption({
 
 const REPORT = declareQuestion({
   kind: 'report',
-  title: 'What each rule was worth',
+  title: 'Results of each rule',
   description: 'what each rule matched, decided and was needed for, and what became of those orders',
   options: [LOOKED_AT, AGAINST, BY, ...OBJECTIVE_OPTIONS],
   example: { version: 'p2.v11', by: 'day' },
@@ -111,7 +111,7 @@ const SPLIT = timeOption({
 
 const DRIFT = declareQuestion({
   kind: 'drift',
-  title: 'What has changed from the earlier to the later part of the time',
+  title: 'What changed within the time',
   description:
     'compare facts, verdicts, paid share and calibration of the later part of the time with the earlier, of all decisions or of those that one version made',
   options: [WHOSE, SPLIT],
@@ -134,7 +134,7 @@ export const VERSIONS = versionsOption({
 
 export const EXPERIMENT = declareQuestion({
   kind: 'experiment',
-  title: 'What the versions on trial are worth',
+  title: 'Results of the versions on trial',
   description:
     'compare the versions of the newest trial by their clients: orders, money, requisites and waits, with intervals that hold however often somebody looks, and what to do next',
   options: [VERSIONS, ...TRIAL_OPTIONS],

@@ -27,6 +27,8 @@ async function bundle(): Promise<Bundle> {
       outdir: '/',
       chunkNames: '[name]',
       bundle: true,
+      // The font is served as it is.
+      external: ['*.woff2'],
       splitting: true,
       format: 'esm',
       minify: true,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Router, { type RouterContext } from '@koa/router';
 import helmet from 'helmet';
@@ -22,9 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 };
 
 const PAGE = join(import.meta.dirname, 'page');
+
+/** Files of the page that no bundler touches. */
+const AS_THEY_ARE = ['icon.svg', 'font/inter.woff2'] as const;
 
 const YEAR_SECONDS = 31_536_000;
 
@@ -70,13 +74,15 @@ export function createConsoleRoutes(): Router<RequestState> {
 }
 
 async function servedConsole(): Promise<ServedConsole> {
-  const texts = { ...(await buildBundle()), 'icon.svg': readFileSync(join(PAGE, 'icon.svg'), 'utf8') };
-  const release = hashOf(Object.entries(texts).flat());
+  const texts = Object.entries(await buildBundle());
+  const asTheyAre = AS_THEY_ARE.map((path) => [basename(path), readFileSync(join(PAGE, path))] as const);
+  const files = [...texts, ...asTheyAre];
+  const release = hashOf(files.flat());
   const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
   return {
     release,
     index: fileOf('index.html', page.replaceAll('="console/', `="console/${release}/`)),
-    files: new Map(Object.entries(texts).map(([name, text]) => [name, fileOf(name, text)])),
+    files: new Map(files.map(([name, content]) => [name, fileOf(name, content)])),
   };
 }
 
@@ -99,8 +105,8 @@ function hashOf(parts: readonly (string | Buffer)[]): string {
   return all.digest('base64url').slice(0, 22);
 }
 
-function fileOf(path: string, text: string): ConsoleFile {
-  const bytes = Buffer.from(text);
+function fileOf(path: string, content: string | Buffer): ConsoleFile {
+  const bytes = Buffer.from(content);
   let gzipped: Buffer | null = null;
   return {
     type: TYPES[extname(path)] ?? 'application/octet-stream',
@@ -122,6 +128,7 @@ function securityHeaders(): Middleware {
         'style-src': ["'self'"],
         'connect-src': ["'self'"],
         'img-src': ["'self'", 'data:'],
+        'font-src': ["'self'"],
         'base-uri': ["'none'"],
         'form-action': ["'none'"],
         'frame-ancestors': ["'none'"],

@@ -27,9 +27,9 @@ class Analyst {
 
   async beginDraft(): Promise<void> {
     await this.#page.locator('select[name=source]').selectOption('p2.v10');
-    await this.#page.getByLabel('call it').fill(this.#version);
+    await this.#page.getByLabel('name').fill(this.#version);
     await this.#button('Begin').click();
-    await this.#page.getByText('Every node would take this version.').waitFor();
+    await this.#page.getByText('Nodes accept this version.').waitFor();
   }
 
   async addCasesFile(name: string): Promise<void> {
@@ -41,19 +41,19 @@ class Analyst {
 
   async compare(): Promise<void> {
     await this.#page.getByText('Saved.', { exact: true }).waitFor();
-    await this.#page.getByRole('link', { name: 'what it changes' }).click();
+    await this.#page.getByRole('link', { name: 'what changes' }).click();
     await this.#page.getByText('Payers answered differently').waitFor();
     await this.#page.goBack();
   }
 
   async save(): Promise<void> {
-    await this.#button('Put it into RULES_DIR').click();
-    await this.#page.getByText('It lies in RULES_DIR, and may be shadowed.').waitFor();
+    await this.#button('Save to RULES_DIR').click();
+    await this.#page.getByText('Saved to RULES_DIR. It can be rolled out as a shadow.').waitFor();
   }
 
   async backtest(): Promise<void> {
     await this.#page.getByRole('link', { name: 'what it would have decided' }).click();
-    await this.#button('Work it out').click();
+    await this.#button('Run').click();
     await this.#page.getByText(/ of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
     await this.#page.goBack();
   }
@@ -157,15 +157,15 @@ describeConsole('from a complaint to a released change, as the guide tells it', 
     await platform.keyboard.type(`${order}\n`);
     const why = platform.getByRole('heading', { name: 'Rule by rule' }).locator('..');
     await why.getByText(/^blocked-by-unpaid-chain matched, because unpaidChain is 4/).waitFor();
-    await platform.getByText('What became of the order:').waitFor();
+    await platform.getByText('Outcome of the order:').waitFor();
     expect(await platform.getByLabel('Words for the integrator').inputValue()).to.include(
       'The answer was BLOCK.',
     );
 
-    await tab.openOwn(tab.seeded.operatorKey, '#/rules/p2.v10/worth');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rules/p2.v10/results');
     const { page, complaints } = tab;
     const analyst = new Analyst(page, version, 'a complaint');
-    await page.getByRole('button', { name: 'Work it out' }).click();
+    await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('How to read it').click();
     await page.getByText('Intervals are of 95 %').waitFor();
     await page.getByRole('link', { name: 'Rules', exact: true }).first().click();
@@ -182,7 +182,7 @@ describeConsole('from a complaint to a released change, as the guide tells it', 
     await analyst.backtest();
 
     await platform.reload();
-    await why.getByLabel('Another version then').selectOption(version);
+    await why.getByLabel('Answer of another version').selectOption(version);
     // The record of that decision lacks a fact that the new rule asks for, and the page says so.
     await why
       .getByText(`${version} cannot say: the record does not hold paidOrders(28d)`, { exact: false })
@@ -283,7 +283,7 @@ describeConsole('a version that is rolled out', (tab) => {
 
     await tab.openOwn(seeded.operatorKey, '#/rollouts');
     const { page, complaints } = tab;
-    await page.getByRole('button', { name: 'Work it out' }).click();
+    await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText(/\d+ do not count yet\./).waitFor();
     await page.getByText('Nothing can be compared yet: it takes 50 clients in each arm who count').waitFor();
     expect(complaints).to.deep.equal([]);

@@ -78,9 +78,9 @@ describeConsole('the console with the keyboard alone', (tab) => {
   it('edits a rule in the page Draft, and leaves the editor again', async () => {
     await tab.openOwn(tab.seeded.key, '#/rules?from=p2.v10');
     const { page } = tab;
-    await keys.fill(page.getByLabel('call it'), 'p2.v41');
+    await keys.fill(page.getByLabel('name'), 'p2.v41');
     await keys.enter(tab.button('Begin'));
-    await page.getByText('Every node would take this version.').waitFor();
+    await page.getByText('Nodes accept this version.').waitFor();
     await keys.expectFocusIn(main());
     const files = page.getByRole('group', { name: 'Files' });
     await keys.enter(files.getByRole('button', { name: 'ladder.yaml', exact: true }).first());
@@ -92,7 +92,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await page.locator('.cm-content').getByText('40s').waitFor();
     await keys.press('Escape');
     await page.getByText('Saved.', { exact: true }).waitFor();
-    await keys.enter(page.getByRole('link', { name: 'what it changes' }));
+    await keys.enter(page.getByRole('link', { name: 'what changes' }));
     await page.getByText('ladder level 1: 30s → 40s').waitFor();
   }).timeout(SLOW_MACHINE_MS);
 
@@ -100,13 +100,13 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await tab.openOwn(tab.seeded.key, '#/settings/lists');
     const { page } = tab;
     await keys.fill(page.locator('input[name=list]'), 'by-keyboard');
-    await keys.enter(tab.button('Make the list'));
-    await page.getByRole('heading', { name: 'Put on by-keyboard' }).waitFor();
-    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await keys.enter(tab.button('Create the list'));
+    await page.getByRole('heading', { name: 'Add to by-keyboard' }).waitFor();
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
     await keys.fill(form.getByLabel('Value'), 'payer-by-keyboard');
     await keys.fill(form.getByLabel('Reason'), 'only a test');
-    await keys.enter(tab.button('Put it on the list …'));
-    await keys.enter(tab.button('Put it on the list'));
+    await keys.enter(tab.button('Add to the list …'));
+    await keys.enter(tab.button('Add to the list'));
     await page.getByRole('heading', { name: 'by-keyboard: 1 entry' }).waitFor();
     await keys.expectFocusIn(main());
     await keys.enter(page.getByRole('row', { name: /only a test/ }).getByRole('button'));
@@ -115,15 +115,15 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await keys.expectFocusIn(page.getByRole('row', { name: /only a test/ }));
     await keys.press('Enter');
-    await keys.enter(tab.button('Take it off the list'));
-    await page.getByText('Nothing is on the list by-keyboard').waitFor();
+    await keys.enter(tab.button('Remove from the list'));
+    await page.getByText('The list by-keyboard is empty').waitFor();
     await keys.expectFocusIn(main());
   }).timeout(SLOW_MACHINE_MS);
 
   it('starts a canary and takes it back, in colours of the system, too', async () => {
     await tab.openOwn(tab.seeded.operatorKey, '#/rollouts', FORCED_COLORS);
     const { page } = tab;
-    const bringIn = page.locator('section', { hasText: 'Bring a version in' });
+    const bringIn = page.locator('section', { hasText: 'Roll out a version' });
     await keys.goTo(bringIn.getByRole('combobox'));
     await keys.type('p2.v11');
     await keys.goTo(page.getByRole('radio', { name: 'shadow' }));
@@ -134,7 +134,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await keys.press('Enter');
     await page.getByText('Done: 1 of 1 nodes follow.').waitFor();
     await keys.expectFocusIn(bringIn);
-    await keys.enter(tab.button('Work it out'));
+    await keys.enter(tab.button('Run'));
     await page.getByText(/^No version was on trial|^On trial with these shares/).waitFor();
     await keys.enter(tab.button('Take p2.v11 back …'));
     await page.getByText('p2.v10 decides for everybody').waitFor();
@@ -145,7 +145,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
   }).timeout(SLOW_MACHINE_MS);
 
   it('cancels work that waits for its turn', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/p2.v11/worth?kind=backtest&against=p2.v10', FORCED_COLORS);
+    await tab.openOwn(tab.seeded.key, '#/rules/p2.v11/results?kind=backtest&against=p2.v10', FORCED_COLORS);
     const { page } = tab;
     // A node works on one thing at a time, so these keep the one of the test waiting.
     for (const hour of [1, 2, 3])
@@ -154,10 +154,10 @@ describeConsole('the console with the keyboard alone', (tab) => {
         version: 'p2.v11',
         from: Date.now() - hour * 3_600_000,
       });
-    await keys.enter(tab.button('Work it out'));
+    await keys.enter(tab.button('Run'));
     await keys.enter(tab.button('Cancel'));
-    await page.getByText('Nothing came of it.').waitFor({ timeout: 120_000 });
+    await page.getByText('It has no results.').waitFor({ timeout: 120_000 });
     await keys.expectFocusIn(main());
-    await keys.goTo(tab.button('Ask again'));
+    await keys.goTo(tab.button('Run again'));
   }).timeout(SLOW_MACHINE_MS);
 });

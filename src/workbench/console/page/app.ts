@@ -4,6 +4,7 @@ import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
 import { goTo, typedInto } from './parts/form.ts';
 import { platformText, showTimesInUtc } from './parts/format.ts';
+import { icon } from './parts/icon.ts';
 import { toPath, toVersion } from './parts/links.ts';
 import { empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
@@ -53,7 +54,7 @@ function App() {
       ${h(Trouble, { error: trouble, retry: () => check().catch(setTrouble) })}
       ${
         trouble.status === 403 &&
-        html`<p><a href=${location.pathname}>Begin with what this session may see</a></p>`
+        html`<p><a href=${location.pathname}>Open the first page that this session may see</a></p>`
       }
     </main>`;
   if (session === null) return h(SignInPage, { enter, provider });
@@ -66,11 +67,13 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   const main = useRef<HTMLElement | null>(null);
   const allowed = PLACES.map((one) => ({ ...one, pages: one.pages.filter((page) => isFor(session, page)) }));
   const places = allowed.filter(({ pages }) => pages.length > 0);
+  const isSearched = places.some(({ title }) => title === 'Find');
   const isStart = location.hash.length < 3;
   const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
   showTimesInUtc(place.query.get('zone') === 'UTC');
   const time = timeOf(place.query, current?.span ?? 'month');
-  const title = [current?.title ?? 'No such page', place.version].join(' ').trim();
+  const page = current?.title ?? 'No such page';
+  const title = [page, place.version].join(' ').trim();
   useEffect(() => {
     const about = [place.item, ...place.query.values()].filter((text) => text !== '').join(' ');
     document.title = [about, title, session.platform, 'Client Scoring'].filter(Boolean).join(' · ');
@@ -85,9 +88,10 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   const signOut = (which: 'this' | 'all') =>
     ask('DELETE', { path: `session?sessions=${which}` }).then(leave, leave);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
-    <header class="top">
-      <span class="brand">Client Scoring</span>
+    <header class="side">
+      <span class="brand">${icon('Brand')} Client Scoring</span>
       ${session.platforms.length > 1 && h(PlatformSwitch, { session })}
+      ${isSearched && html`<a class="seek" href="#/find">${icon('Find')} Search <kbd>/</kbd></a>`}
       ${h(Navigation, { places, current, words: time.words })}
       <details class="who">
         <summary><b>${platformText(session.platform)}</b> <span class="faint">${session.who}</span></summary>
@@ -96,9 +100,13 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
     </header>
     <main id="main" ref=${main} tabindex="-1">
-      ${h(PlaceParts, { places, current, place })}
-      <h1>${title}</h1>
-      ${current?.span && h(TimeBar, { time })}
+      <div class="head">
+        <div class="headline">
+          <h1>${place.version || page}</h1>
+          ${current?.span && h(TimeBar, { time })}
+        </div>
+        ${h(PlaceParts, { places, current, place })}
+      </div>
       ${h(Content, { current, session, place, time })}
     </main>`;
 }
@@ -153,18 +161,18 @@ function Navigation({
     ${places.map(({ title, pages }) => {
       const isHere = pages.some((one) => one === current);
       const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
-      return html`<a key=${title} href=${toPath(pages[0]?.path ?? '', words)} ...${shown}>${title}</a>`;
+      return html`<a key=${title} href=${toPath(pages[0]?.path ?? '', words)} ...${shown}>${icon(title)} ${title}</a>`;
     })}
   </nav>`;
 }
 
 function Content({ current, session, place, time }: { current: PageEntry | null } & PageProps) {
-  if (current === null) return empty('Nothing is at this address', 'Choose a place above.');
+  if (current === null) return empty('Nothing is at this address', 'Choose another place.');
   if (!isFor(session, current))
     return empty(
       'This session may not see this page',
       html`It needs ${current.needs.join(' and ')} at ${platformText(session.platform)}.
-      ${session.platforms.length > 1 ? ' Choose another platform above, or ask' : ' Ask'} the platform owner
+      ${session.platforms.length > 1 ? ' Choose another platform, or ask' : ' Ask'} the platform owner
       for more operations.`,
     );
   const key = `${current.path} ${place.version}`;

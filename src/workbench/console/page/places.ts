@@ -2,6 +2,7 @@ import type { Html } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { ChangesPage } from './pages/changes.ts';
 import { DecisionPage, FindPage, PayerPage } from './pages/find/find.ts';
+import { ResultsPage } from './pages/results.ts';
 import { RolloutsPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
 import { AccessPage } from './pages/settings/access.ts';
@@ -9,7 +10,7 @@ import { AuditPage, PROPOSERS } from './pages/settings/audit.ts';
 import { ListsPage } from './pages/settings/lists.ts';
 import { PlatformPage } from './pages/settings/platform.ts';
 import { TodayPage } from './pages/today.ts';
-import { WorthPage } from './pages/worth.ts';
+import type { IconName } from './parts/icon.ts';
 import type { SpanName } from './parts/time-span.ts';
 import type { Session } from './questions.ts';
 
@@ -36,7 +37,7 @@ export interface PageEntry {
 }
 
 export interface PlaceEntry {
-  title: string;
+  title: IconName;
   pages: readonly PageEntry[];
 }
 
@@ -69,7 +70,7 @@ export const PLACES: readonly PlaceEntry[] = [
     pages: [
       page('rules', 'Versions', ['rules:read'], RulesPage),
       page('rules/*', 'Files', ['rules:read'], VersionPage),
-      page('rules/*/worth', 'Worth', ['rules'], WorthPage, { span: 'month' }),
+      page('rules/*/results', 'Results', ['rules'], ResultsPage, { span: 'month' }),
       page('rules/*/changes', 'Changes', ['rules:read'], ChangesPage),
     ],
   },

@@ -79,7 +79,7 @@ export type JobView = s.Shape<typeof EvidenceJobSchema>;
 
 const QuestionSchema = s.shape('A question, for a page that asks it', {
   kind: s.choice(KINDS, 'As the body names it'),
-  title: s.word('In words', 'What each rule was worth'),
+  title: s.word('In words', 'Results of each rule'),
   options: s.list(
     s.shape('Something that it leaves open', {
       name: s.word('As the body has it', 'version'),

@@ -14,7 +14,7 @@ const LARGE_FIRST_ORDER =
 describeConsole("the console's page Draft", (tab) => {
   const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
   const named = async (version: string) => {
-    await tab.page.getByLabel('call it').fill(version);
+    await tab.page.getByLabel('name').fill(version);
     await tab.button('Begin').click();
   };
   /** Begins a draft in the shared tab, or in one of its own with this key. */
@@ -25,7 +25,7 @@ describeConsole("the console's page Draft", (tab) => {
     await editorOf(tab.page).waitFor();
     return tab.page;
   };
-  const isSound = () => tab.page.getByText('Every node would take this version.').waitFor();
+  const isSound = () => tab.page.getByText('Nodes accept this version.').waitFor();
 
   it('tells problems as one types, and keeps what was typed', async () => {
     const page = await begin('p2.v30', { look: NARROW });
@@ -171,9 +171,7 @@ describeConsole("the console's page Draft", (tab) => {
     const page = await begin('p2.v10-few', { from: 'p2.v11' });
     // Two are about another platform.
     const cases = countCurrentCases() - 2;
-    const told = page.getByText(
-      `${cases} of the ${cases} cases of p2.v10, which was released before it, are not in it`,
-    );
+    const told = page.getByText(`${cases} of the ${cases} cases of p2.v10 are missing here`);
     await told.click();
     await page.getByText('a honeypot is forgotten after a day', { exact: true }).waitFor();
     await tab.expectNoFindings();
@@ -327,8 +325,8 @@ describeConsole("the console's page Draft", (tab) => {
     await second.locator('pre').getByText('# from the first tab', { exact: false }).waitFor();
     await second.locator('pre').getByText('# from the second tab', { exact: false }).waitFor();
     expect(await keptTexts('p2.v42')).not.to.include('# from the second tab');
-    await second.getByLabel('keep mine as').fill('p2.v42-second');
-    await second.getByRole('button', { name: 'Keep mine as a new draft' }).click();
+    await second.getByLabel('save mine as').fill('p2.v42-second');
+    await second.getByRole('button', { name: 'Save mine as a new draft' }).click();
     await until('the second is kept, too', async () =>
       (await keptTexts('p2.v42-second')).includes('# from the second tab'),
     );

@@ -31,7 +31,7 @@ describeConsole("the decisions in the console's place Find", (tab) => {
 
   it('say so when none fits', async () => {
     await tab.open('#/find?orderRef=no-such-order');
-    await tab.page.getByText('No decision fits').waitFor();
+    await tab.page.getByText('No decision matches').waitFor();
     await tab.page.getByText('Nothing of this name is kept.').waitFor();
     await tab.visit('#/find?rule=no-such-rule');
     await tab.page
@@ -246,7 +246,7 @@ describeConsole("the decisions in the console's place Find", (tab) => {
       await tab.open('#/find?orderRef=order-ivan-3');
       const { page } = tab;
       await page.getByText('All 3 that fit').waitFor();
-      await page.getByText('What became of the order:').getByText('UNPAID EXPIRED').waitFor();
+      await page.getByText('Outcome of the order:').getByText('UNPAID EXPIRED').waitFor();
       const verdict = page.getByRole('heading', { name: /^Verdict / }).locator('..');
       await verdict.getByText('wait-served', { exact: true }).waitFor();
       expect(await verdict.getByText('client-blocked', { exact: true }).isVisible()).to.equal(false);
@@ -259,7 +259,7 @@ describeConsole("the decisions in the console's place Find", (tab) => {
       await tab.open('#/find?orderRef=order-ivan-2&verdict=WAIT&rule=attempt-unpaid');
       const { page } = tab;
       const then = page.getByRole('heading', { name: 'Rule by rule' }).locator('..');
-      await then.getByLabel('Another version then').selectOption('p2.v11');
+      await then.getByLabel('Answer of another version').selectOption('p2.v11');
       await then.getByText(/by attempt-unpaid/).waitFor();
       await then.getByText('WAIT', { exact: false }).first().waitFor();
     });

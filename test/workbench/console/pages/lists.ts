@@ -9,28 +9,28 @@ describeConsole("the console's page Lists", (tab) => {
     const { page } = tab;
     await page.locator('input[name=list]').fill('blocked-devices');
     await page.getByLabel('Holds').selectOption('fingerprint');
-    await tab.button('Make the list').click();
-    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await tab.button('Create the list').click();
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
     await form.getByLabel('Value').fill('device-of-a-ring');
     await form.getByLabel('Reason').fill('a ring of accounts');
     await form.getByLabel('Last day').fill('2099-12-31');
-    await tab.button('Put it on the list …').click();
-    await tab.button('Put it on the list').click();
+    await tab.button('Add to the list …').click();
+    await tab.button('Add to the list').click();
     await page.getByRole('heading', { name: 'blocked-devices: 1 entry' }).waitFor();
     const row = page.getByRole('row', { name: /a ring of accounts/ });
     expect(await row.textContent()).to.match(/^hmac:[\w-]{22}.*2100-01-01 00:00:00Remove …$/);
     expect(await page.locator('main').textContent()).not.to.include('device-of-a-ring');
     await tab.expectNoFindings();
     await row.getByRole('button', { name: 'Remove …' }).click();
-    await tab.button('Take it off the list').click();
-    await page.getByText('Nothing is on the list blocked-devices').waitFor();
+    await tab.button('Remove from the list').click();
+    await page.getByText('The list blocked-devices is empty').waitFor();
   });
 
   it('shows what is on a list, and no way to change it, to who may only read', async () => {
     await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists/blocked-devices');
     const { page } = tab;
-    await page.getByText('Nothing is on the list blocked-devices').waitFor();
-    expect(await page.getByRole('heading', { name: 'Put on blocked-devices' }).count()).to.equal(0);
+    await page.getByText('The list blocked-devices is empty').waitFor();
+    expect(await page.getByRole('heading', { name: 'Add to blocked-devices' }).count()).to.equal(0);
     expect(await page.getByLabel('Value').count()).to.equal(0);
   });
 
@@ -38,12 +38,12 @@ describeConsole("the console's page Lists", (tab) => {
     await tab.open('#/settings/lists/blocked-networks');
     const { page } = tab;
     await page.getByLabel('Holds').selectOption('ip');
-    await tab.button('Make the list').click();
-    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await tab.button('Create the list').click();
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
     await form.getByLabel('Value').fill('203.0.113.9/24');
     await form.getByLabel('Reason').fill('a ring of accounts');
-    await tab.button('Put it on the list …').click();
-    await tab.button('Put it on the list').click();
+    await tab.button('Add to the list …').click();
+    await tab.button('Add to the list').click();
     await page
       .getByText('"203.0.113.9/24" does not begin where the range does; write 203.0.113.0/24.')
       .waitFor();
@@ -57,13 +57,13 @@ describeConsole("the console's page Lists", (tab) => {
     await page.getByLabel('Holds').selectOption('attribute');
     await attribute.fill('wallet');
     await tab.expectNoFindings();
-    await tab.button('Make the list').click();
+    await tab.button('Create the list').click();
     await page.getByRole('row', { name: /suspect-wallets\s*values of wallet/ }).waitFor();
-    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
     await form.getByLabel('Value').fill('wallet-of-a-ring');
     await form.getByLabel('Reason').fill('a ring of accounts');
-    await tab.button('Put it on the list …').click();
-    await tab.button('Put it on the list').click();
+    await tab.button('Add to the list …').click();
+    await tab.button('Add to the list').click();
     await page.getByRole('heading', { name: 'suspect-wallets: 1 entry' }).waitFor();
     expect(await page.locator('main').textContent()).not.to.include('wallet-of-a-ring');
   });
@@ -74,12 +74,12 @@ describeConsole("the console's page Lists", (tab) => {
     await tab.open('#/settings/lists/many-methods');
     const { page } = tab;
     const values = Array.from({ length: 120 }, (_, index) => `method-${index + 1}`);
-    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
     await form.getByLabel('Value').fill(`${values.join('\n')}\n{"value":"","reason":"none"}\n`);
     await form.getByLabel('Reason').fill('a test of many');
-    await tab.button('Put it on the list …').click();
-    await page.getByRole('heading', { name: 'Put 121 values on many-methods?' }).waitFor();
-    await tab.button('Put it on the list').click();
+    await tab.button('Add to the list …').click();
+    await page.getByRole('heading', { name: 'Add 121 values to many-methods?' }).waitFor();
+    await tab.button('Add to the list').click();
     await page.getByText('120 lines added').waitFor();
     await page.getByText(/^line 121: /).waitFor();
     await page.getByRole('heading', { name: 'many-methods: 121 entries' }).waitFor();

@@ -15,7 +15,7 @@ describeConsole("the links on a payer's page in the console", (tab) => {
     world = await liveRings(tab.shop, 8);
   });
 
-  const show = () => tab.button('Show who shares its devices').click();
+  const show = () => tab.button('Show who shares devices or addresses').click();
   const table = () => tab.page.getByRole('region', { name: 'Linked payers' });
 
   it('shows a planted ring and puts it on a list, after saying whom that hits, in at most five clicks', async () => {

@@ -97,16 +97,16 @@ describeConsole("a payer's page in the console", (tab) => {
       await tab.open('#/find/payer/impatient-ivan');
       await tab.page.getByText('20 entries, newest first; 6 waits, asked too early 2 times').waitFor();
       expect(await tab.page.evaluate(MOMENT_HEADS)).to.deep.equal([
-        'verdict ~WAIT 1800 s',
-        'verdict ~WAIT 300 s',
+        'verdict ~WAIT 30 min',
+        'verdict ~WAIT 5 min',
         'score PAYING',
         'outcome UNPAID EXPIRED',
         'verdict +GET_NEW',
         'verdict ~WAIT 30 s',
         'verdict +GET_NEW',
         'outcome PAID',
-        'verdict ~WAIT 1800 s',
-        'verdict ~WAIT 300 s',
+        'verdict ~WAIT 30 min',
+        'verdict ~WAIT 5 min',
         'verdict +GET_NEW',
         'verdict ~WAIT 30 s',
         'verdict +GET_NEW',
@@ -188,7 +188,7 @@ describeConsole("a payer's page in the console", (tab) => {
       );
       await tab.visit('#/find/payer/impatient-ivan');
       await tab.page.getByText('No entry is kept any more').waitFor();
-      const link = tab.page.getByRole('link', { name: 'Its decisions' });
+      const link = tab.page.getByRole('link', { name: 'Decisions of this payer' });
       expect(await link.getAttribute('href')).to.equal('#/find?clientIdKey=impatient-ivan');
     });
 

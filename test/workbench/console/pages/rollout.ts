@@ -122,7 +122,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     const since = body.rollout.candidates[0]?.stageSince;
     await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     const { page } = tab;
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     await page
       .getByText(/^On trial with these shares since .*\. Nothing was decided since then\.$/)
       .waitFor();
@@ -140,7 +140,7 @@ describeConsole("the console's place Rollouts", (tab) => {
       await route.fulfill({ response, json: answer });
     });
     await page.reload();
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     await page.getByText('value: p2.v11 as a table').click();
     const rows = page.getByRole('region', { name: 'value: p2.v11 by time' }).locator('tbody tr');
     expect((await rows.allInnerTexts()).map((row) => row.split('\t').slice(1))).to.deep.equal([
@@ -185,7 +185,7 @@ describeConsole("the console's place Rollouts", (tab) => {
 
   it('lets a key of one platform look, and says which key may change', async () => {
     await tab.open('#/rollouts');
-    await tab.page.getByText('This key may look, and change nothing').waitFor();
+    await tab.page.getByText('This key may only look').waitFor();
     expect(await tab.page.getByRole('radio').count()).to.equal(0);
   });
 });

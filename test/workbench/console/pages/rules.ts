@@ -21,12 +21,12 @@ describeConsole("the console's page Rules", (tab) => {
 
   it('say to a platform that the cases of others are not among its own, and to nobody else', async () => {
     await tab.open('#/rules/p2.v10');
-    await tab.page.getByText('Those of other platforms are neither shown nor counted.').waitFor();
+    await tab.page.getByText('Cases of other platforms are not shown or counted.').waitFor();
     await tab.openOwn(tab.seeded.operatorKey, '#/rules/p2.v10');
     await tab.page
-      .getByRole('heading', { name: new RegExp(`^Its cases ${countCurrentCases()} passed`) })
+      .getByRole('heading', { name: new RegExp(`^Cases ${countCurrentCases()} passed`) })
       .waitFor();
-    expect(await tab.page.getByText('Those of other platforms').count()).to.equal(0);
+    expect(await tab.page.getByText('Cases of other platforms').count()).to.equal(0);
   });
 
   it('say in the list what changed in each version', async () => {
@@ -85,13 +85,13 @@ describeConsole("the console's page Rules", (tab) => {
     });
     // Rows grow while their changes arrive, and a click at a place would open another version.
     await page.getByRole('link', { name: 'p2.v10', exact: true }).press('Enter');
-    await page.getByRole('heading', { name: 'Files p2.v10', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'p2.v10', level: 1 }).waitFor();
     const line = page.getByRole('row', { name: /- name: client-blocked/ });
     await line.waitFor();
     await page.getByText('Loading …').waitFor({ state: 'detached' });
     expect(asked).to.deep.equal([]);
-    await tab.visit('#/rules/p2.v10/worth');
-    await tab.button('Work it out').click();
+    await tab.visit('#/rules/p2.v10/results');
+    await tab.button('Run').click();
     await page.getByRole('region', { name: 'Rules of verdicts.yaml' }).waitFor({ timeout: 120_000 });
     await tab.visit('#/rules/p2.v10');
     await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor();

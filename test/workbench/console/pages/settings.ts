@@ -74,7 +74,7 @@ describeConsole("the console's audit", (tab) => {
         .every((line) => line.includes(',sign-in,shop,')),
     ).to.equal(true);
     await tab.button('Check the chain').click();
-    await page.getByText(/^No entry was out of line at 2/).waitFor();
+    await page.getByText(/^All entries were in order at 2/).waitFor();
     await tab.expectNoFindings();
     await page.locator('input[name=who]').fill('nobody of this name');
     await tab.button('Find').click();

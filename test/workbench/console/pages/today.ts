@@ -197,7 +197,7 @@ describeConsole("the console's place Today", (tab) => {
       Number((await values('verdict').getByRole('cell').nth(1).textContent())?.replaceAll(',', ''));
     const then = await decisions();
     expect(then).to.be.above(0);
-    await page.getByText('between …, as then known').click();
+    await page.getByText('Custom, as then known').click();
     await page.getByLabel('as known at').fill('');
     await tab.button('Show').click();
     await known.waitFor({ state: 'detached' });

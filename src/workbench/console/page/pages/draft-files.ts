@@ -47,7 +47,6 @@ export function FileEditor({
   const remarks = remarksOn(path, checked);
   const go = (at: FileRemark['at']) => setWanted({ path, at: { ...at } });
   return html`<section class="card">
-    <h2>Files</h2>
     <div class="tabs" role="group" aria-label="Files">
       ${paths.map((one) => {
         const wrong = (checked?.problems ?? []).some(({ at }) => at.file === one);

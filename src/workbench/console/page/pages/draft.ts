@@ -95,7 +95,10 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
   const { propose, dialog } = useProposal((done: string | null) =>
     done === null ? goTo('#/rules') : setTold(done),
   );
-  const missing = [...(standing === 'kept' ? [] : ['Let it be saved.']), ...stillMissing(version, checked)];
+  const missing = [
+    ...(standing === 'kept' ? [] : ['Wait until the draft is saved.']),
+    ...stillMissing(version, checked),
+  ];
   const mayRelease = may(session, 'operate');
   const discarded = async () => {
     if (revision !== null) await ask('DELETE', keptDraft(version, revision));
@@ -118,7 +121,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
         return discarded();
       },
       children: html`<p>
-          Its files never change from then on. Nobody is decided by it before it is rolled out.
+          Its files cannot change afterwards. It decides nothing until somebody rolls it out.
         </p>
         ${breaches(checked)}
         ${reasonField(session.who)}`,
@@ -131,7 +134,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
         await ask('POST', proposedDraft(version, revision), { reason });
         return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
       },
-      children: html`<p>As it is now; whoever changes it later proposes it again.</p>
+      children: html`<p>The draft is proposed as it is now. A later change needs a new proposal.</p>
         ${breaches(checked)}
         ${reasonField(session.who)}`,
     });
@@ -141,16 +144,17 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       action: 'Discard',
       tone: 'bad',
       act: discarded,
-      children: html`<p>What is not in RULES_DIR cannot be brought back, for nobody of your platform.</p>`,
+      children: html`<p>It is gone for everybody on your platform. What was saved to RULES_DIR stays there.</p>`,
     });
-  const lay = () => attempt(() => put().then(() => setTold('It lies in RULES_DIR, and may be shadowed.')));
-  const tried = toVersion(version, 'worth', { kind: 'backtest', against: from });
+  const lay = () =>
+    attempt(() => put().then(() => setTold('Saved to RULES_DIR. It can be rolled out as a shadow.')));
+  const tried = toVersion(version, 'results', { kind: 'backtest', against: from });
   const isStuck = missing.length > 0;
   return html`<section class="card" aria-label="Release">
-    <h2>Release it</h2>
+    <h2>Release</h2>
     <p class="faint">
-      Begun with <a href=${toVersion(from)}>${from}</a>:${' '}
-      <a href=${toVersion(version, 'changes')}>what it changes</a>,${' '}
+      Started from <a href=${toVersion(from)}>${from}</a>. See${' '}
+      <a href=${toVersion(version, 'changes')}>what changes</a> and${' '}
       <a href=${tried}>what it would have decided</a>.
     </p>
     ${checked?.lostCases && lostCases(checked.lostCases)}
@@ -162,7 +166,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
           ? html`<button type="button" class="button-accent" disabled=${isStuck || !list.writable}
                 onClick=${release}>Release …</button>
               <button type="button" disabled=${checked?.sound !== true || isBusy || !list.writable}
-                onClick=${lay}>Put it into RULES_DIR</button>`
+                onClick=${lay}>Save to RULES_DIR</button>`
           : html`<button type="button" class="button-accent" disabled=${isStuck || revision === null}
               onClick=${hand}>Propose its release …</button>`
       }
@@ -199,8 +203,7 @@ function breaches(checked: CheckedDraft | null) {
 function lostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>
-      ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before}, which was released before
-      it, are not in it
+      ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before} are missing here
     </summary>
     <ul>
       ${names.map((name) => html`<li>${name}</li>`)}
@@ -210,11 +213,11 @@ function lostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>
 
 function stillMissing(version: string, checked: CheckedDraft | null): readonly string[] {
   if (version.includes('-'))
-    return ['A version with a word in its name stays a draft. Begin one called like p2.v11.'];
+    return ['Only a version named like p2.v11 can be released. Begin one with such a name.'];
   const { passed = 0, failed = 0 } = checked?.coverage ?? {};
   return [
-    ...(checked?.problems.length === 0 ? [] : ['Mend its problems.']),
-    ...(passed > 0 && failed === 0 ? [] : ['Let all its cases pass, of which it needs some.']),
+    ...(checked?.problems.length === 0 ? [] : ['Fix the problems.']),
+    ...(passed > 0 && failed === 0 ? [] : ['All cases must pass, and there must be at least one.']),
   ];
 }
 
@@ -231,7 +234,7 @@ function remarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: 
       error &&
       error.retryAfterSeconds !== null &&
       html`<p class="faint" role="status">
-        It is checked again by itself after ${error.retryAfterSeconds} s.
+        It is checked again in ${error.retryAfterSeconds} s.
       </p>`
     }
     ${checked === null && error === null && html`<p class="faint" role="status">Checking …</p>`}
@@ -240,7 +243,7 @@ function remarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: 
     ${
       checked &&
       checked.notes.length > 0 &&
-      html`<h3>Worth knowing</h3>
+      html`<h3>Notes</h3>
         ${listed(checked.notes, go)}`
     }
   </section>`;
@@ -252,10 +255,9 @@ function sum({ problems, sound }: CheckedDraft) {
 }
 
 function wordsOn({ problems, sound }: CheckedDraft) {
-  if (!sound)
-    return 'Every node would refuse this version. Mend these first; cases and differences come after.';
-  if (problems.length > 0) return 'It could be saved, but not be released before these are mended.';
-  return 'Every node would take this version.';
+  if (!sound) return 'Nodes would refuse this version. Fix these problems first.';
+  if (problems.length > 0) return 'It can be saved. It can be released when these are fixed.';
+  return 'Nodes accept this version.';
 }
 
 function listed(remarks: readonly Remark[], go: GoTo) {

@@ -70,12 +70,13 @@ export function RolloutsPage({ session }: PageProps) {
   });
 }
 
-const ONLY_OPERATORS = empty(
-  'This key may look, and change nothing',
-  html`Rolling out and taking back concern all platforms: choose all in the head, with a key of the
-  installation that has the operation operate:
-  ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>`,
-);
+const ONLY_OPERATORS = html`<div class="notice">
+  <strong>This key may only look</strong>
+  <p>
+    A rollout concerns all platforms, and takes a key of the installation with the operation operate:
+    ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>
+  </p>
+</div>`;
 
 function followingText({ following, lagging }: Following) {
   const all = following.length + lagging.length;
@@ -152,7 +153,7 @@ function BringIn({ rollout, session, propose }: Changing) {
   const folders = useAnswer(RULE_FOLDERS);
   const { active } = rollout;
   return html`<section class="card">
-    <h2>Bring a version in</h2>
+    <h2>Roll out a version</h2>
     ${answered(folders, ({ versions }) => {
       const others = versions.filter(({ sound, version }) => sound && version !== active.version);
       if (others.length > 0) return h(PlanForm, { key: rollout.revision, rollout, session, others, propose });

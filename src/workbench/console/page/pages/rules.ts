@@ -39,7 +39,7 @@ import { DraftPage } from './draft.ts';
 
 type RuleFolder = RuleFolderList['versions'][number];
 
-/** The versions, and the drafts of the platform, each with what it says, was worth and changes. */
+/** The versions, and the drafts of the platform, each with its files, its results and its changes. */
 export function RulesPage({ session, place: { query }, time }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
   const drafts = useDrafts(session);
@@ -52,7 +52,7 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
         versions.length === 0
           ? empty(
               'No rule set on this node',
-              'Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.',
+              'Set RULES_DIR to the folder of the rule sets. Each rule set is a folder in it, like p2.v10.',
             )
           : versionsTable(versions, kept, rollout, time.words)
       }
@@ -98,7 +98,7 @@ function versionsTable(
 }
 
 function waysOf(version: string, words: Time['words']) {
-  return html`<a href=${toVersion(version, 'worth', words)}>worth</a>${' · '}
+  return html`<a href=${toVersion(version, 'results', words)}>results</a>${' · '}
     <a href=${toVersion(version, 'changes')}>changes</a>`;
 }
 
@@ -131,7 +131,7 @@ export function VersionPage(props: PageProps) {
     if (!kept && lies === undefined)
       return empty(
         'No such version',
-        html`Your platform has no draft ${version}, and none lies on this node.
+        html`Neither this node nor your platform has ${version}.
         ${' '}<a href="#/rules">All versions</a>.`,
       );
     if (drafts.data !== null && (kept || lies?.released === false)) {
@@ -154,15 +154,15 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
       ${
         released &&
         html`<p>
-          Released, and never changes: <a href="#/rollouts">roll it out</a>
-          ${may(session, 'rules') && html` or <a href=${next}>begin a draft</a>`}
+          This version is released and does not change. <a href="#/rollouts">Roll it out</a>
+          ${may(session, 'rules') && html` or <a href=${next}>begin a draft from it</a>`}.
         </p>`
       }
       ${h(Files, { key: query, folder, report, query })}
       ${
         ladder &&
         html`<section class="card">
-          <h2>Ladder of ${version}</h2>
+          <h2>Ladder</h2>
           <ul class="plain">
             ${laddersOf('All platforms', ladder)}
             ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
@@ -212,7 +212,7 @@ function holdouts({ rules }: OpenedRuleFolder) {
 function problemList({ problems, version }: OpenedRuleFolder) {
   if (problems.length === 0) return null;
   return html`<section class="notice notice-bad">
-    <strong>${version} is refused until these are mended</strong>
+    <strong>${version} is refused. Fix these problems:</strong>
     <ol>
       ${problems.map(
         ({ at, message }) => html`<li><code>${at.file}:${at.line}:${at.column}</code> ${message}</li>`,
@@ -241,7 +241,6 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
   const rule = rules.find(({ name, at }) => name === query.get('rule') && at.file === named);
   const line = rule?.at.line ?? Number(query.get('line'));
   return html`<section class="card">
-    <h2>Files</h2>
     <div class="tabs" role="group" aria-label="Files">
       ${files.map(({ path }) => {
         const mark = problems.some(({ at }) => at.file === path) ? ' ✗' : '';
@@ -312,11 +311,11 @@ function matchedByLine(path: string, rules: OpenedRuleFolder['rules'], report: R
 }
 
 function wordsOn(version: string, report: Worked<RulesReport> | null) {
-  const worth = html`<a href=${toVersion(version, 'worth')}>worth</a>`;
-  if (report === null || report.result === null) return html`What each rule matched, its ${worth} shows.`;
+  const results = html`<a href=${toVersion(version, 'results')}>Results</a>`;
+  if (report === null || report.result === null) return html`${results} show what each rule matched.`;
   const { job, result } = report;
-  return html`Before each rule: how many of ${count(sumOf(result.orders))} orders it matched, and how many of
-    these were unpaid, as worked out at ${dateTime(job.askedAt)}; its ${worth} says more.`;
+  return html`Before each rule: the orders that it matched, with the unpaid ones in brackets, of
+    ${` ${count(sumOf(result.orders))}`} orders up to ${dateTime(job.askedAt)}. ${results} say more.`;
 }
 
 interface BeginDraftProps {
@@ -344,8 +343,8 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   return html`<section class="card">
     <h2>Begin a draft</h2>
     <form class="filters" onSubmit=${begin}>
-      ${choice('begin with', names, { name: 'source', chosen: preferred })}
-      ${field('call it', name, 'like p2.v11, or p2.v11-night')}
+      ${choice('copy of', names, { name: 'source', chosen: preferred })}
+      ${field('name', name, 'like p2.v11, or p2.v11-night')}
       <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
     </form>
     ${trouble}

@@ -45,7 +45,7 @@ export function Explored({ found, view, session, status, attributes, children }:
   const brush = (from: number, to: number) =>
     goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
-  const note = 'drag over the bars to look closer';
+  const note = 'drag across the chart to zoom in';
   const chart = { title, note, kind: 'bars' as const, at, series, marks, brush };
   return html`<section class="card">
       <h2 class="only-read">What was decided</h2>

@@ -13,7 +13,7 @@ import { choice } from '#workbench/console/page/parts/form.ts';
 import { count, dateTime, readMoment } from '#workbench/console/page/parts/format.ts';
 import { sampleOrders } from '#workbench/console/page/parts/links.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { numbers, table } from '#workbench/console/page/parts/table.ts';
+import { columns as columnsOf, numbers, table } from '#workbench/console/page/parts/table.ts';
 import { GROUPS } from '#workbench/console/page/parts/verdict.ts';
 import {
   EXPERIMENT,
@@ -45,7 +45,12 @@ function shadowDifferences({ shadow }: TrialCounts, active: string, candidate: s
   const { compared, different, differences } = shadow;
   if (compared === 0)
     return html`<p class="faint">Nothing compared yet; the next verdicts are decided by both.</p>`;
-  const columns = [...numbers('count'), `${active} → ${candidate}`, 'groups', 'sample orders'];
+  const columns = [
+    ...numbers('count'),
+    ...columnsOf('exact', `${active} → ${candidate}`),
+    'groups',
+    'sample orders',
+  ];
   return html`<p>
       <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
       ${' '}${intervalText(estimateShare(different, compared))}.
@@ -111,9 +116,8 @@ function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string,
     ...statuses.map((status) => count(clientsBy(status, arms[arm].clients))),
   ])}
     <p class="faint">
-      Shares of clients with 95 % intervals: each client counts once, by all of its verdicts at this
-      percentage. Paid is of those of whom an outcome is known since then: who paid at least once, and
-      not to take it back, against who only failed to.
+      Shares of clients with 95 % intervals. Each client counts once, with all its verdicts at this
+      percentage. “Paid” compares clients who paid at least once with clients who only failed to pay.
     </p>
     ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}
     ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
@@ -135,7 +139,7 @@ function clientsBy(
   }
 }
 
-/** What the versions on trial are worth, worked out when somebody asks. */
+/** The results of the versions on trial, counted when somebody asks. */
 export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
   const [jobId, setJobId] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
@@ -155,13 +159,11 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
       </div>`,
     )}`;
   return html`<section class="card">
-    <h2>What they are worth</h2>
+    <h2>Results of the trial</h2>
     ${
       jobId === null
-        ? html`<p>
-            Orders, money, requisites and waits of the clients of each version.
-            <button type="button" disabled=${isBusy} onClick=${again}>Work it out</button>
-          </p>`
+        ? html`<p>Orders, money, requisites and waits of the clients of each version.</p>
+            <button type="button" disabled=${isBusy} onClick=${again}>Run</button>`
         : workedOut({ answer, again }, worked)
     }
     ${trouble}

@@ -40,7 +40,8 @@ interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush'> {
   readonly heights: readonly number[];
 }
 
-const HEIGHT = 150;
+/** As the style sheet has it for what is not drawn yet. */
+const HEIGHTS: Readonly<Record<ChartKind, number>> = { bars: 220, interval: 160 };
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -87,7 +88,7 @@ export function Chart(props: ChartProps) {
   const pointedAt = place === null ? undefined : at[place];
   const shown = ({ values, total }: Series) =>
     place === null ? (total ?? '') : reading(values[place], format);
-  return html`<figure class="chart">
+  return html`<figure class=${`chart chart-${kind}`}>
     <figcaption>
       <h3>${title}</h3>
       <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at, isInterval)}</span>
@@ -180,7 +181,9 @@ function drawInto(
 ) {
   const plot = new Plot(options(Plot, element, now), dataOf(now.current), element);
   kept.current = plot;
-  const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+  const watch = new ResizeObserver(() =>
+    plot.setSize({ width: element.clientWidth, height: HEIGHTS[now.current.kind] }),
+  );
   watch.observe(element);
   return () => {
     watch.disconnect();
@@ -213,7 +216,7 @@ function options(
   const halfSlot = () => stepOf(now.current.at) / 2000;
   return {
     width: element.clientWidth || 300,
-    height: HEIGHT,
+    height: HEIGHTS[kind],
     // At the right, half of the last time.
     padding: [8, 18, 0, 0],
     legend: { show: false },
@@ -306,7 +309,7 @@ function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
     stroke: colorOf('--ink-faint'),
     grid: { stroke: colorOf('--line'), width: 1 },
     ticks: { show: false },
-    font: '11px system-ui, sans-serif',
+    font: '11px Inter, system-ui, sans-serif',
   };
   return [
     {

@@ -14,6 +14,7 @@ import {
   ruleDiff,
 } from '#workbench/console/page/questions.ts';
 import { counted, factText } from './format.ts';
+import { toVersion } from './links.ts';
 import { answered, Loading, Trouble, useAttempt } from './notice.ts';
 import { pill, type Tone } from './verdict.ts';
 import { type WorkingCopy, withFile } from './working-copy.ts';
@@ -30,7 +31,7 @@ export function ChangedSince({ before, after }: { before: string; after: string 
     return html`<ul class="plain">
         ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${arrowed(text)}</li>`)}
       </ul>
-      <span class="faint">since ${before}${more > 0 && `; ${more} more below, by Compare`}</span>`;
+      <span class="faint">since ${before}${more > 0 && html`, and <a href=${toVersion(after, 'changes', { before })}>${more} more</a>`}</span>`;
   });
 }
 
@@ -65,7 +66,7 @@ export function ComparedDraft({
 /** What one version says otherwise than another, with payers whom the two answer differently. */
 export function differencesOf({ before, after, differences, examples, note }: RuleDiff) {
   const parts = Map.groupBy(differences, ({ part }) => part);
-  return html`<div role="status">
+  return html`<div role="status" class="answers">
     ${[...parts].map(
       ([part, ofPart]) => html`<h3>${part}</h3>
         <ul class="plain">
@@ -122,8 +123,8 @@ export function cases(
 ) {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   return html`<section class="card">
-    <h2>Its cases ${casesPill(passed, failed)}</h2>
-    ${platform !== '*' && html`<p class="faint">Those of other platforms are neither shown nor counted.</p>`}
+    <h2>Cases ${casesPill(passed, failed)}</h2>
+    ${platform !== '*' && html`<p class="faint">Cases of other platforms are not shown or counted.</p>`}
     ${failures.map(failureText)}
     ${failed > 0 && draft && h(NewLengths, { key: draft.copy.files, ...draft })}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
@@ -136,7 +137,7 @@ export function cases(
       untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`),
     )}
     ${folded(
-      `${counted(oneSidedConditions.length, 'condition')} seen only one way`,
+      `${counted(oneSidedConditions.length, 'condition')} tested one way only`,
       oneSidedConditions.map(
         ({ rule, condition, missing }) => html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
       ),

@@ -181,11 +181,11 @@ export function workedOut<Result>(
     case 'running':
       return h(UnderWay, { job });
     case 'failed':
-      return h(Ended, { title: 'This could not be worked out', again }, job.trouble);
+      return h(Ended, { title: 'The run failed', again }, job.trouble);
     case 'cancelled':
-      return h(Ended, { title: 'Cancelled', again }, 'Nothing came of it.');
+      return h(Ended, { title: 'The run was cancelled', again }, 'It has no results.');
     default:
-      return h(Ended, { title: 'Not kept any more', again }, 'The result is gone.');
+      return h(Ended, { title: 'The results are gone', again }, 'Results are kept for some time only.');
   }
 }
 
@@ -193,7 +193,7 @@ function Ended({ title, again, children }: { title: string; again: () => void; c
   return html`<div class="notice" role="status">
     <strong>${title}</strong>
     <p>${children}</p>
-    <button type="button" onClick=${again}>Ask again</button>
+    <button type="button" onClick=${again}>Run again</button>
   </div>`;
 }
 
@@ -213,7 +213,7 @@ function UnderWay({ job }: { job: EvidenceJob }) {
 
 /** `done`: decisions; `of`: decisions; 0 before they were counted. */
 function howFar(state: EvidenceJob['state'], done: number, of: number) {
-  if (state === 'waiting') return 'Waiting: a node works on one thing at a time.';
-  if (of === 0) return 'Working: the decisions are being counted.';
-  return `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
+  if (state === 'waiting') return 'Waiting: a node does one run at a time.';
+  if (of === 0) return 'Running: counting the decisions.';
+  return `Running: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
 }

@@ -91,10 +91,16 @@ function localDate(time: Date) {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }
 
+/** As many letters as a line of a narrow column has. */
+const SHORT_LETTERS = 60;
+
+const ROWS_MAX = 12;
+
 /** A text to take along, with a button that copies it. `label` like "Link", which the button then names. */
 export function Copy({ label, text }: { label: string; text: string }) {
   const field = useRef<HTMLInputElement | HTMLTextAreaElement | null>(null);
   const [copied, setCopied] = useState(false);
+  const id = `copied-${label.toLowerCase().replaceAll(/\W/g, '-')}`;
   const copy = async () => {
     field.current?.select();
     try {
@@ -105,16 +111,18 @@ export function Copy({ label, text }: { label: string; text: string }) {
       setCopied(false);
     }
   };
-  const lines = text.split('\n').length;
-  return html`<div class="row copy">
-    <label class="field">
-      <span>${label}</span>
-      ${
-        lines === 1
-          ? html`<input ref=${field} readonly value=${text} />`
-          : html`<textarea ref=${field} readonly rows=${lines + 1} value=${text}></textarea>`
-      }
-    </label>
-    <button type="button" onClick=${copy}>${copied ? 'Copied' : `Copy ${label.toLowerCase()}`}</button>
+  const isShort = text.length < SHORT_LETTERS && !text.includes('\n');
+  const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / SHORT_LETTERS));
+  const rows = text.split('\n').reduce((sum, line) => sum + rowsOf(line), 0);
+  return html`<div class="field copy">
+    <div class="row copy-head">
+      <label for=${id}>${label}</label>
+      <button type="button" onClick=${copy}>${copied ? 'Copied' : `Copy ${label.toLowerCase()}`}</button>
+    </div>
+    ${
+      isShort
+        ? html`<input id=${id} ref=${field} readonly value=${text} />`
+        : html`<textarea id=${id} ref=${field} readonly rows=${Math.min(ROWS_MAX, rows)} value=${text}></textarea>`
+    }
   </div>`;
 }

@@ -30,9 +30,9 @@ export function toVersion(version: string, part = '', query: Readonly<Record<str
   return toPath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
 }
 
-/** What a rule of a version was worth. `file`: like verdicts.yaml. */
+/** The results of a rule of a version. `file`: like verdicts.yaml. */
 export function toRule(version: string, file: string, name: string) {
-  return toVersion(version, 'worth', { rule: `${file.replace('.yaml', '')}/${name}` });
+  return toVersion(version, 'results', { rule: `${file.replace('.yaml', '')}/${name}` });
 }
 
 /** Orders, each leading to its decisions. */

@@ -3,7 +3,7 @@ import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 
 /** Says that there is nothing, and what to do about it. */
 export function empty(title: string, words: Html) {
-  return html`<div class="notice"><strong>${title}</strong><p>${words}</p></div>`;
+  return html`<div class="empty"><strong>${title}</strong><p>${words}</p></div>`;
 }
 
 export function Loading() {

@@ -218,7 +218,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
     <p>${detail}</p>
     ${theirs && h(Lines, { theirs, mine: copy })}
     <form class="filters" onSubmit=${keepMine}>
-      ${field('keep mine as', {
+      ${field('save mine as', {
         name: 'name',
         required: true,
         pattern: VERSION_NAME,
@@ -226,7 +226,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
         defaultValue: free,
       })}
       <div class="buttons">
-        <button type="submit">Keep mine as a new draft</button>
+        <button type="submit">Save mine as a new draft</button>
         <button type="button" onClick=${leave}>${theirs ? 'Take theirs' : 'Leave it'}</button>
       </div>
     </form>

@@ -1,7 +1,7 @@
 import { type Html, html, useState } from '#workbench/console/page/html.ts';
 
 /** A column by its name; one of numbers stands at the right. */
-type ColumnKind = 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key';
+type ColumnKind = 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
 
@@ -54,7 +54,7 @@ function headOf(column: Column, place: number, sort?: Sort) {
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
   const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
   return html`<th scope="col" class=${kind} aria-sort=${sorted}>
-    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>${name}</button>
+    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}><span>${name}</span></button>
   </th>`;
 }
 

@@ -124,16 +124,18 @@ export function TimeBar({ time: { words, name, span } }: { time: Time }) {
   const minuteText = (at: number | undefined, otherwise: string) =>
     at === undefined ? otherwise : dateTime(at).slice(0, -3);
   const between = `${minuteText(span.from, '')} – ${minuteText(span.to, 'now')}`;
-  return html`<nav class="tabs time" aria-label="Time">
-    ${SPAN_NAMES.map((one) => {
-      const link = {
-        href: withWords({ ...none, span: one }),
-        'aria-current': one === name ? 'page' : undefined,
-      };
-      return html`<a ...${link}>${one}</a>`;
-    })}
+  return html`<nav class="time" aria-label="Time">
+    <div class="segments">
+      ${SPAN_NAMES.map((one) => {
+        const link = {
+          href: withWords({ ...none, span: one }),
+          'aria-current': one === name ? 'page' : undefined,
+        };
+        return html`<a ...${link}>${one}</a>`;
+      })}
+    </div>
     <details key=${JSON.stringify(words)}>
-      <summary>${name === null ? between : 'between …'}${words['asOf'] && ', as then known'}</summary>
+      <summary>${name === null ? between : 'Custom'}${words['asOf'] && ', as then known'}</summary>
       <form class="filters" onSubmit=${submit}>
         ${minuteField('from', wordOf(span.from))}
         ${minuteField('to', wordOf(span.to && span.to - MINUTE_MS))}

@@ -25,7 +25,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 
 /**
  * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
- * are shown, and the others lie behind their number. With a version each leads to what it was worth.
+ * are shown, and the others lie behind their number. With a version each leads to its results.
  */
 export function rulesTrace({ groups, signals, verdicts, flags }: RulesAccount, version: string | undefined) {
   const bot = signals.isBot ? 'bot' : 'no bot';
@@ -102,7 +102,7 @@ function oneRule(rule: RuleTrace, version: string | undefined) {
     </summary>
     <p class="faint">
       ${description} <code>${at.file}:${at.line}</code>${' '}
-      ${version && html`<a href=${toRule(version, at.file, name)}>What it is worth</a>`}
+      ${version && html`<a href=${toRule(version, at.file, name)}>Results of this rule</a>`}
     </p>
     <ul class="conditions">
       ${topConditions(condition).map(conditionLine)}

@@ -1,5 +1,6 @@
 import { type Html, html } from '#workbench/console/page/html.ts';
 import type { VerdictCommand } from '#workbench/console/page/questions.ts';
+import { duration } from './format.ts';
 
 /** A state's tone. */
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
@@ -23,7 +24,8 @@ export const GROUPS = [
 ] as const;
 
 export function Verdict({ verdict, waitSeconds }: { verdict: VerdictCommand; waitSeconds?: number }) {
-  const wait = verdict === 'WAIT' && waitSeconds ? html` <span class="num">${waitSeconds} s</span>` : '';
+  const wait =
+    verdict === 'WAIT' && waitSeconds ? html` <span class="num">${duration(waitSeconds * 1000)}</span>` : '';
   return html`<span class=${`verdict verdict-${verdict}`}>
     <i aria-hidden="true">${signOf(verdict)}</i>${verdict}${wait}
   </span>`;
@@ -49,14 +51,28 @@ export function groupTone(group: string): Tone {
   return group === 'NEW' ? 'plain' : 'good';
 }
 
+/** Takes more room than a column of figures has. */
+function isLong(value: Html) {
+  return typeof value === 'string' && value.length > COLUMN_LETTERS;
+}
+
+const COLUMN_LETTERS = 22;
+
 /** A row of figures, each under its name, with what it is compared with. */
 export function figureList(items: readonly (readonly [string, Html, note?: Html])[]) {
   return html`<dl class="figures">
     ${items.map(
-      ([name, value, note]) => html`<div>
+      ([name, value, note]) => html`<div class=${isLong(value) ? 'long' : undefined}>
         <dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="faint">${note}</dd>`}
       </div>`,
     )}
+  </dl>`;
+}
+
+/** What is known of somebody or something, a line each. */
+export function aboutList(items: readonly (readonly [string, Html])[]) {
+  return html`<dl class="about">
+    ${items.map(([name, value]) => html`<div><dt class="faint">${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
 }
 

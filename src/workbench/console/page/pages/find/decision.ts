@@ -110,7 +110,7 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
       entry.kind === 'outcome' && entry.orderRef === orderRef ? [entry] : [],
     );
     return html`<p class="outcomes">
-      What became of the order:${' '}
+      Outcome of the order:${' '}
       ${outcomes.map(
         (entry) => html`${pill(outcomeText(entry), outcomeTone(entry))}${' '}
           <span class="when">${dateTime(entry.occurredAt)}</span>${' '}`,
@@ -129,7 +129,7 @@ function OtherVersion({ decision }: { decision: Decision }) {
     .filter((one) => one.sound && one.version !== decision.ruleVersion)
     .map((one) => one.version);
   if (others.length === 0) return null;
-  return html`${choice('Another version then', others, { any: 'choose', go: setVersion })}
+  return html`${choice('Answer of another version', others, { any: 'choose', go: setVersion })}
     <div role="status">
       ${version !== '' && answered(answer, (then) => h(Then, { then, was: decision }))}
     </div>`;

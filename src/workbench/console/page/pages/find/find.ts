@@ -103,7 +103,7 @@ function Pages({ first, left, question }: PagesProps) {
   };
   return html`${
     found.decisions.length === 0
-      ? empty('No decision fits', html`${nothingFits(found)} Names are compared exactly.`)
+      ? empty('No decision matches', html`${nothingFits(found)} Names are compared exactly.`)
       : html`<p class="faint" role="status">${listed(found, question.size > 2)}${except(found.lookedAt)}</p>
           ${h(DecisionTable, { found })}`
   }

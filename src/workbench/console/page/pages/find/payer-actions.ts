@@ -27,7 +27,7 @@ export function changesByHand({ override, binding }: ClientView, wait: Decision 
     title: `End the wait of ${clientIdKey}?`,
     action: 'End the wait',
     act: ({ reason }: Typed) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
-    children: html`<p>The payer's page does not know it: tell the payer to ask again.</p>
+    children: html`<p>Tell the payer to try again: the checkout does not learn of it by itself.</p>
       ${reasonField()}`,
   };
   const group = (name: 'BLOCKED' | 'TRUSTED', verb: string): Proposal<unknown> => ({
@@ -36,7 +36,7 @@ export function changesByHand({ override, binding }: ClientView, wait: Decision 
     tone: name === 'BLOCKED' ? 'bad' : 'accent',
     act: ({ reason, lastDay }) =>
       ask('PUT', at('override'), { group: name, reason, ...endAfter(lastDay, '').expires }),
-    children: html`<p>From the next request on the group is ${name}, whatever the rules count.</p>
+    children: html`<p>From the next request on, the group is ${name}, whatever the rules say.</p>
       ${reasonField()}${lastDayField('until it is lifted')}`,
   });
   const lift = {

@@ -121,7 +121,7 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
   if (answer.data !== null) shown.current = answer.data;
   const all =
     may(session, 'decisions') &&
-    html`<a href=${toFound({ clientIdKey: view.clientIdKey })}>Its decisions</a>`;
+    html`<a href=${toFound({ clientIdKey: view.clientIdKey })}>Decisions of this payer</a>`;
   const line = answered({ ...answer, data: shown.current }, ({ entries, complete }) => {
     if (entries.length === 0)
       return empty(
@@ -162,10 +162,10 @@ function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayL
   // The end of a wait goes with the verdict that began it.
   const kindOf = (row: Row) => ('entry' in row ? row.entry.kind : 'verdict');
   const shown = rows.filter((row) => kind === '' || kindOf(row) === kind);
-  return html`<div class="filters">
-      ${choice('Show', KINDS, { any: 'everything', go: setKind })}
+  return html`<div class="headline">
+      <p class="faint" role="status">${summary(rows, entries)}</p>
+      <div class="inline">${choice('Show', KINDS, { any: 'everything', go: setKind })}</div>
     </div>
-    <p class="faint" role="status">${summary(rows, entries)}</p>
     ${[...Map.groupBy(shown, ({ at }) => day(at))].map(
       ([date, ofDay]) => html`<section key=${date} class="day">
         <h3>${date}</h3>

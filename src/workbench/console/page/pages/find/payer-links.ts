@@ -17,11 +17,11 @@ export function PayerLinks(acts: Acts) {
   const [isAsked, setIsAsked] = useState(false);
   const answer = useAnswer(isAsked ? clientLinks(acts.clientIdKey) : null);
   return html`<section class="card">
-    <h2>Links</h2>
+    <h2>Linked payers</h2>
     ${
       isAsked
         ? answered(answer, (links) => h(Linked, { links, ...acts }))
-        : html`<button type="button" onClick=${() => setIsAsked(true)}>Show who shares its devices</button>`
+        : html`<button type="button" onClick=${() => setIsAsked(true)}>Show who shares devices or addresses</button>`
     }
   </section>`;
 }

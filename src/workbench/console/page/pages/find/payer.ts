@@ -5,7 +5,7 @@ import { dateTime, duration, readMoment } from '#workbench/console/page/parts/fo
 import { toDecision } from '#workbench/console/page/parts/links.ts';
 import { answered, empty } from '#workbench/console/page/parts/notice.ts';
 import { factsTable } from '#workbench/console/page/parts/trace.ts';
-import { figureList, groupTone, pill, type Tone, Verdict } from '#workbench/console/page/parts/verdict.ts';
+import { aboutList, groupTone, pill, type Tone, Verdict } from '#workbench/console/page/parts/verdict.ts';
 import { type ClientView, client, type Session } from '#workbench/console/page/questions.ts';
 import { changesByHand, KeepOrErase } from './payer-actions.ts';
 import { PayerHistory } from './payer-history.ts';
@@ -36,15 +36,20 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
           ${changesByHand(view, dueWait(view), acts)}
           ${h(KeepOrErase, acts)}
         </div>
-        ${figureList(figuresOf(view))}
       </section>
-      ${h(PayerHistory, { view, changes, session })}
+      <div class="split">
+        ${h(PayerHistory, { view, changes, session })}
+        <section class="panel">
+          <h2 class="only-read">About the payer</h2>
+          ${aboutList(figuresOf(view))}
+          <details>
+            <summary>Facts right now</summary>
+            <p class="faint">What rules of ${view.ruleVersion} see now, before the next request.</p>
+            ${factsTable(view.facts)}
+          </details>
+        </section>
+      </div>
       ${h(PayerLinks, acts)}
-      <details class="card">
-        <summary><h2>Facts now</h2></summary>
-        <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
-        ${factsTable(view.facts)}
-      </details>
       ${dialog}`,
   );
 }

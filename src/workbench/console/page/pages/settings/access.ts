@@ -40,7 +40,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
           ${table(PEOPLE_HEAD, found.people, (one) => personCells(one, platform, propose))}
           ${
             platform !== '*' &&
-            html`<p class="faint">Who sees all platforms is shown to those who look at all of them.</p>`
+            html`<p class="faint">People who see all platforms are listed under “all platforms”.</p>`
           }
         </section>
         <section class="card">

@@ -73,7 +73,7 @@ function Chain() {
   const { attempt, isBusy, trouble } = useAttempt();
   const look = () => attempt(() => ask('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
-    <h2>Was it changed?</h2>
+    <h2>Integrity</h2>
     <div role="status">${check && checkedText(check)}</div>
     ${trouble}
     <button type="button" disabled=${isBusy} onClick=${look}>
@@ -86,9 +86,9 @@ function checkedText({ checkedAt, entries, forgotten, faults }: AuditCheck) {
   if (faults.length > 0) return faultList(faults);
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
   return html`<p>
-    No entry was out of line at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
-    Whether somebody who writes to the store made the chain anew, the command${' '}
-    <code>audit verify --known</code> shows.
+    All entries were in order at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
+    Somebody who can write to the store could have made a new chain:${' '}
+    <code>audit verify --known</code> shows that.
   </p>`;
 }
 

@@ -42,13 +42,13 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   return answered(
     answer,
     ({ lists, isStale }) => html`
-      ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
+      ${isStale && html`<p class="notice notice-bad">The store does not answer: these entries may be old.</p>`}
       ${allLists(lists, item)}
       ${
         own &&
         answered(entries, (found) =>
           found.entries.length === 0 && value === ''
-            ? empty(`Nothing is on the list ${item}`, 'Rules find nobody on it.')
+            ? empty(`The list ${item} is empty`, 'Add the first value below; within 2 seconds rules find it.')
             : h(Entries, {
                 key: item,
                 name: item,
@@ -63,7 +63,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
       ${
         mayChange &&
         html`<section class="card">
-          <h2>${own === null ? 'Make a list' : `Put on ${item}`}</h2>
+          <h2>${own === null ? 'New list' : `Add to ${item}`}</h2>
           ${
             own === null
               ? h(MakeForm, { name: item, done: answer.reload })
@@ -92,7 +92,8 @@ const KINDS = {
 const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
 
 function allLists(lists: readonly SharedList[], chosen: string) {
-  if (lists.length === 0) return empty('No shared list yet', 'Rules ask one by the fact “listed”.');
+  if (lists.length === 0)
+    return empty('No shared list yet', 'Make the first one below. Rules ask for it by the fact “listed”.');
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
     ${table(
@@ -154,7 +155,7 @@ function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
   const remove = () =>
     propose?.({
       title: `Take ${value} off ${list}?`,
-      action: 'Take it off the list',
+      action: 'Remove from the list',
       tone: 'bad',
       act: () => ask('DELETE', listEntry(list, value)).then(() => []),
       children: html`<p>Within 2 seconds no verdict counts it any more. It was put there for: ${reason}</p>`,
@@ -211,7 +212,7 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
       ${choice('Holds', kinds, { name: 'kind', chosen: kind, go: setKind })}
       ${kind === 'attribute' && field('Attribute', ATTRIBUTE_FIELD, 'The name that callers use, like wallet')}
     </div>
-    <button type="submit" class="button-accent">Make the list</button>
+    <button type="submit" class="button-accent">Create the list</button>
     ${trouble}
   </form>`;
 }
@@ -222,8 +223,8 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
     const all = values.split('\n').filter((line) => line.trim() !== '');
     propose({
-      title: `Put ${all.length === 1 ? values.trim() : `${all.length} values`} on ${list}?`,
-      action: 'Put it on the list',
+      title: `Add ${all.length === 1 ? values.trim() : `${all.length} values`} to ${list}?`,
+      action: 'Add to the list',
       act: async () => {
         const lines = all.map((line) => lineOf(line.trim(), { reason, ...expires }));
         const results = await ask('POST', listLines(list), linesOf(lines));
@@ -240,7 +241,7 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
       ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
       ${lastDayField('until it is removed')}
     </div>
-    <button type="submit" class="button-accent">Put it on the list …</button>
+    <button type="submit" class="button-accent">Add to the list …</button>
   </form>`;
 }
 

@@ -53,8 +53,8 @@ function rowsOf(settings: Settings): readonly Row[] {
   const port = callers.port === 0 ? '' : `:${callers.port}`;
   const baseUrl = `${callers.tls ? 'https' : 'http'}://NODE${port}${callers.basePath}`;
   const backup = repeatsErasures
-    ? 'A backup that brings the payer back is erased from again at the next start.'
-    : 'A backup brings the payer back.';
+    ? 'A payer whom a restored backup brings back is erased again at the next start.'
+    : 'A restored backup brings the payer back.';
   return [
     ['Somebody else approves', APPROVED[approvals], 'APPROVALS'],
     ['Requests of one address', rate, 'RATE_LIMIT_PER_SECOND, RATE_LIMIT_BURST'],

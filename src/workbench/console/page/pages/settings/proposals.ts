@@ -59,7 +59,7 @@ function oneProposal(proposal: Proposal, session: Session, propose: (change: Cha
             <button type="button" class="button-accent" onClick=${approve}>Approve …</button>
             <button type="button" onClick=${() => decide('reject', 'Return', 'bad')}>Return …</button>
           </div>`
-        : html`<p>Somebody else decides, who may approve.</p>`)
+        : html`<p>Somebody else who may approve decides.</p>`)
     }
   </section>`;
 }

@@ -12,11 +12,11 @@ async function expectSorted(head: Locator, way: 'ascending' | 'descending'): Pro
   await head.and(head.page().locator(`[aria-sort=${way}]`)).waitFor({ timeout: 120_000 });
 }
 
-describeConsole("the console's page Worth", (tab) => {
+describeConsole("the console's page Results", (tab) => {
   const workedOut = async (hash: string) => {
     await tab.open(hash);
-    await tab.button('Work it out').click();
-    await tab.page.getByText(/, asked for at /).waitFor({ timeout: 120_000 });
+    await tab.button('Run').click();
+    await tab.page.getByText(/^Results .*run by/).waitFor({ timeout: 120_000 });
     return tab.page;
   };
 
@@ -26,14 +26,14 @@ describeConsole("the console's page Worth", (tab) => {
     await page.getByRole('link', { name: 'Rules', exact: true }).click();
     await page
       .getByRole('row', { name: /^p2\.v10 / })
-      .getByRole('link', { name: 'worth' })
+      .getByRole('link', { name: 'results' })
       .click();
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     const table = verdictRules(tab);
     await table.getByRole('columnheader', { name: 'net value' }).waitFor({ timeout: 120_000 });
     await table
       .getByRole('row', { name: /attempt-unpaid/ })
-      .getByText('give it a holdout')
+      .getByText('not known: needs a holdout')
       .waitFor();
     const names = await page.getByRole('main').getByRole('region').allTextContents();
     expect(names[0]).to.include('rule');
@@ -41,11 +41,11 @@ describeConsole("the console's page Worth", (tab) => {
   });
 
   it('is worked out on the time that its address names, only when somebody asks, and kept at that address', async () => {
-    await tab.open('#/rules/p2.v10/worth?from=2026-01-01T00:00Z');
+    await tab.open('#/rules/p2.v10/results?from=2026-01-01T00:00Z');
     const { page } = tab;
-    await page.getByText('Not worked out yet').waitFor();
+    await page.getByText('No results yet').waitFor();
     const asked = page.waitForRequest((one) => one.method() === 'POST' && one.url().endsWith('/evidence'));
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     expect((await asked).postDataJSON()).to.include({ from: '2026-01-01T00:00:00.000Z' });
     await verdictRules(tab).waitFor({ timeout: 120_000 });
     const address = page.url();
@@ -53,11 +53,11 @@ describeConsole("the console's page Worth", (tab) => {
     await page.goto(address);
     await verdictRules(tab).waitFor();
     await page.getByRole('link', { name: 'week', exact: true }).click();
-    await page.waitForURL(/worth\?.*span=week/);
+    await page.waitForURL(/results\?.*span=week/);
   });
 
   it('opens each rule to what is behind it: its text, its slices, its money and its decisions', async () => {
-    const page = await workedOut('#/rules/p2.v10/worth');
+    const page = await workedOut('#/rules/p2.v10/results');
     const row = verdictRules(tab).getByRole('row', { name: /attempt-unpaid/ });
     await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ turned away, \d+ unknown$/ }).waitFor();
     expect(await row.textContent()).to.match(/\d+\.\d % \(\d+\.\d to \d+\.\d\)/);
@@ -66,19 +66,19 @@ describeConsole("the console's page Worth", (tab) => {
       .getByRole('region', { name: 'Money by verdict rule of attempt-unpaid' })
       .getByText('EUR')
       .waitFor();
-    await page.getByRole('link', { name: 'Its text' }).waitFor();
+    await page.getByRole('link', { name: 'Text of the rule' }).waitFor();
     await page.getByRole('link', { name: 'unpaid', exact: true }).click();
     await page.waitForURL(/outcome=UNPAID/);
   });
 
   it('gives each rule an address, to which a decision leads, and says of one that matched nothing that it did not', async () => {
-    await workedOut('#/rules/p2.v10/worth');
-    await tab.visit('#/rules/p2.v10/worth?rule=verdicts/attempt-unpaid');
+    await workedOut('#/rules/p2.v10/results');
+    await tab.visit('#/rules/p2.v10/results?rule=verdicts/attempt-unpaid');
     const { page } = tab;
-    await page.getByRole('link', { name: 'Its text' }).waitFor();
+    await page.getByRole('link', { name: 'Text of the rule' }).waitFor();
     await page.getByRole('region', { name: 'By day of attempt-unpaid' }).getByText('%').first().waitFor();
-    await tab.visit('#/rules/p2.v10/worth?rule=verdicts/no-such-rule');
-    await page.getByText('It matched nothing').waitFor();
+    await tab.visit('#/rules/p2.v10/results?rule=verdicts/no-such-rule');
+    await page.getByText('No match').waitFor();
   });
 
   it('tells beside the rules what came of flagged orders, each flag leading to its decisions', async () => {
@@ -99,8 +99,8 @@ describeConsole("the console's page Worth", (tab) => {
       }
       await route.fulfill({ response, json: job });
     });
-    await tab.visit('#/rules/p2.v10/worth?span=week');
-    await tab.button('Work it out').click();
+    await tab.visit('#/rules/p2.v10/results?span=week');
+    await tab.button('Run').click();
     const flags = page.getByRole('region', { name: 'flags.yaml', exact: true });
     const flag = flags.getByRole('row', {
       name: /^large-first-order 103 .*40\.0 % \(30\.0 to 50\.0\) 4\.00/,
@@ -117,7 +117,7 @@ describeConsole("the console's page Worth", (tab) => {
   });
 
   it('sorts a table by its heads, also with the keyboard, at an address that keeps it', async () => {
-    const page = await workedOut('#/rules/p2.v10/worth');
+    const page = await workedOut('#/rules/p2.v10/results');
     const table = page.getByRole('region', { name: 'Money by verdict rule', exact: true });
     const head = table.getByRole('columnheader', { name: 'asked', exact: true });
     const asked = async () => {
@@ -148,19 +148,19 @@ describeConsole("the console's page Worth", (tab) => {
       if (route.request().method() === 'GET') await sleep(2_500);
       await route.continue();
     });
-    await tab.visit('#/rules/p2.v10/worth?span=quarter');
-    await tab.button('Work it out').click();
+    await tab.visit('#/rules/p2.v10/results?span=quarter');
+    await tab.button('Run').click();
     await verdictRules(tab)
       .getByRole('row', { name: /attempt-unpaid/ })
       .waitFor({ timeout: 120_000 });
   });
 
   it('makes a form of what each question leaves open, and shows the notes and tables of its answer', async () => {
-    await tab.open('#/rules/p2.v10/worth?span=week');
+    await tab.open('#/rules/p2.v10/results?span=week');
     const { page } = tab;
     await page.getByRole('combobox', { name: 'question' }).selectOption('drift');
     await page.getByLabel('split').waitFor();
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     const answers = page.getByRole('region', { name: 'Answers and outcomes' });
     await answers.waitFor({ timeout: 120_000 });
     expect(await answers.getByRole('row', { name: /^GET_NEW/ }).textContent()).to.match(
@@ -170,13 +170,13 @@ describeConsole("the console's page Worth", (tab) => {
   });
 
   it('leads from what was asked of late to what came of it', async () => {
-    await tab.open('#/rules/p2.v11/worth?kind=backtest&against=p2.v10&span=week');
+    await tab.open('#/rules/p2.v11/results?kind=backtest&against=p2.v10&span=week');
     const { page } = tab;
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     await page.getByText(/ of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
-    await tab.visit('#/rules/p2.v10/worth');
-    await page.getByText('Of late', { exact: true }).click();
-    const late = page.getByRole('region', { name: 'Questions of late' });
+    await tab.visit('#/rules/p2.v10/results');
+    await page.getByText('Latest runs', { exact: true }).click();
+    const late = page.getByRole('region', { name: 'Latest runs' });
     const row = late.getByRole('row', { name: /backtest.*p2\.v11/ }).first();
     await row.getByText('done').waitFor();
     await row.getByRole('link').click();
@@ -184,14 +184,14 @@ describeConsole("the console's page Worth", (tab) => {
   });
 
   it('says what is wrong with values that cannot be tried', async () => {
-    await tab.open('#/rules/p2.v10/worth?kind=backtest&vary=ladder.levels[0]=soon&span=week');
-    await tab.button('Work it out').click();
-    await tab.page.getByText('This could not be worked out').waitFor({ timeout: 120_000 });
+    await tab.open('#/rules/p2.v10/results?kind=backtest&vary=ladder.levels[0]=soon&span=week');
+    await tab.button('Run').click();
+    await tab.page.getByText('The run failed').waitFor({ timeout: 120_000 });
     await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
   });
 
   it('can be cancelled, also by who saw it under way when it had just ended', async () => {
-    await tab.open('#/rules/p2.v11/worth?kind=backtest&against=p2.v10&span=quarter');
+    await tab.open('#/rules/p2.v11/results?kind=backtest&against=p2.v10&span=quarter');
     const { page } = tab;
     const job = /\/evidence\/[0-9a-f-]{13}$/;
     let isHeld = true;
@@ -209,7 +209,7 @@ describeConsole("the console's page Worth", (tab) => {
       const { job } = await response.json();
       return route.fulfill({ response, json: { job: { ...job, state: 'running' }, result: null } });
     });
-    await tab.button('Work it out').click();
+    await tab.button('Run').click();
     await tab.button('Cancel').waitFor();
     const isDone = async () => {
       // What an earlier test left under way may be cancelled, too, before this one's job has its name.
@@ -221,11 +221,11 @@ describeConsole("the console's page Worth", (tab) => {
     await tab.button('Cancel').click();
     await until('it is forgotten', async () => (await tab.shop.ask('GET', path)).status === 404);
     isHeld = false;
-    await page.getByText('Nothing came of it.').waitFor();
+    await page.getByText('It has no results.').waitFor();
   });
 
   it('is not offered to a key that may not see rules', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/rules/p2.v11/worth');
+    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/rules/p2.v11/results');
     await tab.page.getByText('This session may not see this page').waitFor();
   });
 });

@@ -3,7 +3,6 @@ import {
   cellText,
   evidenceTables,
   intervalBar,
-  intervalText,
   notesList,
   ordersBar,
   ShownTable,
@@ -11,7 +10,7 @@ import {
   statusLegend,
   sumOf,
 } from '#workbench/console/page/parts/evidence.ts';
-import { count } from '#workbench/console/page/parts/format.ts';
+import { count, percent } from '#workbench/console/page/parts/format.ts';
 import { toFound, toVersion } from '#workbench/console/page/parts/links.ts';
 import { empty } from '#workbench/console/page/parts/notice.ts';
 import { numbers, sorted, table, useSort } from '#workbench/console/page/parts/table.ts';
@@ -19,7 +18,7 @@ import type { Time } from '#workbench/console/page/parts/time-span.ts';
 import { figureList } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
 
-/** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
+/** The results of each rule on the outcomes that were seen, or of one, named like `verdicts/attempt-unpaid`. */
 export function rulesOnOutcomes(report: RulesReport, version: string, rule: string, words: Time['words']) {
   const { orders, rules, unpaidShare, notes, tables } = report;
   if (report.decisions === 0) return notesList(notes);
@@ -30,12 +29,12 @@ export function rulesOnOutcomes(report: RulesReport, version: string, rule: stri
   const figures = [
     ['orders', count(sumOf(orders))],
     ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
-    ['unpaid, of those with an outcome', intervalText(unpaidShare)],
+    ['unpaid share', unpaidShare === null ? '–' : percent(100 * unpaidShare.value), rangeText(unpaidShare)],
   ] as const;
   return html`
     ${figureList(figures)}
-    ${rule !== '' && html`<p><a href=${toVersion(version, 'worth', words)}>← All rules</a></p>`}
-    ${shown.length === 0 && empty('It matched nothing', 'In none of these decisions.')}
+    ${rule !== '' && html`<p><a href=${toVersion(version, 'results', words)}>← All rules</a></p>`}
+    ${shown.length === 0 && empty('No match', 'The rule matched none of these decisions.')}
     ${statusLegend()}
     ${[...Map.groupBy(shown, ({ file }) => file)].map(
       ([file, some]) => html`<details class="card" key=${`${file} ${rule}`} open=${isAsked(file, rule)}>
@@ -49,6 +48,12 @@ export function rulesOnOutcomes(report: RulesReport, version: string, rule: stri
       ${notesList(notes)}
     </details>
     ${rule === '' && evidenceTables(ofAll, false)}`;
+}
+
+function rangeText(share: RulesReport['unpaidShare']) {
+  return share === null
+    ? ''
+    : `${(100 * share.low).toFixed(1)} to ${percent(100 * share.high)}, of known outcomes`;
 }
 
 /** The decisions beside which the flag of a row was recorded; the last row stands for those without one. */
@@ -135,7 +140,7 @@ function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolea
 
 /** The net value with the currencies that it leaves out, or why it is not known. */
 function netText({ holdout, net, unrated }: RuleReport): string {
-  if (net === null) return holdout === null ? 'give it a holdout' : 'not known yet';
+  if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
   const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
   return `${cellText(net.value, 'money')} ${net.currency}${without}`;
 }
@@ -165,7 +170,7 @@ function ofRule(table: EvidenceTable, { file, name }: RuleReport) {
 const REPORTED = ['paid', 'unpaid', 'unknown'];
 
 function ways({ file, name }: RuleReport, report: RulesReport) {
-  const text = html`<a href=${toVersion(report.version, '', { file, rule: name })}>Its text</a>`;
+  const text = html`<a href=${toVersion(report.version, '', { file, rule: name })}>Text of the rule</a>`;
   const member = memberOf(file);
   if (member === null) return html`<p>${text}</p>`;
   const to = (...more: [string, string][]) =>

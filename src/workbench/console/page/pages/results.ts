@@ -1,5 +1,5 @@
 import { ask, useAnswer } from '#workbench/console/page/api.ts';
-import { h, html, useMemo, useState } from '#workbench/console/page/html.ts';
+import { type Html, h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import {
   evidenceTables,
@@ -28,10 +28,10 @@ import type {
   RulesReport,
 } from '#workbench/console/page/questions.ts';
 import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
-import { rulesOnOutcomes } from './worth-of-rules.ts';
+import { rulesOnOutcomes } from './rule-results.ts';
 
 /**
- * What a version was worth: any question to recorded decisions, which the address holds, and its kept answer.
+ * Results of a version: any question to recorded decisions, which the address holds, and its kept answer.
  * Nothing is worked out before somebody asks for it, because one thing is worked on at a time.
  */
 
@@ -45,16 +45,16 @@ const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
 /** With the kinds that the page draws in a way of their own. */
 type Worked = Presentation | RulesReport;
 
-export function WorthPage({ place: { version, query }, time }: PageProps) {
+export function ResultsPage({ place: { version, query }, time }: PageProps) {
   const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
-  const choose = (kind: string) => goTo(toVersion(version, 'worth', { ...time.words, kind }));
+  const choose = (kind: string) => goTo(toVersion(version, 'results', { ...time.words, kind }));
   return answered(late, ({ questions, jobs }) => {
     const kind = query.get('kind') ?? 'report';
     const question = questions.find((one) => one.kind === kind);
     const own = { version, query, time, again: late.reload };
     const titles = questions.map((one) => [one.kind, one.title] as const);
-    return html`${choice('question', titles, { chosen: kind, go: choose })}
-      ${question && h(OneQuestion, { key: kind, question, ...own, jobs })}
+    const chooser = choice('question', titles, { chosen: kind, go: choose });
+    return html`${question && h(OneQuestion, { key: kind, question, ...own, jobs }, chooser)}
       ${ofLate(jobs)}`;
   });
 }
@@ -66,9 +66,11 @@ interface OneQuestionProps {
   question: Asked;
   jobs: EvidenceJobList['jobs'];
   again: () => void;
+  /** Chooses another question. */
+  children: Html;
 }
 
-function OneQuestion({ version, query, time, question, jobs, again }: OneQuestionProps) {
+function OneQuestion({ version, query, time, question, jobs, again, children }: OneQuestionProps) {
   // The end of a time without one moves on; the question stays until the address changes.
   const body = useMemo(() => bodyOf(question, version, query, time), [version, String(query)]);
   const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
@@ -84,7 +86,7 @@ function OneQuestion({ version, query, time, question, jobs, again }: OneQuestio
   const submit = sent((local) => {
     const rule = query.get('rule');
     const asked = { ...time.words, kind: question.kind, ...inUtc(local), ...(rule !== null && { rule }) };
-    goTo(toVersion(version, 'worth', asked));
+    goTo(toVersion(version, 'results', asked));
     work(bodyOf(question, version, new URLSearchParams(asked), time));
   });
   const fields = fieldsOf(question);
@@ -92,6 +94,12 @@ function OneQuestion({ version, query, time, question, jobs, again }: OneQuestio
   const kept = { answer: useJob(jobId, EVIDENCE), again: () => work(body) };
   const rule = query.get('rule') ?? '';
   return html`<form class="card" key=${String(query)} onSubmit=${submit}>
+      <div class="filters wide">
+        ${children}
+        <div class="buttons">
+          <button type="submit" class="button-accent" disabled=${isBusy}>Run</button>
+        </div>
+      </div>
       ${
         fields.length > 0 &&
         html`<details open=${isOpen}>
@@ -101,14 +109,11 @@ function OneQuestion({ version, query, time, question, jobs, again }: OneQuestio
           </div>
         </details>`
       }
-      <div class="buttons">
-        <button type="submit" class="button-accent" disabled=${isBusy}>Work it out</button>
-      </div>
       ${trouble}
     </form>
     ${
       jobId === null
-        ? empty('Not worked out yet', 'It takes a moment, and holds up what others ask for.')
+        ? empty('No results yet', 'Press Run. It takes a moment, and runs of others wait until it is done.')
         : workedOut<Worked>(
             kept,
             (result, job) => html`<p class="faint">${aboutText(job)}</p>
@@ -125,11 +130,10 @@ function isReport(result: Worked): result is RulesReport {
   return 'rules' in result;
 }
 
-/** `2026-11-01 00:00:00 to now, asked for at 2026-11-24 20:00:00 by key 3f9a0c51d2e7 of ann`. */
+/** `Results from 2026-11-01 00:00:00 up to 2026-11-24 20:00:00, run by key 3f9a0c51d2e7 of ann`. */
 function aboutText({ from, to, askedAt, askedBy }: EvidenceJob) {
-  const begin = from === null ? 'All that is kept' : dateTime(from);
-  const end = to === null ? 'then' : dateTime(to);
-  return `${begin} to ${end}, asked for at ${dateTime(askedAt)} by ${askedBy}.`;
+  const begin = from === null ? '' : ` from ${dateTime(from)}`;
+  return `Results${begin} up to ${dateTime(to ?? askedAt)}, run by ${askedBy}.`;
 }
 
 /** The newest answer to a question, on its time; or else on the time of the newest. */
@@ -213,8 +217,8 @@ const COLUMNS = [...columns('when', 'asked'), 'platform', 'question', 'about', '
 function ofLate(jobs: EvidenceJobList['jobs']) {
   if (jobs.length === 0) return null;
   return html`<details class="card">
-    <summary><h2>Of late</h2></summary>
-    ${table({ name: 'Questions of late', columns: COLUMNS }, jobs, cellsOf)}
+    <summary><h2>Latest runs</h2></summary>
+    ${table({ name: 'Latest runs', columns: COLUMNS }, jobs, cellsOf)}
   </details>`;
 }
 
@@ -233,7 +237,7 @@ function cellsOf({ platform, askedAt, kind, ruleSets, state, options, from, to, 
     ...(asOf !== null && { asOf: minuteWord(readMoment(asOf)) }),
   };
   const about = ruleSets.map(({ ruleVersion }) => ruleVersion);
-  const asked = toVersion(about[0] ?? '*', 'worth', { kind, ...Object.fromEntries(texts), ...time });
+  const asked = toVersion(about[0] ?? '*', 'results', { kind, ...Object.fromEntries(texts), ...time });
   return [
     ...[html`<a href=${asked}>${dateTime(askedAt)}</a>`, platform, kind, about.join(', ')],
     pill(state, tone),
