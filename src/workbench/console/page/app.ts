@@ -161,7 +161,7 @@ function Navigation({
     ${places.map(({ title, pages }) => {
       const isHere = pages.some((one) => one === current);
       const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
-      return html`<a key=${title} href=${toPath(pages[0]?.path ?? '', words)} ...${shown}>${icon(title)} ${title}</a>`;
+      return html`<a key=${title} href=${toPath(pages[0]?.path ?? '', words)} ...${shown}>${icon(title)}${title}</a>`;
     })}
   </nav>`;
 }

@@ -63,7 +63,7 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
     await ann.goto(`${eyes.application.platformUrl}/#/settings/audit`);
     const card = { name: 'rollout: p2.v11 open' };
     await ann.getByRole('heading', card).waitFor();
-    await ann.getByText('Somebody else decides, who may approve.').waitFor();
+    await ann.getByText('Somebody else who may approve decides.').waitFor();
     expect(await ann.getByRole('button', { name: 'Approve …' }).count()).to.equal(0);
 
     const bob = await pageOf('bob', 'approve', '#/settings/audit');

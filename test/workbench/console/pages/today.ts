@@ -39,9 +39,10 @@ describeConsole("the console's place Today", (tab) => {
     });
     await page.evaluate("dispatchEvent(new Event('ask-again'))");
     const first = page.locator('main > .notice, main > .figures, main > .card').first();
-    await first.getByText('Nothing is reported any more').waitFor();
+    await first.getByText('Outcomes of orders are not reported any more.').waitFor();
+    expect(await page.getByText('All well').count()).to.equal(0);
     expect((await first.textContent())?.replaceAll(/\s+/g, ' ')).to.match(
-      /newest report came at 2026-11-20 .* Of the 120 orders that were granted since .* come within 20 min\. Until/,
+      /newest report came at 2026-11-20 .* the 120 orders that were granted since .* come within 20 min\. Customers/,
     );
   });
 
@@ -63,12 +64,90 @@ describeConsole("the console's place Today", (tab) => {
     });
     await tab.visit('#/today');
     await figures()
-      .getByText(/on a day ago, .* on a week ago/)
+      .getByText(/in a week/)
       .first()
       .waitFor();
     expect(await figures().textContent()).to.match(
-      /WAIT[\d.]+ %[+−][\d.]+ on a day ago, [+−][\d.]+ on a week ago/,
+      /WAIT[\d.]+ %[↑↓] [\d.]+ points in a day[↑↓] [\d.]+ points in a week/,
     );
+  });
+
+  it('says that all is well, above the figures, where nothing is wrong', async () => {
+    await tab.open('#/today');
+    const said = tab.page.getByRole('status').filter({ hasText: 'All well' });
+    await said.waitFor();
+    expect(await said.textContent()).to.equal('All well: outcomes arrive.');
+    const [above, below] = await Promise.all([said.boundingBox(), figures().boundingBox()]);
+    expect(above?.y).to.be.below(below?.y ?? 0);
+  });
+
+  it('says which share left what is usual, with its rule and what to do, before all else', async () => {
+    await tab.open('#/nowhere');
+    const { page } = tab;
+    // Nine days in slots of three hours, the last two of them unlike the others.
+    const slots = Array.from({ length: 66 }, (_, slot) =>
+      new Date(Date.now() - (66 - slot) * 10_800_000).toISOString(),
+    );
+    const decisions = slots.map((_, slot) => (slot < 64 ? 10 : 60));
+    const all = slots.map(() => 100);
+    const contribution = {
+      difference: 100,
+      share: 1,
+      before: { part: 20, whole: 200 },
+      after: { part: 120, whole: 200 },
+    };
+    await page.route('**/explore?**from=**', async (route) => {
+      const { exploration } = await (await route.fetch()).json();
+      const isCause = route.request().url().includes('againstFrom');
+      const change = {
+        before: { part: 20, whole: 200 },
+        after: { part: 120, whole: 200 },
+        contributions: [{ ...contribution, dimension: 'rule', value: 'bot-blocked' }],
+      };
+      const values = [{ value: 'BLOCK', decisions, money: {}, orders: null }];
+      const told = isCause ? { change } : { stepMs: 10_800_000, slots, all, values };
+      await route.fulfill({ json: { exploration: { ...exploration, ...told } } });
+    });
+    await tab.visit('#/today');
+    const wrong = page.getByRole('alert');
+    await wrong.getByText('the rule bot-blocked').waitFor();
+    expect((await wrong.textContent())?.replaceAll(/\s+/g, ' ')).to.include(
+      'BLOCK is 60.0 % of the verdicts, 50.0 points above these hours of the last eight days. Most of it comes from the rule bot-blocked. See what changed',
+    );
+    await wrong.getByRole('link', { name: 'See what changed' }).click();
+    await page.waitForURL(/#\/today\?verdict=BLOCK&by=rule&span=day$/);
+  });
+
+  it('lays the time before over the chart as one line', async () => {
+    await tab.open('#/nowhere');
+    const { page } = tab;
+    await page.route('**/explore?**from=**', async (route) => {
+      const { exploration } = await (await route.fetch()).json();
+      const all = exploration.all.map(() => 7);
+      await route.fulfill({ json: { exploration: { ...exploration, all } } });
+    });
+    await tab.visit('#/today');
+    const legend = page.locator('figure', { hasText: 'Decisions by verdict' }).locator('.legend');
+    await legend.getByText('a day earlier').waitFor();
+    await tab.visit('#/today?by=signal');
+    await page.locator('figure', { hasText: 'Decisions by signal' }).waitFor();
+    expect(await page.locator('.legend').getByText('a day earlier').count()).to.equal(0);
+  });
+
+  it('narrows by several things at once, amounts too, each taken away by a click', async () => {
+    await tab.open('#/today');
+    const { page } = tab;
+    await page.getByText('Filters', { exact: true }).click();
+    await page.getByLabel('method', { exact: true }).fill('card');
+    await page.getByLabel('amount from').fill('50');
+    const asked = page.waitForRequest((one) => /explore\?.*span=day/.test(one.url()));
+    await tab.button('Apply').click();
+    const { searchParams } = new URL((await asked).url());
+    expect([searchParams.get('method'), searchParams.get('amountMin')]).to.deep.equal(['card', '50']);
+    await page.getByRole('link', { name: 'Remove the filter method card' }).click();
+    await page.waitForURL(/#\/today\?amountMin=50$/);
+    await figures().getByRole('link').first().click();
+    await page.waitForURL(/#\/find\?from=.*&to=.*&amountMin=50$/);
   });
 
   it('explains a fall by what took its place, with the orders behind it a click away', async () => {

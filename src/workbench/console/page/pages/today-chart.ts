@@ -1,7 +1,8 @@
 import { may, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
 import { Chart, Happened } from '#workbench/console/page/parts/chart.ts';
-import { choice, goTo } from '#workbench/console/page/parts/form.ts';
+import { COUNT_FIELDS, filterField, RuleNames } from '#workbench/console/page/parts/filter-field.ts';
+import { choice, goTo, sent } from '#workbench/console/page/parts/form.ts';
 import {
   count,
   counted,
@@ -16,8 +17,16 @@ import { numbers, table } from '#workbench/console/page/parts/table.ts';
 import { minuteWord, withWords } from '#workbench/console/page/parts/time-span.ts';
 import { colorsOf, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
-import type { Exploration, View } from './today-view.ts';
-import { FILTERS, parameterOf, SPLIT_NAMES, spanOfSlots, sum, toDecisions } from './today-view.ts';
+import type { Earlier, Exploration, View } from './today-view.ts';
+import {
+  FILTERS,
+  lineOfEarlier,
+  parameterOf,
+  SPLIT_NAMES,
+  spanOfSlots,
+  sum,
+  toDecisions,
+} from './today-view.ts';
 
 const MEASURES = ['count', 'share', 'money'] as const;
 
@@ -28,11 +37,12 @@ interface ExploredProps {
   status: RolloutStatus | null;
   /** Names of those that callers sent lately. */
   attributes: readonly string[];
+  earlier: Earlier;
   children: Html;
 }
 
 /** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
-export function Explored({ found, view, session, status, attributes, children }: ExploredProps) {
+export function Explored({ found, view, session, status, attributes, earlier, children }: ExploredProps) {
   const lists = useAnswer(may(session, 'lists:read') ? LISTS : null).data?.lists;
   const rollout = status?.rollout;
   const { by, verdict, measure } = view;
@@ -42,33 +52,63 @@ export function Explored({ found, view, session, status, attributes, children }:
   );
   const at = useMemo(() => found.slots.map(readMoment), [found]);
   const series = useMemo(() => seriesOf(found, measure), [found, measure]);
+  const before = useMemo(
+    () => lineOfEarlier(found, earlier, view),
+    [found, earlier.against, earlier.agoMs, view],
+  );
   const brush = (from: number, to: number) =>
     goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag across the chart to zoom in';
-  const chart = { title, note, kind: 'bars' as const, at, series, marks, brush };
+  const chart = { title, note, kind: 'bars' as const, at, series, marks, before, brush };
   return html`<section class="card">
       <h2 class="only-read">What was decided</h2>
-      ${h(Controls, { view, attributes })}
-      ${h(Chart, { ...chart, format: measure === 'share' ? percent : count })}
-      ${h(Values, { found, view })}
+      ${h(Controls, { view, attributes, session })}
+      <div class="split">
+        ${h(Chart, { ...chart, format: measure === 'share' ? percent : count })}
+        <div class="beside">${h(Values, { found, view })}</div>
+      </div>
       ${found.asOf && h(AsKnown, found.asOf)}
     </section>
     ${children}
     ${h(Happened, { title: 'What happened in this time', marks: marks.toReversed() })}`;
 }
 
-function Controls({ view, attributes }: Pick<ExploredProps, 'view' | 'attributes'>) {
+function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'attributes' | 'session'>) {
   const { query, by, verdict, measure } = view;
   const splits = [...SPLIT_NAMES, ...attributes.map((name) => `attribute(${name})`)];
   const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
+  const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-    ${choice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
-    ${choice('Split by', splits, { chosen: by, go: go('by') })}
-    ${choice('As', MEASURES, { chosen: measure, go: go('measure') })}
-    ${FILTERS.filter((name) => query.has(name)).map(
-      (name) => html`<a href=${withWords({ [name]: null })}>Not only ${query.get(name)} ✕</a>`,
-    )}
+      ${choice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
+      ${choice('Split by', splits, { chosen: by, go: go('by') })}
+      ${choice('As', MEASURES, { chosen: measure, go: go('measure') })}
+      <div class="buttons">
+        ${set.map(
+          ({ name, label }) => html`<a class="chip" href=${withWords({ [name]: null })}
+            aria-label=${`Remove the filter ${label} ${query.get(name)}`}>
+            ${label}: ${query.get(name)} <span aria-hidden="true">✕</span>
+          </a>`,
+        )}
+      </div>
+    </form>
+    <details>
+      <summary>Filters</summary>
+      ${h(Filters, { key: query.toString(), query, session })}
+    </details>`;
+}
+
+/** Narrows what is counted by several things at once. */
+function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
+  const none = Object.fromEntries(FILTERS.map((name) => [name, null]));
+  const submit = sent((values) => goTo(withWords({ ...none, ...values })));
+  const version = query.get('ruleVersion') ?? undefined;
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(withWords(none))}>
+    ${COUNT_FIELDS.map((one) => filterField(one, query.get(one.name) ?? undefined))}
+    ${may(session, 'rules:read') && h(RuleNames, { version })}
+    <div class="buttons">
+      <button type="submit" class="button-accent">Apply</button><button type="reset">Clear</button>
+    </div>
   </form>`;
 }
 

@@ -28,11 +28,11 @@ export function deciding(
   if (rollout === null)
     return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
   const { active, candidates } = rollout;
-  return html`<section class="card row">
+  return html`<section class="versions">
+    <h2 class="only-read">Versions</h2>
     <div>
-      <span class="faint">active</span>${' '}
       <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}
-      <code>${shortDigest(active.digest)}</code>
+      ${pill('active', 'good')}
     </div>
     ${candidates.map((one) =>
       onTrial(
@@ -46,8 +46,8 @@ export function deciding(
 
 function onTrial(candidate: Candidate, trial: TrialCounts | undefined) {
   return html`<div>
-    <span class="faint">${candidate.mode}</span> <a href="#/rollouts"><b>${candidate.version}</b></a>
-    ${candidate.mode === 'canary' && html` <span class="num">${candidate.percent} %</span>`}
+    <a href="#/rollouts"><b>${candidate.version}</b></a>${' '}
+    ${pill(candidate.mode === 'canary' ? `canary ${candidate.percent} %` : candidate.mode, 'note')}
     ${trial && html` <span class="faint">${trialText(candidate, trial)}</span>`}
     ${
       candidate.mode === 'canary' &&

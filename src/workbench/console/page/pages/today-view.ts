@@ -1,6 +1,7 @@
 import { SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { useMemo } from '#workbench/console/page/html.ts';
+import { COUNT_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
 import { readMoment, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toFound } from '#workbench/console/page/parts/links.ts';
 import { minuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
@@ -22,7 +23,7 @@ const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
 const PARAMETERS: ReadonlyMap<string, string> = new Map(Object.entries(SPLIT_MEMBERS));
 
 /** The parameters that narrow what is counted. */
-export const FILTERS = [...PARAMETERS.values()].filter((parameter) => parameter !== 'verdict');
+export const FILTERS = COUNT_FIELDS.map(({ name }) => name);
 
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
@@ -98,6 +99,39 @@ export function useEarlier(found: Exploration | null, view: View): Earlier {
   const [day, week] = [ask(DAY_MS, longMs <= DAY_MS), ask(WEEK_MS, longMs <= WEEK_MS)];
   const other = ask(agoMs, agoMs !== DAY_MS && agoMs !== WEEK_MS);
   return { day, week, against: agoMs === DAY_MS ? day : agoMs === WEEK_MS ? week : other, agoMs };
+}
+
+/** How long ago something is set against, in words. */
+export function agoText(agoMs: number) {
+  if (agoMs === DAY_MS) return 'a day earlier';
+  return agoMs === WEEK_MS ? 'a week earlier' : 'the time before';
+}
+
+/** Under these several decisions count more than once. */
+const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
+
+/**
+ * What was decided so long ago, slot by slot of the time that is shown; null where it cannot be laid over that
+ * as one line.
+ */
+export function lineOfEarlier(
+  found: Exploration,
+  { against, agoMs }: Earlier,
+  { by, verdict, measure }: View,
+): { readonly name: string; readonly values: readonly (number | null)[] } | null {
+  const isLine = measure === 'count' ? !COUNTED_TWICE.includes(by) : measure === 'share' && verdict !== null;
+  if (against === null || !isLine || against.stepMs !== found.stepMs) return null;
+  const places = new Map(against.slots.map((slot, place) => [readMoment(slot) + agoMs, place]));
+  const counted =
+    verdict === null ? against.all : against.values.find((one) => one.value === verdict)?.decisions;
+  const values = found.slots.map((slot) => {
+    const place = places.get(readMoment(slot));
+    if (place === undefined) return null;
+    const [part = 0, whole = 0] = [counted?.[place], against.all[place]];
+    if (measure === 'count') return part;
+    return whole === 0 ? null : (100 * part) / whole;
+  });
+  return values.every((value) => !value) ? null : { name: agoText(agoMs), values };
 }
 
 function earlierQuery(found: Exploration | null, view: View, agoMs: number) {

@@ -76,7 +76,7 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
       .join(', ')} of all decisions.</p>
     ${
       change.contributions.length === 0
-        ? html`<p class="faint">It may be chance.</p>`
+        ? html`<p class="faint">The difference is small enough to be chance.</p>`
         : html`${table({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
           ${remedy(change.contributions[0], acts)}`
     }

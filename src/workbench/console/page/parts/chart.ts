@@ -1,6 +1,5 @@
 import type UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { capOf } from './chart-cap.ts';
 import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
 import type { Mark } from './marks.ts';
 import { numbers, table } from './table.ts';
@@ -28,11 +27,13 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly format?: (value: number) => string;
   readonly marks?: readonly Mark[];
+  /** Another time, slot by slot, laid over the bars as a dashed line. */
+  readonly before?: Pick<Series, 'name' | 'values'> | null;
   /** Told the beginning and the end of what was dragged over, epoch ms. */
   readonly brush?: (from: number, to: number) => void;
 }
 
-interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush'> {
+interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush' | 'before'> {
   /** Told the place of the slot under the pointer. */
   readonly setPlace: (place: number | null) => void;
   readonly marks: readonly Mark[];
@@ -54,19 +55,22 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
  * same numbers as a table.
  */
 export function Chart(props: ChartProps) {
-  const { title, note, kind, at, series, format = countText, marks = NO_MARKS, brush } = props;
+  const { title, note, kind, at, series, format = countText, marks = NO_MARKS, before = null, brush } = props;
   const [place, setPlace] = useState<number | null>(null);
   const [isDrawn, setIsDrawn] = useState(true);
   const box = useRef<HTMLElement | null>(null);
   const plot = useRef<UPlot | null>(null);
   const scheme = useScheme();
   const isInterval = kind === 'interval';
-  const heights = isInterval ? [] : at.map((_, slot) => heightOf(series, slot));
-  const drawing = { kind, at, series, setPlace, marks, heights, ...(brush ? { brush } : {}) };
+  const heights = isInterval
+    ? []
+    : at.map((_, slot) => Math.max(heightOf(series, slot), before?.values[slot] ?? 0));
+  const drawing = { kind, at, series, setPlace, marks, before, heights, ...(brush ? { brush } : {}) };
   // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
-  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS} ${minuteOf(0)}`;
+  const drawn = [...series, ...(before === null ? [] : [before])].map(({ name }) => name);
+  const look = `${kind} ${scheme} ${drawn} ${spanOf(at) <= DAY_MS} ${hasLabels(marks)} ${minuteOf(0)}`;
   useEffect(() => {
     let left = false;
     let takeDown = () => {};
@@ -83,8 +87,7 @@ export function Chart(props: ChartProps) {
       takeDown();
     };
   }, [look]);
-  useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks]);
-  const { cut } = capOf(heights);
+  useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks, before]);
   const pointedAt = place === null ? undefined : at[place];
   const shown = ({ values, total }: Series) =>
     place === null ? (total ?? '') : reading(values[place], format);
@@ -92,7 +95,6 @@ export function Chart(props: ChartProps) {
     <figcaption>
       <h3>${title}</h3>
       <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at, isInterval)}</span>
-      ${cut > 0 && html`<span class="faint">▲ ${cut} taller, up to ${format(Math.max(...heights))}</span>`}
     </figcaption>
     ${!isDrawn && html`<p class="faint">The chart could not be loaded. The table below has its numbers.</p>`}
     <div ref=${box} class="plot" aria-hidden="true"></div>
@@ -102,6 +104,13 @@ export function Chart(props: ChartProps) {
           <i style=${{ background: `var(${one.color})` }}></i>${one.name} <b class="num">${shown(one)}</b>
         </li>`,
       )}
+      ${
+        before &&
+        html`<li>
+          <i class="dashed"></i>${before.name}
+          <b class="num">${place !== null && reading(before.values[place], format)}</b>
+        </li>`
+      }
     </ul>
     ${minuteTable(props)}
   </figure>`;
@@ -164,8 +173,9 @@ function spanOf(at: readonly number[]) {
   return (at.at(-1) ?? 0) - (at[0] ?? 0);
 }
 
-function dataOf({ kind, at, series }: Drawing): UPlot.AlignedData {
-  const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
+function dataOf({ kind, at, series, before }: Drawing): UPlot.AlignedData {
+  const own = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
+  const columns = before ? [...own, [...before.values]] : own;
   return [at.map((ms) => ms / 1000), ...columns];
 }
 
@@ -210,7 +220,7 @@ function options(
   element: HTMLElement,
   now: { readonly current: Drawing },
 ): UPlot.Options {
-  const { kind, at, series, setPlace, brush } = now.current;
+  const { kind, at, series, before, marks, setPlace, brush } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
   // So that the first and the last bar are whole.
   const halfSlot = () => stepOf(now.current.at) / 2000;
@@ -218,7 +228,7 @@ function options(
     width: element.clientWidth || 300,
     height: HEIGHTS[kind],
     // At the right, half of the last time.
-    padding: [8, 18, 0, 0],
+    padding: [hasLabels(marks) ? 24 : 8, 18, 0, 0],
     legend: { show: false },
     // Splits of the axis stand where times are shown; the plot reads it as a local date.
     tzDate: (seconds) => new Date(minuteOf(seconds * 1000)),
@@ -241,7 +251,13 @@ function options(
       y: { range: (_plot, min, max) => rangeOf(now.current, min, max) },
     },
     axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
-    series: [{}, ...drawn.map((one) => seriesOptions(paths, kind, colorOf(one.color)))],
+    series: [
+      {},
+      ...drawn.map((one) => seriesOptions(paths, kind, colorOf(one.color))),
+      ...(before
+        ? [{ stroke: colorOf('--ink-faint'), width: 1.5, dash: [4, 4], points: { show: false } }]
+        : []),
+    ],
     bands: kind === 'interval' ? [{ series: [2, 1], fill: colorOf('--accent-soft') }] : [],
   };
 }
@@ -249,7 +265,7 @@ function options(
 /** From zero up, or around it, with some room. */
 function rangeOf({ kind, heights }: Drawing, min: number, max: number): [number, number] {
   if (kind === 'interval') return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
-  return [0, capOf(heights).top * 1.08 || 1];
+  return [0, Math.max(0, ...heights) * 1.08 || 1];
 }
 
 /** Where nothing differs. */
@@ -272,26 +288,35 @@ function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
   ctx.restore();
 }
 
-/** What happened, across the time, and a tip on each slot that is taller than the chart. */
-function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks, heights }: Drawing) {
-  const { top, cut } = capOf(heights);
+function hasLabels(marks: readonly Mark[]) {
+  return marks.some(({ label }) => label !== null);
+}
+
+/** What happened, as lines across the time, with a few letters each where there is room for them. */
+function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing) {
+  const scale = devicePixelRatio;
+  const end = bbox.left + bbox.width;
   ctx.save();
-  ctx.setLineDash([4, 3]);
-  for (const { at, isAlert } of marks) {
-    ctx.strokeStyle = colorOf(isAlert ? '--block' : '--accent');
+  ctx.font = `${11 * scale}px Inter, system-ui, sans-serif`;
+  ctx.textBaseline = 'bottom';
+  let free = bbox.left;
+  for (const { at, label, isAlert } of marks) {
+    const color = colorOf(isAlert ? '--block-text' : '--accent');
+    ctx.strokeStyle = color;
+    ctx.fillStyle = color;
+    ctx.setLineDash([3 * scale, 3 * scale]);
     // A slot is drawn around its beginning.
-    const x = valToPos((at - stepOf(slots) / 2) / 1000, 'x', true);
+    const x = Math.max(bbox.left, valToPos((at - stepOf(slots) / 2) / 1000, 'x', true));
     ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
+    ctx.moveTo(x, bbox.top - 2 * scale);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+    const wide = label === null ? 0 : ctx.measureText(label).width;
+    const left = Math.min(x, end + 14 * scale - wide);
+    if (label === null || left < free) continue;
+    ctx.fillText(label, left, bbox.top - 4 * scale);
+    free = left + wide + 8 * scale;
   }
-  ctx.fillStyle = colorOf('--ink');
-  ctx.font = '20px system-ui, sans-serif';
-  ctx.textAlign = 'center';
-  for (const [slot, height] of heights.entries())
-    if (cut > 0 && height > top)
-      ctx.fillText('▲', valToPos((slots[slot] ?? 0) / 1000, 'x', true), bbox.top + 16);
   ctx.restore();
 }
 

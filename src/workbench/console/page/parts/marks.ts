@@ -13,6 +13,8 @@ interface Span {
 export interface Mark {
   readonly at: number;
   readonly text: string;
+  /** A few letters of it, to stand in a chart; null: only its line does. */
+  readonly label: string | null;
   readonly isAlert: boolean;
 }
 
@@ -31,23 +33,31 @@ export function marksOf(
 ): readonly Mark[] {
   return [
     ...(rollout?.history ?? []).map(markOfChange),
-    ...lists.map(({ list, changedAt }) => mark(readMoment(changedAt), `the list ${list} was last changed`)),
-    ...gaps.map((gap) => mark(Math.max(readMoment(gap.from), from), gapText(gap), true)),
+    ...lists.map(({ list, changedAt }) =>
+      mark(readMoment(changedAt), `the list ${list} was last changed`, null),
+    ),
+    ...gaps.map((gap) => mark(Math.max(readMoment(gap.from), from), gapText(gap), 'lost', true)),
   ]
     .filter(({ at }) => at >= from && at < to)
     .sort((a, b) => a.at - b.at);
 }
 
-function mark(at: number, text: string, isAlert = false): Mark {
-  return { at, text, isAlert };
+function mark(at: number, text: string, label: string | null, isAlert = false): Mark {
+  return { at, text, label, isAlert };
 }
 
 function markOfChange({ at, action, from, to, who, reason, emergency = false }: Rollout['history'][number]) {
   const changedAt = readMoment(at);
   if (action === 'guard')
-    return mark(changedAt, `the guard took ${from ?? 'a candidate'} back: ${reason}`, true);
+    return mark(
+      changedAt,
+      `the guard took ${from ?? 'a candidate'} back: ${reason}`,
+      `${from} taken back`,
+      true,
+    );
   const alone = emergency ? ' without anybody else’s approval' : '';
-  return mark(changedAt, `${action} ${to}, by ${who}${alone}: ${reason}`, emergency);
+  const label = action === 'rollback' ? `back to ${to}` : `${to} ${action}`;
+  return mark(changedAt, `${action} ${to}, by ${who}${alone}: ${reason}`, label, emergency);
 }
 
 function gapText({ from, to, entries }: Explored['exploration']['gaps'][number]) {

@@ -59,7 +59,7 @@ function isLong(value: Html) {
 const COLUMN_LETTERS = 22;
 
 /** A row of figures, each under its name, with what it is compared with. */
-export function figureList(items: readonly (readonly [string, Html, note?: Html])[]) {
+export function figureList(items: readonly (readonly [name: Html, value: Html, note?: Html])[]) {
   return html`<dl class="figures">
     ${items.map(
       ([name, value, note]) => html`<div class=${isLong(value) ? 'long' : undefined}>

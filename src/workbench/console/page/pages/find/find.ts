@@ -1,4 +1,3 @@
-import { FILTER_MEMBERS, type FilterValueKind, LOOKUP_MEMBERS } from '#decision/filter-members.ts';
 import { ask, may, type Refusal, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
@@ -9,19 +8,14 @@ import {
   outcomeOf,
   outcomeText,
 } from '#workbench/console/page/parts/decision-table.ts';
-import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
+import { filterField, RuleNames, SEARCH_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
+import { goTo, sent } from '#workbench/console/page/parts/form.ts';
 import { count, dateTime, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toFound } from '#workbench/console/page/parts/links.ts';
 import { answered, empty, Trouble } from '#workbench/console/page/parts/notice.ts';
 import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import {
-  decisions,
-  type FoundDecisions,
-  ROLLOUT_STATUS,
-  ruleFolder,
-  type Session,
-} from '#workbench/console/page/questions.ts';
+import { decisions, type FoundDecisions, type Session } from '#workbench/console/page/questions.ts';
 import { VisitCache } from '#workbench/console/page/visits.ts';
 import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
@@ -179,24 +173,13 @@ type Filter = ReadonlyMap<string, string>;
 /** What stands in the form without a click. */
 const FIRST_NAMES = ['verdict', 'rule', 'outcome'];
 
-/** A member of the search that the form has. */
-interface SearchField {
-  readonly name: string;
-  readonly label: string;
-  readonly value: FilterValueKind;
-}
-
-const FIELDS: readonly SearchField[] = Object.entries({ ...LOOKUP_MEMBERS, ...FILTER_MEMBERS }).flatMap(
-  ([name, { label, value }]) => (label === null ? [] : [{ name, label, value }]),
-);
-
-const FIRST = FIRST_NAMES.flatMap((first) => FIELDS.filter(({ name }) => name === first));
-const FOLDED = FIELDS.filter(({ name }) => !FIRST_NAMES.includes(name));
+const FIRST = FIRST_NAMES.flatMap((first) => SEARCH_FIELDS.filter(({ name }) => name === first));
+const FOLDED = SEARCH_FIELDS.filter(({ name }) => !FIRST_NAMES.includes(name));
 
 /** The filter in an address; what the API does not know is left out. */
 function filterOf(query: URLSearchParams): Filter {
   return new Map(
-    FIELDS.flatMap(({ name }) => {
+    SEARCH_FIELDS.flatMap(({ name }) => {
       const value = (query.get(name) ?? '').trim();
       return value === '' ? [] : [[name, value] as const];
     }),
@@ -220,7 +203,7 @@ function filters(filter: Filter, session: Session, words: Time['words'], reload:
     reload();
   });
   const set = FOLDED.flatMap(({ name, label }) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
-  const fields = (some: typeof FIELDS) => some.map((one) => filterField(one, filter.get(one.name)));
+  const fields = (some: typeof SEARCH_FIELDS) => some.map((one) => filterField(one, filter.get(one.name)));
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
     ${fields(FIRST)}
     ${may(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
@@ -232,37 +215,6 @@ function filters(filter: Filter, session: Session, words: Time['words'], reload:
       <div class="filters">${fields(FOLDED)}</div>
     </details>
   </form>`;
-}
-
-const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
-const RULE_VERSION = {
-  pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?',
-  title: 'A rule version, like p2.v10',
-};
-
-function filterField({ name, label, value }: SearchField, chosen: string | undefined) {
-  const input = { name, defaultValue: chosen, maxlength: 256 };
-  switch (value) {
-    case 'text':
-    case 'moment':
-      return field(label, { ...input, ...(name === 'rule' && { list: 'rules' }) });
-    case 'ruleVersion':
-      return field(label, { ...input, ...RULE_VERSION });
-    case 'amount':
-      return field(label, { ...input, ...AMOUNT });
-    default:
-      return choice(label, value, { name, chosen, any: 'any' });
-  }
-}
-
-/** The rules to choose from: those that give verdicts in the version asked for, or in the active one. */
-function RuleNames({ version }: { version: string | undefined }) {
-  const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
-  const wanted = version ?? status.data?.rollout?.active.version;
-  const { data } = useAnswer(wanted === undefined ? null : ruleFolder(wanted));
-  const rules = (data?.rules ?? []).filter(({ at }) => at.file === 'verdicts.yaml');
-  const names = [...rules.map(({ name }) => name), 'otherwise'];
-  return html`<datalist id="rules">${names.map((name) => html`<option value=${name} />`)}</datalist>`;
 }
 
 /** The decisions that are shown, as a file. */

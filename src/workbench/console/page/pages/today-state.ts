@@ -1,0 +1,197 @@
+import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { type Html, html, useMemo } from '#workbench/console/page/html.ts';
+import { count, counted, dateTime, duration, percent } from '#workbench/console/page/parts/format.ts';
+import { withWords } from '#workbench/console/page/parts/time-span.ts';
+import {
+  compareWithUsual,
+  type UnusualShare,
+  usualHoursQuery,
+} from '#workbench/console/page/parts/unusual-share.ts';
+import {
+  exploration,
+  OPEN_PROPOSALS,
+  type Reporting,
+  type RolloutStatus,
+  type Session,
+} from '#workbench/console/page/questions.ts';
+import { troubleOfNodes } from './today-versions.ts';
+import type { Exploration } from './today-view.ts';
+
+const EVERY_MINUTE_MS = 60_000;
+
+interface StateProps {
+  session: Session;
+  found: Exploration | null;
+  reporting: Reporting | null;
+  status: RolloutStatus | null;
+}
+
+/** One sentence, that all is well; or what is wrong, each with what to do about it. */
+export function State({ session, found, reporting, status }: StateProps) {
+  // Figures come first.
+  const isAsked = found !== null || !may(session, 'figures');
+  const asks = may(session, 'approve') && isAsked;
+  const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
+  const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
+  const query = useMemo(() => usualHoursQuery(Date.now()), [Math.floor(Date.now() / EVERY_MINUTE_MS)]);
+  const hours = useAnswer(found === null ? null : exploration(query), EVERY_MINUTE_MS).data?.exploration;
+  const compared = hours === undefined ? null : compareWithUsual(hours);
+  const unusual = compared?.unusual ?? null;
+  const cause = useCause(unusual);
+  const wrong = [
+    unusual && unusualText(unusual, cause),
+    ...wrongWithOutcomes(reporting),
+    ...wrongWithVersions(status),
+    ...wrongWithCounts(found),
+  ].filter(Boolean);
+  const proposals = waiting.length > 0 && proposalsText(waiting.length);
+  if (wrong.length > 0)
+    return html`<section class="notice notice-bad" role="alert">
+      <h2 class="only-read">What is wrong</h2>
+      ${wrong}${proposals}
+    </section>`;
+  const known = [
+    compared !== null && 'verdicts are as in these hours of the last eight days',
+    reporting !== null && 'outcomes arrive',
+    status?.nodes && `${counted(status.nodes.length, 'node')} follow the rollout`,
+  ].filter((words) => typeof words === 'string');
+  return html`${
+    known.length > 0 &&
+    html`<p class="all-well" role="status"><b>All well</b>: ${known.join(', ').replace(/, ([^,]*)$/, ' and $1')}.</p>`
+  }
+  ${proposals && html`<section class="notice notice-note">${proposals}</section>`}`;
+}
+
+/** What contributes most to a share that left what is usual, against the same hours a day earlier. */
+function useCause(unusual: UnusualShare | null) {
+  const query = useMemo(() => {
+    if (unusual === null) return null;
+    const { verdict, from } = unusual;
+    const at = (ms: number) => new Date(ms).toISOString();
+    const [to, agoMs] = [Date.now(), 86_400_000];
+    return new URLSearchParams({
+      verdict,
+      ...{ from: at(from), to: at(to), againstFrom: at(from - agoMs), againstTo: at(to - agoMs) },
+    });
+  }, [unusual?.verdict, unusual?.from]);
+  const { data } = useAnswer(query === null ? null : exploration(query));
+  const contributions = data?.exploration.change?.contributions ?? [];
+  return contributions.find(({ dimension }) => dimension === 'rule') ?? contributions[0] ?? null;
+}
+
+function unusualText(
+  { verdict, share, usual }: UnusualShare,
+  cause: { readonly dimension: string; readonly value: string } | null,
+) {
+  const points = Math.abs(share - usual).toFixed(1);
+  const way = share > usual ? 'above' : 'below';
+  return html`<p>
+    <b>${verdict} is ${percent(share)} of the verdicts, ${points} points ${way} these hours of the last eight
+    days.</b>${' '}
+    ${cause && html`Most of it comes from the ${cause.dimension} <b>${cause.value}</b>. `}
+    <a href=${withWords({ verdict, by: cause?.dimension ?? 'rule', span: 'day' })}>See what changed</a>, and take
+    the version back if it is the cause.
+  </p>`;
+}
+
+function proposalsText(proposals: number): Html {
+  return html`<p>
+    <a href="#/settings/audit">${counted(proposals, 'proposal')}</a> of others for you to decide.
+  </p>`;
+}
+
+function wrongWithVersions(status: RolloutStatus | null): readonly Html[] {
+  if (status === null) return [];
+  return [
+    ...troubleOfNodes(status),
+    ...status.trials.map(
+      ({ version, breach }) =>
+        breach && html`<p><b>${version} does harm</b>: ${breach}. <a href="#/rollouts">Take it back</a>.</p>`,
+    ),
+  ];
+}
+
+function wrongWithCounts(found: Exploration | null): readonly Html[] {
+  if (found === null) return [];
+  return [
+    ...found.gaps.map(
+      ({ from, to, entries }) => html`<p>
+        About ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost.
+      </p>`,
+    ),
+    ...found.unreadable.map(
+      ({ from, to, decisions }) => html`<p>
+        ${counted(decisions, 'decision')} between ${dateTime(from)} and ${dateTime(to)} are not counted: their
+        file cannot be read now.
+      </p>`,
+    ),
+    found.upTo && html`<p>Decisions since ${dateTime(found.upTo)} are not counted yet.</p>`,
+  ];
+}
+
+function wrongWithOutcomes(reporting: Reporting | null): readonly Html[] {
+  if (reporting === null) return [];
+  return [reporting.stopped && reportsStopped(reporting), ...emptyHints(reporting.hints)];
+}
+
+/** So few requests say nothing about what a checkout sends. */
+const SENT_MIN = 20;
+
+const WHY_EMPTY = {
+  placeholder: 'a text that stands for no value',
+  notAnAddress: 'no address',
+  notPublic: 'an address of a network inside, like that of a proxy',
+} as const;
+
+const WHY_UNKNOWN = {
+  type: 'of another type than declared',
+  length: 'texts that are longer than declared',
+  oneOf: 'none of the texts that are declared',
+  range: 'numbers too large to be told apart',
+} as const;
+
+/** What callers send that says nothing about payers. */
+function emptyHints({ ip, fingerprint, requests, placeholderClients, attributes }: Reporting['hints']) {
+  const empty = [
+    ['ip', ip],
+    ['fingerprint', fingerprint],
+  ] as const;
+  return [
+    ...empty.map(
+      ([name, { sent, absent, why }]) =>
+        why !== null &&
+        sent >= SENT_MIN &&
+        2 * absent > sent &&
+        html`<p>
+          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours ${count(absent)} of
+          ${` ${count(sent)}`} were ${WHY_EMPTY[why]}. Rules about shared
+          ${name === 'ip' ? ' addresses' : ' devices'} do not see these payers: send the payer's own.
+        </p>`,
+    ),
+    placeholderClients > 0 &&
+      html`<p>
+        <b>Payers without an account are one payer to the rules.</b> In the last 24 hours
+        ${` ${count(placeholderClients)}`} of ${count(requests)} requests had a clientIdKey like guest or
+        undefined. Send one of its own for each payer.
+      </p>`,
+    ...attributes.map(
+      ({ name, sent, unknown, why }) =>
+        why !== null &&
+        html`<p>
+          <b>Values of the attribute ${name} are not known to the rules.</b> In the last 24 hours
+          ${` ${count(unknown)}`} of ${count(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for it do not see
+          these payers: send what ruleset.yaml declares.
+        </p>`,
+    ),
+  ];
+}
+
+function reportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
+  return html`<p>
+    <b>Outcomes of orders are not reported any more.</b> The newest report came at
+    ${` ${dateTime(newestAt ?? 0)}`}. Nothing is known of the ${count(awaited)} orders that were granted since
+    ${` ${dateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
+    ${` ${duration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports to POST
+    /v1/platform/outcomes.
+  </p>`;
+}

@@ -1,0 +1,54 @@
+import { FILTER_MEMBERS, type FilterValueKind, LOOKUP_MEMBERS } from '#decision/filter-members.ts';
+import { useAnswer } from '#workbench/console/page/api.ts';
+import { html } from '#workbench/console/page/html.ts';
+import { ROLLOUT_STATUS, ruleFolder } from '#workbench/console/page/questions.ts';
+import { choice, field } from './form.ts';
+import { VERSION_FORM, VERSION_NAME } from './format.ts';
+
+/** A member of a search that forms have. */
+export interface SearchField {
+  readonly name: string;
+  readonly label: string;
+  readonly value: FilterValueKind;
+}
+
+/** All that decisions are searched by, by the parameters of the API. */
+export const SEARCH_FIELDS: readonly SearchField[] = Object.entries({
+  ...LOOKUP_MEMBERS,
+  ...FILTER_MEMBERS,
+}).flatMap(([name, { label, value }]) => (label === null ? [] : [{ name, label, value }]));
+
+/** What counts of decisions leave out is found by its own name. */
+const NOT_COUNTED: readonly string[] = ['verdict', 'requestId', ...Object.keys(LOOKUP_MEMBERS)];
+
+/** What counts of decisions are narrowed by. */
+export const COUNT_FIELDS = SEARCH_FIELDS.filter(({ name }) => !NOT_COUNTED.includes(name));
+
+const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
+const RULE_VERSION = { pattern: VERSION_NAME, title: VERSION_FORM };
+
+/** An input for a member of a search; rules are proposed where `RuleNames` stands beside it. */
+export function filterField({ name, label, value }: SearchField, chosen: string | undefined) {
+  const input = { name, defaultValue: chosen, maxlength: 256 };
+  switch (value) {
+    case 'text':
+    case 'moment':
+      return field(label, { ...input, ...(name === 'rule' && { list: 'rules' }) });
+    case 'ruleVersion':
+      return field(label, { ...input, ...RULE_VERSION });
+    case 'amount':
+      return field(label, { ...input, ...AMOUNT });
+    default:
+      return choice(label, value, { name, chosen, any: 'any' });
+  }
+}
+
+/** The rules to choose from: those that give verdicts in the version asked for, or in the active one. */
+export function RuleNames({ version }: { version: string | undefined }) {
+  const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
+  const wanted = version ?? status.data?.rollout?.active.version;
+  const { data } = useAnswer(wanted === undefined ? null : ruleFolder(wanted));
+  const rules = (data?.rules ?? []).filter(({ at }) => at.file === 'verdicts.yaml');
+  const names = [...rules.map(({ name }) => name), 'otherwise'];
+  return html`<datalist id="rules">${names.map((name) => html`<option value=${name} />`)}</datalist>`;
+}

@@ -1,0 +1,84 @@
+import { VERDICTS } from '#decision/decision-words.ts';
+import type { Explored } from '#workbench/console/page/questions.ts';
+import { readMoment, writeMoment } from './format.ts';
+
+/**
+ * Whether the newest hours are like the same hours of the days before. The days say by themselves how much a share
+ * varies from day to day, which a payer who asks often does, too; that counts as chance.
+ */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS = 8;
+/** The length of a slot of a question over so many days; the last two are compared. */
+const SLOT_MS = 3 * HOUR_MS;
+const SLOTS_COMPARED = 2;
+
+/** Fewer verdicts, or fewer days, say nothing about what is usual. */
+const VERDICTS_MIN = 30;
+const DAYS_MIN = 4;
+
+const POINTS_MIN = 10;
+/** Beyond it lies one of some hundred shares that only chance moves, when few days are known. */
+const DEVIATIONS_MIN = 4;
+
+/** A verdict whose share left what is usual. */
+export interface UnusualShare {
+  readonly verdict: string;
+  /** Percent, now and on the days before. */
+  readonly share: number;
+  readonly usual: number;
+  /** Epoch ms. */
+  readonly from: number;
+}
+
+/** What is asked, so that the answer has the hours now and on each of the days before as slots of their own. */
+export function usualHoursQuery(nowMs: number) {
+  const end = Math.floor(nowMs / SLOT_MS + 1) * SLOT_MS;
+  return new URLSearchParams({
+    by: 'verdict',
+    from: writeMoment(end - SLOTS_COMPARED * SLOT_MS - DAYS * DAY_MS),
+  });
+}
+
+/** Null where too little is known; otherwise the share that moved most, or null for none in `unusual`. */
+export function compareWithUsual({ slots, stepMs, all, values }: Explored['exploration']): {
+  readonly unusual: UnusualShare | null;
+} | null {
+  const perDay = DAY_MS / stepMs;
+  const hoursOf = (counts: readonly number[], daysAgo: number) => {
+    const end = counts.length - daysAgo * perDay;
+    return end < SLOTS_COMPARED ? 0 : sum(counts.slice(end - SLOTS_COMPARED, end));
+  };
+  const days = Array.from({ length: DAYS }, (_, day) => day + 1).filter(
+    (day) => hoursOf(all, day) >= VERDICTS_MIN,
+  );
+  const [verdicts, first] = [hoursOf(all, 0), slots.at(-SLOTS_COMPARED)];
+  if (verdicts < VERDICTS_MIN || days.length < DAYS_MIN || first === undefined) return null;
+  const moved = VERDICTS.flatMap((verdict) => {
+    const counts = values.find(({ value }) => value === verdict)?.decisions ?? [];
+    if (counts.length === 0) return [];
+    const shares = days.map((day) => hoursOf(counts, day) / hoursOf(all, day));
+    const share = hoursOf(counts, 0) / verdicts;
+    const { mean, deviation } = spreadOf(shares, verdicts);
+    const isBeyondChance = Math.abs(share - mean) > DEVIATIONS_MIN * deviation;
+    const isLarge = Math.abs(share - mean) >= POINTS_MIN / 100;
+    return isBeyondChance && isLarge
+      ? [{ verdict, share: 100 * share, usual: 100 * mean, from: readMoment(first) }]
+      : [];
+  });
+  const byMove = moved.toSorted((a, b) => Math.abs(b.share - b.usual) - Math.abs(a.share - a.usual));
+  return { unusual: byMove.find(({ share, usual }) => share > usual) ?? byMove[0] ?? null };
+}
+
+/** The mean of the shares of some days, and how far one more, of so many verdicts, lies from it by chance. */
+function spreadOf(shares: readonly number[], verdicts: number) {
+  const mean = sum(shares) / shares.length;
+  const between = sum(shares.map((share) => (share - mean) ** 2)) / (shares.length - 1);
+  const within = (mean * (1 - mean)) / verdicts;
+  return { mean, deviation: Math.sqrt(Math.max(between, within) * (1 + 1 / shares.length)) };
+}
+
+function sum(numbers: readonly number[]) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
