@@ -52,11 +52,18 @@ describe('the console over HTTP', () => {
       expect(page.status).to.equal(200);
       expect(page.headers.get('Content-Type')).to.equal('text/html; charset=utf-8');
       expect(page.headers.get('Content-Security-Policy')).to.equal(
-        "default-src 'none';script-src 'self';style-src 'self';connect-src 'self';img-src 'self' data:;base-uri 'none';form-action 'none';frame-ancestors 'none'",
+        "default-src 'none';script-src 'self';style-src 'self';connect-src 'self';img-src 'self' data:;font-src 'self';base-uri 'none';form-action 'none';frame-ancestors 'none'",
       );
       expect(page.headers.get('X-Content-Type-Options')).to.equal('nosniff');
       expect(page.headers.get('Referrer-Policy')).to.equal('no-referrer');
       expect(page.body).to.not.match(/<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=/);
+    });
+
+    it('have a font of their own, which the style sheet names', async () => {
+      const root = await release();
+      expect((await file(`${root}/style.css`)).body).to.include('url(./inter.woff2)');
+      const font = await file(`${root}/inter.woff2`);
+      expect([font.status, font.headers.get('Content-Type')]).to.deep.equal([200, 'font/woff2']);
     });
 
     it('are few, each loads only others of them, and what draws charts or edits comes after those that the page begins with', async () => {

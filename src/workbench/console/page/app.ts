@@ -161,7 +161,8 @@ function Navigation({
     ${places.map(({ title, pages }) => {
       const isHere = pages.some((one) => one === current);
       const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
-      return html`<a key=${title} href=${toPath(pages[0]?.path ?? '', words)} ...${shown}>${icon(title)}${title}</a>`;
+      const href = toPath(pages[0]?.path ?? '', words);
+      return html`<a key=${title} href=${href} ...${shown}>${icon(title)}${title}</a>`;
     })}
   </nav>`;
 }

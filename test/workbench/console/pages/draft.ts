@@ -36,7 +36,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.keyboard.press('End');
     await page.keyboard.press('Enter');
     await page.keyboard.type('- { fact: clientsOnF');
-    await page.getByText('Every node would refuse this version.', { exact: false }).waitFor();
+    await page.getByText('Nodes would refuse this version.', { exact: false }).waitFor();
     await page.getByText('Saved.', { exact: true }).waitFor();
     await tab.expectNoFindings();
     await page.reload();

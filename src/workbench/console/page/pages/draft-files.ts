@@ -47,6 +47,7 @@ export function FileEditor({
   const remarks = remarksOn(path, checked);
   const go = (at: FileRemark['at']) => setWanted({ path, at: { ...at } });
   return html`<section class="card">
+    <h2 class="only-read">Files</h2>
     <div class="tabs" role="group" aria-label="Files">
       ${paths.map((one) => {
         const wrong = (checked?.problems ?? []).some(({ at }) => at.file === one);
@@ -55,7 +56,7 @@ export function FileEditor({
         return html`<button type="button" ...${pressed} onClick=${choose}>${one}${wrong && ' ✗'}</button>`;
       })}
     </div>
-    <div class="two">
+    <div class="workplace">
       <div>
         ${h(Code, { copy, path, at: wanted.path === path ? wanted.at : null, edit, rewritten, remarks })}
         <p class="faint">Escape and then Tab leaves the editor.</p>

@@ -144,7 +144,9 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       action: 'Discard',
       tone: 'bad',
       act: discarded,
-      children: html`<p>It is gone for everybody on your platform. What was saved to RULES_DIR stays there.</p>`,
+      children: html`<p>
+        It is gone for everybody on your platform. What was saved to RULES_DIR stays there.
+      </p>`,
     });
   const lay = () =>
     attempt(() => put().then(() => setTold('Saved to RULES_DIR. It can be rolled out as a shadow.')));

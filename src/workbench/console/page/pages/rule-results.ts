@@ -18,7 +18,7 @@ import type { Time } from '#workbench/console/page/parts/time-span.ts';
 import { figureList } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
 
-/** The results of each rule on the outcomes that were seen, or of one, named like `verdicts/attempt-unpaid`. */
+/** The results of each rule on the outcomes that were seen; or of one, like `verdicts/attempt-unpaid`. */
 export function rulesOnOutcomes(report: RulesReport, version: string, rule: string, words: Time['words']) {
   const { orders, rules, unpaidShare, notes, tables } = report;
   if (report.decisions === 0) return notesList(notes);

@@ -241,6 +241,7 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
   const rule = rules.find(({ name, at }) => name === query.get('rule') && at.file === named);
   const line = rule?.at.line ?? Number(query.get('line'));
   return html`<section class="card">
+    <h2 class="only-read">Files</h2>
     <div class="tabs" role="group" aria-label="Files">
       ${files.map(({ path }) => {
         const mark = problems.some(({ at }) => at.file === path) ? ' ✗' : '';

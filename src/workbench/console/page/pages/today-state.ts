@@ -56,10 +56,13 @@ export function State({ session, found, reporting, status }: StateProps) {
     status?.nodes && `${counted(status.nodes.length, 'node')} follow the rollout`,
   ].filter((words) => typeof words === 'string');
   return html`${
-    known.length > 0 &&
-    html`<p class="all-well" role="status"><b>All well</b>: ${known.join(', ').replace(/, ([^,]*)$/, ' and $1')}.</p>`
+    known.length > 0 && html`<p class="all-well" role="status"><b>All well</b>: ${sentenceOf(known)}.</p>`
   }
   ${proposals && html`<section class="notice notice-note">${proposals}</section>`}`;
+}
+
+function sentenceOf(parts: readonly string[]) {
+  return parts.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
 /** What contributes most to a share that left what is usual, against the same hours a day earlier. */
@@ -84,13 +87,13 @@ function unusualText(
   cause: { readonly dimension: string; readonly value: string } | null,
 ) {
   const points = Math.abs(share - usual).toFixed(1);
-  const way = share > usual ? 'above' : 'below';
+  const where = share > usual ? 'above' : 'below';
+  const way = withWords({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
-    <b>${verdict} is ${percent(share)} of the verdicts, ${points} points ${way} these hours of the last eight
-    days.</b>${' '}
+    <b>${verdict} is ${percent(share)} of the verdicts, ${points} points ${where} these hours of the last
+    eight days.</b>${' '}
     ${cause && html`Most of it comes from the ${cause.dimension} <b>${cause.value}</b>. `}
-    <a href=${withWords({ verdict, by: cause?.dimension ?? 'rule', span: 'day' })}>See what changed</a>, and take
-    the version back if it is the cause.
+    <a href=${way}>See what changed</a>, and take the version back if it is the cause.
   </p>`;
 }
 
@@ -191,7 +194,7 @@ function reportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting)
     <b>Outcomes of orders are not reported any more.</b> The newest report came at
     ${` ${dateTime(newestAt ?? 0)}`}. Nothing is known of the ${count(awaited)} orders that were granted since
     ${` ${dateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
-    ${` ${duration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports to POST
-    /v1/platform/outcomes.
+    ${` ${duration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports
+    to POST /v1/platform/outcomes.
   </p>`;
 }

@@ -111,8 +111,7 @@ export function agoText(agoMs: number) {
 const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
 
 /**
- * What was decided so long ago, slot by slot of the time that is shown; null where it cannot be laid over that
- * as one line.
+ * What was decided so long ago, slot by slot of the time that is shown; null where that is not one line.
  */
 export function lineOfEarlier(
   found: Exploration,

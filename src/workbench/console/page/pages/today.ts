@@ -66,8 +66,8 @@ function counts(found: Exploration, view: View, reporting: Reporting | null, { d
   if (decisions === 0)
     return empty(
       'No verdict in this time',
-      html`Figures and a chart stand here as soon as a checkout calls POST /v1/client/verdict. To see them with a
-      made-up shop, run <code>npm run demo</code>.`,
+      html`Figures and a chart stand here as soon as a checkout calls POST /v1/client/verdict. To see them
+      with a made-up shop, run <code>npm run demo</code>.`,
     );
   const items = VERDICTS.map(({ name, color }) => {
     const to = toDecisions(view, found, { verdict: name });

@@ -28,10 +28,11 @@ export function ChangedSince({ before, after }: { before: string; after: string 
   return answered(useAnswer(ruleDiff(before, after)), ({ differences }) => {
     if (differences.length === 0) return html`<span class="faint">decides like ${before}</span>`;
     const more = differences.length - LISTED_AT_FIRST;
+    const all = toVersion(after, 'changes', { before });
     return html`<ul class="plain">
         ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${arrowed(text)}</li>`)}
       </ul>
-      <span class="faint">since ${before}${more > 0 && html`, and <a href=${toVersion(after, 'changes', { before })}>${more} more</a>`}</span>`;
+      <span class="faint">since ${before}${more > 0 && html`, and <a href=${all}>${more} more</a>`}</span>`;
   });
 }
 

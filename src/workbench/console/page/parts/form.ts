@@ -113,7 +113,10 @@ export function Copy({ label, text }: { label: string; text: string }) {
   };
   const isShort = text.length < SHORT_LETTERS && !text.includes('\n');
   const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / SHORT_LETTERS));
-  const rows = text.split('\n').reduce((sum, line) => sum + rowsOf(line), 0);
+  const rows = Math.min(
+    ROWS_MAX,
+    text.split('\n').reduce((sum, line) => sum + rowsOf(line), 0),
+  );
   return html`<div class="field copy">
     <div class="row copy-head">
       <label for=${id}>${label}</label>
@@ -122,7 +125,7 @@ export function Copy({ label, text }: { label: string; text: string }) {
     ${
       isShort
         ? html`<input id=${id} ref=${field} readonly value=${text} />`
-        : html`<textarea id=${id} ref=${field} readonly rows=${Math.min(ROWS_MAX, rows)} value=${text}></textarea>`
+        : html`<textarea id=${id} ref=${field} readonly rows=${rows} value=${text}></textarea>`
     }
   </div>`;
 }

@@ -54,7 +54,9 @@ function headOf(column: Column, place: number, sort?: Sort) {
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
   const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
   return html`<th scope="col" class=${kind} aria-sort=${sorted}>
-    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}><span>${name}</span></button>
+    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>
+      <span>${name}</span>
+    </button>
   </th>`;
 }
 

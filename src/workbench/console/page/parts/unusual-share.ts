@@ -3,8 +3,8 @@ import type { Explored } from '#workbench/console/page/questions.ts';
 import { readMoment, writeMoment } from './format.ts';
 
 /**
- * Whether the newest hours are like the same hours of the days before. The days say by themselves how much a share
- * varies from day to day, which a payer who asks often does, too; that counts as chance.
+ * Whether the newest hours are like the same hours of the days before. The days show how much a share varies
+ * from day to day by chance, payers who ask often included.
  */
 
 const HOUR_MS = 3_600_000;
@@ -32,7 +32,7 @@ export interface UnusualShare {
   readonly from: number;
 }
 
-/** What is asked, so that the answer has the hours now and on each of the days before as slots of their own. */
+/** What is asked, so that these hours of each day are slots of their own. */
 export function usualHoursQuery(nowMs: number) {
   const end = Math.floor(nowMs / SLOT_MS + 1) * SLOT_MS;
   return new URLSearchParams({

@@ -21,7 +21,9 @@ export function PayerLinks(acts: Acts) {
     ${
       isAsked
         ? answered(answer, (links) => h(Linked, { links, ...acts }))
-        : html`<button type="button" onClick=${() => setIsAsked(true)}>Show who shares devices or addresses</button>`
+        : html`<button type="button" onClick=${() => setIsAsked(true)}>
+            Show who shares devices or addresses
+          </button>`
     }
   </section>`;
 }

@@ -42,7 +42,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   return answered(
     answer,
     ({ lists, isStale }) => html`
-      ${isStale && html`<p class="notice notice-bad">The store does not answer: these entries may be old.</p>`}
+      ${isStale && html`<p class="notice notice-bad">The store does not answer: this may be old.</p>`}
       ${allLists(lists, item)}
       ${
         own &&
@@ -93,7 +93,7 @@ const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...column
 
 function allLists(lists: readonly SharedList[], chosen: string) {
   if (lists.length === 0)
-    return empty('No shared list yet', 'Make the first one below. Rules ask for it by the fact “listed”.');
+    return empty('No shared list yet', 'Make the first one below. Rules ask for it by “listed”.');
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
     ${table(
