@@ -259,7 +259,7 @@ It expires in 24 hours. Sign in to the console with it at ${onThisMachine(platfo
 ${curl('score', { ...payer, selectedMethodKey: 'card' })}
 ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
 See why it was answered so at ${onThisMachine(platformUrl)}/#/find
-"npm run demo" serves a made-up day of traffic instead, to look around in.
+"npm run demo" serves four weeks of a made-up shop instead, to look around in.
 `);
 }
 

@@ -1,5 +1,4 @@
-import { uniformInt } from 'pure-rand/distribution/uniformInt';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { Chance } from './chance.ts';
 
 /** A line that `npm run replay` reads; scripts/replay/README.md says what its members mean. */
 export interface ExamplePayment {
@@ -50,22 +49,6 @@ export function examplePayments(seed: number): readonly ExamplePayment[] {
     .map((attempt, place) => payment(chance, attempt, place + 1, names));
 }
 
-/** Of the payments with seed 1, those of a day that ends in an evening, when most people pay, moved so that it is now. */
-export function dayOfPayments(now: number): readonly ExamplePayment[] {
-  const eveningMs = START_MS + 2 * DAY_MS - 4 * HOUR_MS;
-  const laterMs = now - eveningMs;
-  return examplePayments(1)
-    .filter(({ at }) => at > eveningMs - DAY_MS && at <= eveningMs)
-    .map(({ outcome, outcomeAt, ...payment }) => ({
-      ...payment,
-      at: payment.at + laterMs,
-      // What comes of the newest ones is not known yet.
-      ...(outcome === undefined || outcomeAt === undefined || outcomeAt > eveningMs
-        ? {}
-        : { outcome, outcomeAt: outcomeAt + laterMs }),
-    }));
-}
-
 function payment(
   chance: Chance,
   { payer, at, method, amount, isPaid }: Attempt,
@@ -100,42 +83,6 @@ function numbered(kind: string): (name: string) => string {
   return (name) => `${kind}-${numbers.getOrInsertComputed(name, () => numbers.size + 1)}`;
 }
 
-/** Steps between 0 and 1: as many as one draw of the generator tells apart without bias. */
-const STEPS = 2 ** 30;
-
-/** Draws that come out the same for the same seed, on every machine. */
-class Chance {
-  readonly #generator: ReturnType<typeof xoroshiro128plus>;
-
-  constructor(seed: number) {
-    this.#generator = xoroshiro128plus(seed);
-  }
-
-  /** A whole number from `low` to `high`, both included. */
-  whole(low: number, high: number): number {
-    return uniformInt(this.#generator, low, high);
-  }
-
-  /** A number from `low` up to `high`. */
-  between(low: number, high: number): number {
-    return low + ((high - low) * this.whole(0, STEPS - 1)) / STEPS;
-  }
-
-  happens(share: number): boolean {
-    return this.between(0, 1) < share;
-  }
-
-  oneOf<T>(first: T, ...others: readonly T[]): T {
-    return others[this.whole(0, others.length) - 1] ?? first;
-  }
-
-  /** Like amounts that people spend: half are below the median, a few far above it. `spread` 0 is the median always. */
-  around(median: number, spread: number): number {
-    const three = this.between(-1, 1) + this.between(-1, 1) + this.between(-1, 1);
-    return median * Math.exp(spread * three);
-  }
-}
-
 interface Payer {
   readonly clientIdKey: string;
   readonly fingerprint: string;
@@ -159,7 +106,7 @@ interface Attempt {
 }
 
 const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** When the first day begins, a Monday, and how many days there are. */

@@ -106,20 +106,35 @@ describe('an example of a checkout', () => {
 });
 
 describe('npm run demo', () => {
-  it('serves a made-up day of all verdicts to the key it prints, and leaves nothing behind', async () => {
+  it('serves four weeks of a shop to the four people whose keys it prints, and leaves nothing behind', async () => {
     const [port, platformPort, folder] = [await freePort(), await freePort(), temporaryDirectory()];
     const env = { ...process.env, PORT: String(port), PLATFORM_PORT: String(platformPort), TMPDIR: folder };
     const demo = startNode(['scripts/demo.ts'], { env: { ...env, REDIS_URL: 'redis://127.0.0.1:1' } });
-    await until('it says what to look at', async () => demo.stdout().includes('Ctrl-C ends it'), 60_000);
-    const [, key = ''] = /^ {2}(ka_\S+)$/m.exec(demo.stdout()) ?? [];
-    expect(demo.stdout()).to.include(`at http://127.0.0.1:${platformPort}/ and look at`);
-    const [callerUrl, platformUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${platformPort}`];
-    const shop = new Tenant({ callerUrl, platformUrl }, key);
-    const decisions = await shop.decisions({ limit: '500' });
-    expect(decisions.length).to.be.above(100);
-    expect(new Set(decisions.map(({ verdict }) => verdict))).to.include.all.keys('GET_NEW', 'WAIT', 'BLOCK');
+    await until('it says what to look at', async () => demo.stdout().includes('Ctrl-C ends it'), 240_000);
+    const keys = new Map(
+      [...demo.stdout().matchAll(/^ {2}(\w+) +(ka_\S+)$/gm)].map(([, who, key]) => [who, key]),
+    );
+    expect([...keys.keys()]).to.deep.equal(['support', 'analyst', 'operator', 'lead']);
+    expect(demo.stdout()).to.include(`Open http://127.0.0.1:${platformPort}/ and sign in as`);
+    const place = { callerUrl: `http://127.0.0.1:${port}`, platformUrl: `http://127.0.0.1:${platformPort}` };
+    const as = (who: string) => new Tenant(place, keys.get(who) ?? '');
+    expect((await as('support').ask('GET', 'decisions?limit=1')).status).to.equal(200);
+    expect((await as('analyst').ask('GET', 'rules/drafts/p2.v14')).status).to.equal(200);
+    const { body: rules } = await as('operator').ask<{ rollout: { history: { action: string }[] } }>(
+      'GET',
+      'rules',
+    );
+    expect(rules.rollout.history.map(({ action }) => action)).to.deep.equal([
+      ...['start', 'shadow', 'canary', 'active', 'canary', 'rollback', 'shadow'],
+    ]);
+    const month = await as('lead').ask<{
+      exploration: { all: number[]; values: { value: string; decisions: number[] }[] };
+    }>('GET', 'explore?span=month');
+    const { all, values } = month.body.exploration;
+    expect(values.map(({ value }) => value)).to.have.members(['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK']);
+    expect(all.filter((verdicts) => verdicts > 0).length).to.be.at.least(54);
     demo.child.kill('SIGINT');
     expect(await demo.exited).to.equal(0);
     expect(readdirSync(folder).filter((name) => name.startsWith('client-scoring-demo'))).to.deep.equal([]);
-  });
+  }).timeout(300_000);
 });

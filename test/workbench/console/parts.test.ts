@@ -115,8 +115,13 @@ describe('the marks on a line of time', () => {
     const counts = { entries: 1, ended: 0, changedAt: writeMoment(12 * HOUR_MS) };
     const list = { list: 'testers', kind: 'client', ofInstallation: false, ...counts } as const;
     expect(marksOf({ rollout, lists: [list], gaps: [] }, span)).to.deep.equal([
-      { at: 12 * HOUR_MS, text: 'the list testers was last changed', isAlert: false },
-      { at: 15 * HOUR_MS, text: 'canary p2.v11, by ann: a longer wait', isAlert: false },
+      { at: 12 * HOUR_MS, text: 'the list testers was last changed', label: null, isAlert: false },
+      {
+        at: 15 * HOUR_MS,
+        text: 'canary p2.v11, by ann: a longer wait',
+        label: 'p2.v11 canary',
+        isAlert: false,
+      },
     ]);
   });
 
@@ -146,6 +151,8 @@ describe('the marks on a line of time', () => {
   it('say what the archive lost, from where it shows when it began before', () => {
     const gap = { from: writeMoment(9 * HOUR_MS), to: writeMoment(11 * HOUR_MS), entries: 1200 };
     const text = `about 1,200 entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost`;
-    expect(marksOf({ gaps: [gap] }, span)).to.deep.equal([{ at: span.from, text, isAlert: true }]);
+    expect(marksOf({ gaps: [gap] }, span)).to.deep.equal([
+      { at: span.from, text, label: 'lost', isAlert: true },
+    ]);
   });
 });

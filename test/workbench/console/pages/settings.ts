@@ -131,7 +131,7 @@ describeConsole("the console's platform", (tab) => {
     const { page } = tab;
     const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
     await row('Rules that decide').waitFor();
-    expect(await row('Rules that decide').textContent()).to.match(/p2\.v10: start on 2.+ by .+, “.+”/);
+    expect(await row('Rules that decide').textContent()).to.match(/p2\.v10 Since 2.+, by .+: .+/);
     expect(await row('Somebody else approves').textContent()).to.include('nothing');
     expect(await row('The store keeps decisions').textContent()).to.include('90 d');
     await page.getByText('http://NODE', { exact: true }).waitFor();

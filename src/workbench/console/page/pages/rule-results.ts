@@ -73,7 +73,7 @@ const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'waitLevels'];
 
 const COLUMNS = [
   'rule',
-  'orders: paid, unpaid, turned away, unknown',
+  'orders by outcome',
   ...numbers('orders', 'matched', 'decided', 'decisive'),
   ...numbers('unpaid share, 95 %', 'lift', 'net value'),
   { name: 'trend', kind: 'unsorted' as const },

@@ -44,6 +44,9 @@ interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush' | 
 /** As the style sheet has it for what is not drawn yet. */
 const HEIGHTS: Readonly<Record<ChartKind, number>> = { bars: 220, interval: 160 };
 
+/** Above the bars, for what happened. */
+const LABELS_HEIGHT = 24;
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
@@ -69,8 +72,7 @@ export function Chart(props: ChartProps) {
   // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
-  const drawn = [...series, ...(before === null ? [] : [before])].map(({ name }) => name);
-  const look = `${kind} ${scheme} ${drawn} ${spanOf(at) <= DAY_MS} ${hasLabels(marks)} ${minuteOf(0)}`;
+  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS} ${minuteOf(0)}`;
   useEffect(() => {
     let left = false;
     let takeDown = () => {};
@@ -174,8 +176,10 @@ function spanOf(at: readonly number[]) {
 }
 
 function dataOf({ kind, at, series, before }: Drawing): UPlot.AlignedData {
-  const own = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
-  const columns = before ? [...own, [...before.values]] : own;
+  const columns =
+    kind === 'bars'
+      ? [...stacked(series), [...(before?.values ?? at.map(() => null))]]
+      : series.map(({ values }) => [...values]);
   return [at.map((ms) => ms / 1000), ...columns];
 }
 
@@ -220,7 +224,7 @@ function options(
   element: HTMLElement,
   now: { readonly current: Drawing },
 ): UPlot.Options {
-  const { kind, at, series, before, marks, setPlace, brush } = now.current;
+  const { kind, at, series, setPlace, brush } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
   // So that the first and the last bar are whole.
   const halfSlot = () => stepOf(now.current.at) / 2000;
@@ -228,7 +232,7 @@ function options(
     width: element.clientWidth || 300,
     height: HEIGHTS[kind],
     // At the right, half of the last time.
-    padding: [hasLabels(marks) ? 24 : 8, 18, 0, 0],
+    padding: [kind === 'bars' ? LABELS_HEIGHT : 8, 18, 0, 0],
     legend: { show: false },
     // Splits of the axis stand where times are shown; the plot reads it as a local date.
     tzDate: (seconds) => new Date(minuteOf(seconds * 1000)),
@@ -254,9 +258,8 @@ function options(
     series: [
       {},
       ...drawn.map((one) => seriesOptions(paths, kind, colorOf(one.color))),
-      ...(before
-        ? [{ stroke: colorOf('--ink-faint'), width: 1.5, dash: [4, 4], points: { show: false } }]
-        : []),
+      // Another time, which may come later, or never.
+      ...(kind === 'bars' ? [dashedLine()] : []),
     ],
     bands: kind === 'interval' ? [{ series: [2, 1], fill: colorOf('--accent-soft') }] : [],
   };
@@ -286,10 +289,6 @@ function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
   ctx.fillStyle = colorOf('--card');
   ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
   ctx.restore();
-}
-
-function hasLabels(marks: readonly Mark[]) {
-  return marks.some(({ label }) => label !== null);
 }
 
 /** What happened, as lines across the time, with a few letters each where there is room for them. */
@@ -346,6 +345,10 @@ function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
     },
     { ...both, size: 40, space: 28, ...(kind === 'bars' ? { incrs: WHOLE_STEPS } : {}) },
   ];
+}
+
+function dashedLine(): UPlot.Series {
+  return { stroke: colorOf('--ink-faint'), width: 1.5, dash: [4, 4], points: { show: false } };
 }
 
 function seriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, color: string): UPlot.Series {

@@ -71,5 +71,5 @@ export function cameText({ active, history }: Rollout) {
   for (const entry of history)
     if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
   if (came?.to !== active.version) return '';
-  return `${came.action} on ${dateTime(came.at)} by ${came.who}, “${came.reason}”`;
+  return `Since ${dateTime(came.at)}, by ${came.who}: ${came.reason}`;
 }

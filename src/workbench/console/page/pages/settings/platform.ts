@@ -14,7 +14,7 @@ type Row = readonly [what: string, value: Html, where: Html];
 
 function decidesText(rollout: Rollout) {
   const { version } = rollout.active;
-  return html`<a href=${toVersion(version)}>${version}</a>${`: ${cameText(rollout)}`}`;
+  return html`<a href=${toVersion(version)}>${version}</a>${` ${cameText(rollout)}`}`;
 }
 
 const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;

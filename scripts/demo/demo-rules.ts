@@ -1,0 +1,59 @@
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeRelease } from '#state/rule-folders/release.ts';
+import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+
+const RULES = join(import.meta.dirname, '..', '..', 'rules');
+
+/** The version that decides when the demo begins, and those that are made from it, each from the one before. */
+export const FIRST = 'p2.v10';
+
+interface Edit {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** So much of the traffic shows what a rule is worth. */
+const HOLDOUT = '    holdout: 5%\n    holdoutMaxAmount: { EUR: "100.00" }';
+
+const SHORTER_WAITS: readonly Edit[] = [
+  { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[20s, 3m, 20m]' },
+  { file: 'verdicts.yaml', from: '    priority: 70', to: `    priority: 70\n${HOLDOUT}` },
+  { file: 'verdicts.yaml', from: '    priority: 90', to: `    priority: 90\n${HOLDOUT}` },
+];
+
+/** The versions of the story, with their texts that differ from those of p2.v10. */
+const VERSIONS: Readonly<Record<string, readonly Edit[]>> = {
+  'p2.v11': SHORTER_WAITS,
+  'p2.v12': [...SHORTER_WAITS, { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 1' }],
+  'p2.v13': [
+    ...SHORTER_WAITS.slice(1),
+    { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[15s, 2m, 20m]' },
+    {
+      file: 'verdicts.yaml',
+      from: '{ fact: waitRemainingSeconds, operator: greaterThan, value: 0 }',
+      to: '{ fact: waitRemainingSeconds, operator: greaterThan, value: 2 }',
+    },
+  ],
+};
+
+/** Writes the rule sets of the story, all released. */
+export function writeDemoRules(rulesDir: string): void {
+  cpSync(join(RULES, FIRST), join(rulesDir, FIRST), { recursive: true });
+  for (const [version, edits] of Object.entries(VERSIONS)) {
+    const folder = join(rulesDir, version);
+    cpSync(join(RULES, FIRST), folder, { recursive: true });
+    rmSync(join(folder, 'release.json'));
+    const named = { file: 'ruleset.yaml', from: `ruleVersion: ${FIRST}`, to: `ruleVersion: ${version}` };
+    for (const { file, from, to } of [named, ...edits]) {
+      const path = join(folder, file);
+      writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));
+    }
+    // Cases pin the waits of p2.v10.
+    for (const name of readdirSync(join(folder, 'cases')))
+      if (name !== 'groups.yaml') rmSync(join(folder, 'cases', name));
+    const files = readRuleFiles(folder, []) ?? new Map();
+    writeFileSync(join(folder, 'release.json'), JSON.stringify(makeRelease(version, files, new Date())));
+  }
+}
