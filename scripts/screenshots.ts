@@ -1,63 +1,92 @@
 /**
- * Makes the pictures of the console that README shows, from a store with an hour of a shop's life in it:
- * all of them, or those of the pages that are named as arguments.
+ * Makes the pictures of the console that README shows, light and dark, from the demo's four weeks of a shop: all of
+ * them, or those that are named as arguments.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { consolePages, type Look, launchBrowser, openConsole, signIn } from './screenshots/browser.ts';
-import { type SeededConsole, startSeededConsole } from './screenshots/seeded-console.ts';
+import { freePort } from '../test/servers/free-port.ts';
+import { type Look, launchBrowser, openConsole, signIn } from './screenshots/browser.ts';
 
 const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 
 /** Pictures must stay small, since they are part of every clone. */
-const BYTES_MAX = 80_000;
+const BYTES_MAX = 160_000;
 
-const WEBP_QUALITY = 75;
+const WEBP_QUALITY = 60;
 
-const NAMED: readonly string[] = process.argv.slice(2);
+const LOOK: Look = { width: 1280, height: 800, scale: 2, colorScheme: 'light' };
 
-const LOOK: Look = { width: 1080, height: 700, colorScheme: 'light' };
-
-/** The pictures that README shows, without `.webp`. */
-const SHOWN: ReadonlySet<string> = new Set(
-  readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8').match(
-    /(?<=pictures\/)[\w-]+(?=\.webp)/g,
-  ),
-);
-
-/** What to do on a page before its picture is taken. */
-const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
-  results: (page) => scrollTo(page, /^verdicts\.yaml$/),
-};
-
-async function scrollTo(page: Page, name: RegExp): Promise<void> {
-  await page
-    .getByRole('heading', { name })
-    .first()
-    .evaluate((heading) => heading.scrollIntoView());
+interface Picture {
+  /** Whose console it is. */
+  readonly person: 'lead' | 'operator';
+  readonly hash: string;
+  /** A text that shows that the page is loaded. */
+  readonly shows: string | RegExp;
+  /** What to do on the page first. */
+  readonly before?: (page: Page) => Promise<void>;
 }
 
-/** Takes the pictures that README shows, those of the named pages or of all. */
-async function takePictures(browser: Browser, seeded: SeededConsole): Promise<void> {
-  const { page } = await openConsole(browser, seeded.url, LOOK);
-  await signIn(page, seeded.key);
-  for (const { name, hash, shows } of await consolePages(seeded)) {
-    if (!SHOWN.has(name) || (NAMED.length > 0 && !NAMED.includes(name))) continue;
-    const { search } = new URL(page.url());
-    await page.goto(`${seeded.url}${search}${hash}`);
+const PICTURES: Readonly<Record<string, Picture>> = {
+  today: { person: 'lead', hash: '#/today?span=month', shows: 'What happened in this time' },
+  explanation: { person: 'lead', hash: '#/find?verdict=WAIT', shows: 'Rule by rule', before: openNewest },
+  results: { person: 'lead', hash: '#/rules/p2.v11/results', shows: /^Results from/, before: run },
+  rollout: { person: 'operator', hash: '#/rollouts', shows: 'History' },
+};
+
+async function openNewest(page: Page): Promise<void> {
+  await page.locator('.decisions tbody a[href^="#/find/decision/"]').first().click();
+}
+
+async function run(page: Page): Promise<void> {
+  if ((await page.getByText('No results yet').count()) > 0)
+    await page.getByRole('button', { name: 'Run' }).click();
+}
+
+/** The demo as somebody starts it: where it is, and a key by person. */
+async function startDemo() {
+  const [port, platformPort] = [await freePort(), await freePort()];
+  const env = { ...process.env, PORT: String(port), PLATFORM_PORT: String(platformPort) };
+  const demo = spawn(process.execPath, [join(import.meta.dirname, 'demo.ts')], { env });
+  let told = '';
+  const { promise: isReady, resolve, reject } = Promise.withResolvers<void>();
+  demo.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+    if (told.includes('Ctrl-C ends it')) resolve();
+  });
+  demo.stderr.pipe(process.stderr);
+  demo.once('exit', () => reject(new Error(`the demo ended:\n${told}`)));
+  await isReady;
+  const keys = new Map([...told.matchAll(/^ {2}(\w+) +(ka_\S+)$/gm)].map(([, who, key]) => [who, key]));
+  return { url: `http://127.0.0.1:${platformPort}/`, keys, stop: () => demo.kill('SIGINT') };
+}
+
+type Demo = Awaited<ReturnType<typeof startDemo>>;
+
+async function take(name: string, browser: Browser, { url, keys }: Demo): Promise<void> {
+  const picture = PICTURES[name];
+  if (picture === undefined)
+    throw new Error(`there is no picture ${name}; it is one of ${Object.keys(PICTURES)}`);
+  const { person, hash, shows, before = async () => {} } = picture;
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page } = await openConsole(browser, url, { ...LOOK, colorScheme }, hash);
+    await signIn(page, keys.get(person) ?? '');
+    await page.locator('main h1').waitFor();
+    await page.waitForLoadState('networkidle');
+    await before(page);
     await page.getByText(shows).first().waitFor();
     // What is asked for apart comes after its page.
+    await page.waitForLoadState('networkidle');
     await page.getByText('Loading …').first().waitFor({ state: 'detached' });
-    await STEPS[name]?.(page);
     // Charts are drawn one frame after their page.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-    await save(page, `${name}.webp`);
+    save(`${name}-${colorScheme}.webp`, await webp(page));
+    await page.context().close();
   }
 }
 
-async function save(page: Page, name: string): Promise<void> {
-  const picture = await webp(page);
+function save(name: string, picture: Buffer): void {
   console.log(`${name} ${Math.round(picture.length / 1000)} kB`);
   if (picture.length >= BYTES_MAX)
     throw new Error(
@@ -75,13 +104,14 @@ async function webp(page: Page): Promise<Buffer> {
 }
 
 async function main(): Promise<void> {
-  const seeded = await startSeededConsole();
+  const named = process.argv.slice(2);
+  const demo = await startDemo();
   const browser = await launchBrowser();
   try {
-    await takePictures(browser, seeded);
+    for (const name of named.length > 0 ? named : Object.keys(PICTURES)) await take(name, browser, demo);
   } finally {
     await browser.close();
-    await seeded.stop();
+    demo.stop();
   }
 }
 

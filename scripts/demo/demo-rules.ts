@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeRelease } from '#state/rule-folders/release.ts';
+import { createRelease } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 
 const RULES = join(import.meta.dirname, '..', '..', 'rules');
@@ -54,6 +54,6 @@ export function writeDemoRules(rulesDir: string): void {
     for (const name of readdirSync(join(folder, 'cases')))
       if (name !== 'groups.yaml') rmSync(join(folder, 'cases', name));
     const files = readRuleFiles(folder, []) ?? new Map();
-    writeFileSync(join(folder, 'release.json'), JSON.stringify(makeRelease(version, files, new Date())));
+    writeFileSync(join(folder, 'release.json'), JSON.stringify(createRelease(version, files, new Date())));
   }
 }

@@ -7,13 +7,13 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { type Config, readConfig, signalSecretOf } from '#config.ts';
-import { holdoutDraw } from '#decision/holdout.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder, hmacPseudonym, nodeSecrets } from '#decision/pseudonym.ts';
+import { createHoldoutDraw } from '#decision/holdout.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
+import { createAttributeHmacs, createPseudonymizer, identifyNodeSecrets } from '#decision/pseudonym.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { openStoreOf } from '#history/archive/s3/open-archive.ts';
+import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { ROLES } from '#workbench/access/roles.ts';
 import { ReportingWatch } from '#workbench/monitoring/reporting.ts';
@@ -24,7 +24,7 @@ import { Schedule } from './schedule.ts';
 import { Shop } from './shop.ts';
 import { DAY_MS, DAYS, planVisits, RING_DEVICE, stateOfShop } from './story.ts';
 
-const DEMO = platformName('demo');
+const DEMO = toPlatformName('demo');
 
 const HOUR_MS = 3_600_000;
 
@@ -61,7 +61,7 @@ export function demoConfig(folder: string, given: NodeJS.ProcessEnv): Config {
 /** Makes up four weeks of a shop and answers with a key for each of the people who work on it. */
 export async function makeDemo(config: Config, nowMs: number): Promise<DemoKeys> {
   writeDemoRules(config.rulesDir);
-  const store = await openStoreOf(config, () => {});
+  const store = await openStoreWithSalt(config, () => {});
   try {
     await liveFourWeeks(store, config, nowMs);
     return await issueKeys(store);
@@ -76,10 +76,10 @@ async function liveFourWeeks(store: Store, config: Config, nowMs: number): Promi
   const clock = { now: startMs };
   const at = () => clock.now;
   const signalSecret = signalSecretOf(config);
-  const attributeHmacs = attributeHmacsUnder([signalSecret]);
+  const attributeHmacs = createAttributeHmacs([signalSecret]);
   const { rulesDir, dataDir } = config;
   const firstVersion = isRuleVersion(FIRST) ? FIRST : null;
-  const reader = directReader(rulesDir);
+  const reader = createDirectReader(rulesDir);
   const node = await RolloutNode.start({
     ...{ store, rulesDir, reader, dataDir, attributeHmacs, firstVersion, clock: at },
     onTrouble: () => {},
@@ -107,9 +107,9 @@ async function liveFourWeeks(store: Store, config: Config, nowMs: number): Promi
       clock: () => lane.now,
       metrics: new Metrics(),
       reporting,
-      holdoutDraw: holdoutDraw(signalSecret),
-      secrets: nodeSecrets(signalSecret, null),
-      pseudonym: hmacPseudonym(signalSecret),
+      holdoutDraw: createHoldoutDraw(signalSecret),
+      secrets: identifyNodeSecrets(signalSecret, null),
+      pseudonym: createPseudonymizer(signalSecret),
       formerPseudonym: null,
     });
   const chance = new Chance(1);
@@ -208,6 +208,8 @@ function planWork(schedule: Schedule, startMs: number, { operator, analyst }: De
     operator('POST', 'rules/rollback', { version: 'p2.v12', reason: 'it blocks payers of the phone app' }),
   );
   on(24, 10, () => rollOut({ version: 'p2.v13', mode: 'shadow', reason: 'even shorter waits' }));
+  const next = { version: 'p2.v13', mode: 'canary', percent: 20, guard: 8 };
+  on(25, 10, () => rollOut({ ...next, reason: 'the differences are those that were meant' }));
   on(23, 16, async () => {
     await analyst('PUT', 'lists/blocked-devices', { kind: 'fingerprint' });
     const entry = { reason: 'twelve names on one device, none paid' };

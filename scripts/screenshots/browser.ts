@@ -22,6 +22,8 @@ export interface Look {
   /** The colour scheme of the system. */
   readonly forcedColors?: 'active' | 'none';
   readonly timezoneId?: string;
+  /** Points of the screen for each pixel of the page. */
+  readonly scale?: number;
 }
 
 export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
@@ -49,12 +51,13 @@ export async function openConsole(
   look: Look = WIDE,
   hash = '',
 ): Promise<WatchedPage> {
-  const { width, height, colorScheme, forcedColors = 'none', timezoneId = 'UTC' } = look;
+  const { width, height, colorScheme, forcedColors = 'none', timezoneId = 'UTC', scale = 1 } = look;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
     forcedColors,
     timezoneId,
+    deviceScaleFactor: scale,
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();

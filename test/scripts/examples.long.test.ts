@@ -125,7 +125,7 @@ describe('npm run demo', () => {
       'rules',
     );
     expect(rules.rollout.history.map(({ action }) => action)).to.deep.equal([
-      ...['start', 'shadow', 'canary', 'active', 'canary', 'rollback', 'shadow'],
+      ...['start', 'shadow', 'canary', 'active', 'canary', 'rollback', 'shadow', 'canary'],
     ]);
     const month = await as('lead').ask<{
       exploration: { all: number[]; values: { value: string; decisions: number[] }[] };

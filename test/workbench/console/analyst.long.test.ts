@@ -237,7 +237,7 @@ describeConsole('somebody who is analyst and operator', (tab) => {
       .getByRole('dialog')
       .getByRole('button', { name: `Take ${version} back` })
       .click();
-    await page.getByRole('cell', { name: 'rollback', exact: true }).first().waitFor();
+    await page.getByRole('cell', { name: 'taken back', exact: true }).first().waitFor();
     expect(Number(await page.evaluate<string>('sessionStorage.clicks'))).to.be.at.most(16);
     const audit = await tab.seeded.audit();
     const since = audit.slice(audit.findLastIndex(({ action }) => action === 'sign-in'));

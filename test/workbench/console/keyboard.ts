@@ -140,7 +140,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await page.getByText('p2.v10 decides for everybody').waitFor();
     await keys.fill(page.getByLabel('Reason'), 'by keyboard');
     await keys.press('Enter');
-    await page.getByRole('cell', { name: 'rollback', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'taken back', exact: true }).waitFor();
     await keys.expectFocusIn(main());
   }).timeout(SLOW_MACHINE_MS);
 

@@ -144,7 +144,7 @@ describe('the marks on a line of time', () => {
       emergency: true,
     });
     expect(told(alone)).to.deep.equal([
-      [true, 'rollback p2.v10, by ann without anybody else’s approval: all are blocked'],
+      [true, 'back to p2.v10, by ann without anybody else’s approval: all are blocked'],
     ]);
   });
 

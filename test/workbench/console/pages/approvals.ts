@@ -43,12 +43,12 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
   async function promote(page: Page, version: string, isEmergency: boolean): Promise<void> {
     await page.locator('select[name=version]').selectOption(version);
     await page.getByRole('radio', { name: 'active' }).check();
-    await page.getByRole('button', { name: 'Promote …' }).click();
+    await page.getByRole('button', { name: 'Activate …' }).click();
     expect(await page.getByLabel('An emergency').count()).to.equal(isEmergency ? 1 : 0);
     if (isEmergency) await page.getByLabel('An emergency').check();
     await page.getByLabel('Reason').fill('too many waits');
     await page.getByLabel(`Type ${version} to confirm`).fill(version);
-    await page.getByRole('button', { name: `Promote ${version}` }).click();
+    await page.getByRole('button', { name: `Activate ${version}` }).click();
   }
 
   const decides = async () => {

@@ -32,17 +32,50 @@ describeConsole("the console's place Rollouts", (tab) => {
     await dialog.getByRole('button', { name: 'Start the canary of p2.v11' }).click();
     await page.getByText('Done: 1 of 1 nodes follow.').waitFor();
     await page.getByRole('heading', { name: 'p2.v11 canary 10 %' }).waitFor();
-    await change(/^Make p2\.v11 active …$/, 'p2.v11', 'active by the test');
+    await change(/^Activate p2\.v11 …$/, 'p2.v11', 'active by the test');
     expect(await page.getByRole('radio', { name: 'shadow' }).isChecked()).to.equal(true);
     await tab.button('Take p2.v11 back …').click();
     await dialog.getByLabel('Reason').fill('only a test');
     expect(await dialog.getByRole('textbox').count()).to.equal(1);
     await dialog.getByRole('button', { name: 'Take p2.v11 back' }).click();
     await page.getByRole('cell', { name: 'only a test' }).waitFor();
-    await page.getByRole('cell', { name: 'rollback', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'taken back', exact: true }).waitFor();
     const { body } = await tab.shop.ask<{ rollout: { active: { version: string } } }>('GET', 'rules');
     expect(body.rollout.active.version).to.equal('p2.v10');
     expect(tab.complaints).to.deep.equal([]);
+  });
+
+  it('gives a version the next share from its card, keeps the guard, and says how far that is', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const canary = { version: 'p2.v11', mode: 'canary', percent: 5, guard: 4, reason: 'for its stages' };
+    expect((await owner.ask('POST', 'rules/rollout', canary)).status).to.equal(200);
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
+    const { page } = tab;
+    const stages = page.getByRole('list', { name: 'Stages of p2.v11' });
+    expect(await stages.getByRole('listitem').allTextContents()).to.deep.equal([
+      ...['shadow', '5 %', 'Give p2.v11 20 % …', 'Give p2.v11 50 % …', 'Activate p2.v11 …'],
+    ]);
+    expect(await stages.locator('[aria-current=step]').textContent()).to.equal('5 %');
+    await page
+      .getByText('The guard takes it back when one of these is worse by 4 points, not by chance.')
+      .waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^WAIT *no worse$/ })
+      .waitFor();
+    await tab.expectNoFindings();
+    const asked = page.waitForRequest('**/rules/rollout');
+    await tab.button('Give p2.v11 20 % …').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('p2.v11 decides for 20 % of the clients, always the same ones.').waitFor();
+    await dialog.getByLabel('Reason').fill('nothing got worse');
+    await dialog.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+    await dialog.getByRole('button', { name: 'Give p2.v11 20 %' }).click();
+    expect((await asked).postDataJSON()).to.include({ mode: 'canary', percent: 20, guard: 4 });
+    await page.getByRole('heading', { name: 'p2.v11 canary 20 %' }).waitFor();
+    await tab.button('Take p2.v11 back …').click();
+    await dialog.getByRole('button', { name: 'Take p2.v11 back' }).click();
+    await page.getByRole('cell', { name: 'taken back by hand' }).waitFor();
   });
 
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {
@@ -96,16 +129,16 @@ describeConsole("the console's place Rollouts", (tab) => {
       const problem = { title: 'rollout refused', status: 409, detail: 'it answers otherwise', errors: [] };
       return route.fulfill({ status: 409, contentType: 'application/problem+json', json: problem });
     });
-    await tab.button('Make p2.v11 active …').click();
+    await tab.button('Activate p2.v11 …').click();
     const dialog = tab.page.getByRole('dialog');
     await dialog.getByText('since p2.v10').waitFor();
     await dialog.getByLabel('Reason').fill('by the experiment');
     await dialog.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
     for (const isTicked of [false, true]) {
       if (isTicked) await dialog.getByRole('checkbox').check();
-      await dialog.getByRole('button', { name: 'Promote p2.v11' }).click();
+      await dialog.getByRole('button', { name: 'Activate p2.v11' }).click();
       await dialog.getByRole('alert').getByText('it answers otherwise').waitFor();
-      await dialog.getByRole('button', { name: 'Promote p2.v11' }).waitFor();
+      await dialog.getByRole('button', { name: 'Activate p2.v11' }).waitFor();
     }
     expect(asked.map((body) => JSON.stringify(body).includes('"acceptDifference":true'))).to.deep.equal([
       false,
@@ -147,7 +180,7 @@ describeConsole("the console's place Rollouts", (tab) => {
       ['1.0', '5.0', '3.0'],
       ['-1.0', '3.0', '1.0'],
     ]);
-    await page.getByLabel('Of').selectOption('paid');
+    await page.getByLabel('metric').selectOption('paid');
     await page.getByRole('heading', { name: 'paid: p2.v11' }).waitFor();
     expect((await owner.ask('POST', 'rules/rollback', { reason: 'after its worth' })).status).to.equal(200);
   });

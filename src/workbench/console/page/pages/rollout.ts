@@ -1,13 +1,7 @@
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { may, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import {
-  type Proposal,
-  reasonField,
-  typedVersion,
-  useProposal,
-} from '#workbench/console/page/parts/confirm.ts';
-import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
+import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
 import { choice, field, type InputEvent, sent } from '#workbench/console/page/parts/form.ts';
 import { counted, dateTime, shortDigest, versionAfter } from '#workbench/console/page/parts/format.ts';
 import { toVersion } from '#workbench/console/page/parts/links.ts';
@@ -21,10 +15,22 @@ import type {
   RolloutStatus,
   RuleFolderList,
   Session,
+  TrialCounts,
 } from '#workbench/console/page/questions.ts';
-import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
+import { ROLLOUT_STATUS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
+import {
+  ACTIONS,
+  besideOf,
+  FIRST_PLAN,
+  isForAll,
+  MODES,
+  type Plan,
+  proposalOf,
+  sharesText,
+} from './rollout-plan.ts';
+import { Stages } from './stages.ts';
 import { TakeBack } from './take-back.ts';
-import { ExperimentPart, trialCounts } from './trial.ts';
+import { ExperimentPart, harmsOf, trialCounts } from './trial.ts';
 
 type Candidate = Rollout['candidates'][number];
 
@@ -59,7 +65,7 @@ export function RolloutsPage({ session }: PageProps) {
       ${rollout.candidates.map((candidate) => {
         const trial = trials.find(({ version }) => version === candidate.version);
         return html`<section class="card" key=${candidate.version}>
-          ${h(OnTrial, { candidate, ...changing })}
+          ${h(OnTrial, { candidate, trial, ...changing })}
           ${trial && trialCounts(rollout, candidate, trial)}
         </section>`;
       })}
@@ -107,46 +113,41 @@ function Active({ rollout, ...changing }: Changing) {
   </section>`;
 }
 
-function OnTrial({ candidate, rollout, session, previous, propose }: Changing & { candidate: Candidate }) {
-  const { version, mode, percent, guardPoints, since } = candidate;
-  const promote = () =>
-    propose(proposalOf({ ...FIRST_PLAN, version, mode: 'active' }, rollout, session, false));
-  const button = html`<button type="button" onClick=${promote}>Make ${version} active …</button>`;
+function OnTrial({
+  candidate,
+  trial,
+  ...changing
+}: Changing & { candidate: Candidate; trial: TrialCounts | undefined }) {
+  const { version, mode, percent, since } = candidate;
+  const { session } = changing;
   const state = mode === 'canary' ? `canary ${percent} %` : mode;
-  const guard = guardPoints === null ? 'without a guard' : `guarded at ${guardPoints} points`;
-  const words = `Since ${dateTime(since)}${mode === 'canary' ? `, ${guard}` : ''}`;
-  return html`${head(candidate, state, words)}
-    ${
-      may(session, 'operate') &&
-      html`<div class="buttons">
-        ${h(TakeBack, { rollout, session, previous, propose, version })}
-        ${mode === 'canary' && button}
-      </div>`
-    }`;
+  return html`${head(candidate, state, `Since ${dateTime(since)}`)}
+    ${h(Stages, { candidate, ...changing })}
+    ${mode === 'canary' && guardText(candidate, trial)}
+    ${may(session, 'operate') && html`<div class="buttons">${h(TakeBack, { ...changing, version })}</div>`}`;
+}
+
+/** What the guard watches, and how far each of it is from ending the trial. */
+function guardText({ guardPoints }: Candidate, trial: TrialCounts | undefined) {
+  if (guardPoints === null)
+    return html`<p>${pill('no guard', 'note')} It stays until somebody takes it back.</p>`;
+  const harms = trial === undefined ? [] : harmsOf(trial);
+  const width = (points: number) => `${Math.min(100, (100 * Math.max(0, points)) / guardPoints)}%`;
+  return html`<p>
+      The guard takes it back when one of these is worse by ${guardPoints} points, not by chance.
+    </p>
+    <ul class="guard">
+      ${harms.map(
+        ({ name, points }) => html`<li>
+          <span>${name}</span>
+          <span class="bar"><i style=${{ width: width(points) }}></i></span>
+          <b class="num">${points > 0 ? `${points.toFixed(1)} worse` : 'no worse'}</b>
+        </li>`,
+      )}
+    </ul>`;
 }
 
 type RuleFolder = RuleFolderList['versions'][number];
-
-type Mode = 'shadow' | 'canary' | 'active';
-
-/** What somebody is about to do; `keeps`: the other canaries stay. */
-interface Plan {
-  readonly version: string;
-  readonly mode: Mode;
-  readonly percent: string;
-  readonly guard: string;
-  readonly keeps: boolean;
-}
-
-const FIRST_PLAN = { mode: 'shadow', percent: '10', guard: '5', keeps: true } as const;
-
-const MODES: readonly Mode[] = ['shadow', 'canary', 'active'];
-
-const ACTIONS: Readonly<Record<Mode, string>> = {
-  shadow: 'Shadow',
-  canary: 'Start the canary of',
-  active: 'Promote',
-};
 
 /** Its form begins anew with each revision: what somebody chose was meant for the rollout as it was. */
 function BringIn({ rollout, session, propose }: Changing) {
@@ -221,124 +222,12 @@ function nameOf({ version, released }: RuleFolder) {
   return [version, released ? version : `${version} (draft)`] as const;
 }
 
-/** Says exactly what the click will do. `mayReturn`: one person alone may return to the version. */
-function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: boolean): Proposal<Following> {
-  const { version, mode } = plan;
-  const { active } = rollout;
-  const action = `${ACTIONS[mode]} ${version}`;
-  return {
-    title: `${action}?`,
-    action,
-    act: ({ reason, accept, emergency }) => {
-      const accepts = { ...(accept && { acceptDifference: true }), ...(emergency && { emergency: true }) };
-      return ask('POST', ROLL_OUT, {
-        ...bodyOf(plan, rollout),
-        ...accepts,
-        reason,
-        revision: rollout.revision,
-      });
-    },
-    children: html`<ul class="notes">
-        ${effectsOf(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
-      </ul>
-      ${
-        mode !== 'shadow' &&
-        html`${h(ChangedSince, { before: active.version, after: version })}
-          <label class="row">
-            <input type="checkbox" name="accept" /> It may answer very differently from ${active.version}
-          </label>`
-      }
-      ${
-        mayReturn &&
-        html`<label class="row">
-          <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
-        </label>`
-      }
-      ${reasonField(session.who)}
-      ${mode !== 'shadow' && typedVersion(version)}`,
-  };
-}
-
 /** Whether it was active before with the same files: only there one person may return to alone. */
 function wasActive({ history }: Rollout, folder: RuleFolder | undefined) {
   return history.some(
     ({ action, to, digest }) =>
       ['start', 'active', 'repair'].includes(action) && to === folder?.version && digest === folder.digest,
   );
-}
-
-/** The other canaries, which may stay on trial. */
-function besideOf({ version }: Pick<Plan, 'version'>, { candidates }: Rollout) {
-  return candidates
-    .filter((one) => one.mode === 'canary' && one.version !== version)
-    .map((one) => ({ version: one.version, percent: one.percent }));
-}
-
-function bodyOf(plan: Plan, rollout: Rollout) {
-  const { version, mode, percent, guard, keeps } = plan;
-  if (mode !== 'canary') return { version, mode };
-  const also = keeps ? besideOf(plan, rollout) : [];
-  const isGuarded = guard !== '' && !isForAll(plan, also);
-  const body = { version, mode, percent: Number(percent), ...(also.length > 0 ? { also } : {}) };
-  return isGuarded ? { ...body, guard: Number(guard) } : body;
-}
-
-/** Whether nobody is left whom a guard could compare the canaries with. */
-function isForAll({ percent, keeps }: Pick<Plan, 'percent' | 'keeps'>, beside: ReturnType<typeof besideOf>) {
-  const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
-  return Number(percent) + others >= 100;
-}
-
-function sharesText(shares: readonly { readonly version: string; readonly percent: number }[]) {
-  return shares.map(shareText).join(', ');
-}
-
-function shareText({ version, percent }: { readonly version: string; readonly percent: number }) {
-  return `${version} (${percent} %)`;
-}
-
-function guardText(plan: Plan, beside: ReturnType<typeof besideOf>) {
-  if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
-  return plan.guard === ''
-    ? 'No guard: it stays until somebody ends it.'
-    : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
-}
-
-function effectsOf(plan: Plan, rollout: Rollout) {
-  const { version, mode, percent, keeps } = plan;
-  const { active, candidates } = rollout;
-  const beside = besideOf(plan, rollout);
-  const stays = mode === 'canary' && keeps ? beside : [];
-  const ends = candidates
-    .filter((one) => one.version !== version && !stays.some((other) => other.version === one.version))
-    .map((one) => `The ${one.mode} of ${one.version} ends.`);
-  switch (mode) {
-    case 'shadow':
-      return [
-        `${active.version} goes on to decide for everybody.`,
-        `${version} decides on a copy of each request and is only compared; no payer notices.`,
-        ...ends,
-      ];
-    case 'canary':
-      return [
-        `${version} decides for ${percent || '…'} % of the clients, always the same ones.`,
-        `${active.version} decides for the others.`,
-        guardText(plan, beside),
-        ...(stays.length > 0 ? [`${sharesText(stays)} stays on trial, for other clients.`] : []),
-        ...ends,
-      ];
-    case 'active':
-      return [
-        `${version} decides for all clients of all platforms, from their next request on.`,
-        `${active.version} stays on the nodes; taking back returns to it.`,
-        // A trial of another version continues beside the new active one.
-        ...candidates
-          .filter((one) => one.version !== version)
-          .map((one) => `The ${one.mode} of ${one.version} goes on beside it.`),
-      ];
-    default:
-      return mode;
-  }
 }
 
 function history({ history }: Rollout) {
@@ -358,12 +247,23 @@ const COLUMNS = [
 
 function historyCells(entry: Rollout['history'][number]) {
   const { at, action, from, to, percent, also = [], who, reason, emergency } = entry;
-  const what = html`${pill(action, toneOf(action))}
+  const what = html`${pill(ACTS[action], toneOf(action))}
     ${percent !== undefined && html` <span class="num">${percent} %</span>`}
     ${emergency && html` ${pill('emergency', 'bad')}`}`;
   const versions = from === null || from === to ? to : `${from} → ${to}`;
-  return [dateTime(at), what, [versions, ...also.map(shareText)].join(', '), who, reason];
+  return [dateTime(at), what, [versions, ...also.map((one) => sharesText([one]))].join(', '), who, reason];
 }
+
+/** Each act under the name that it has everywhere on the page. */
+const ACTS: Readonly<Record<Rollout['history'][number]['action'], string>> = {
+  start: 'first start',
+  shadow: 'shadow',
+  canary: 'canary',
+  active: 'activated',
+  rollback: 'taken back',
+  guard: 'taken back by the guard',
+  repair: 'repaired',
+};
 
 function toneOf(action: Rollout['history'][number]['action']): Tone {
   if (action === 'rollback' || action === 'guard') return 'bad';

@@ -29,7 +29,8 @@ export function TakeBack({ rollout, previous, session, version: only, propose }:
       action: `Take ${version} back`,
       tone: 'bad',
       act: ({ reason }) => ask('POST', ROLL_BACK, { ...which, reason, revision }),
-      children: html`<p>${meaning}</p>${reasonField(session.who, 'Reason for taking it back')}`,
+      children: html`<p>${meaning}</p>
+        ${reasonField(session.who, 'Reason for taking it back', 'taken back by hand')}`,
     };
     return html`<button type="button" key=${version} class="button-bad" onClick=${() => propose(change)}>
       Take ${version} back …

@@ -98,6 +98,23 @@ function apartFromGroup({ change, count, sampleOrders }: Difference) {
     : { change: arrow, group: null, count, sampleOrders };
 }
 
+/** By how many points each share that a guard watches is worse than the active version's. */
+export function harmsOf({ arms: { active, candidate } }: TrialCounts) {
+  const share = (part: number, { clients }: typeof active) =>
+    clients.seen === 0 ? 0 : (100 * part) / clients.seen;
+  const more = (name: string, of: (clients: typeof active.clients) => number) => ({
+    name,
+    points: share(of(candidate.clients), candidate) - share(of(active.clients), active),
+  });
+  const paid = more('paid', (clients) => clients.paid);
+  return [
+    more('BLOCK', (clients) => clients.blocked),
+    more('WAIT', (clients) => clients.waited),
+    more('bots', (clients) => clients.bots),
+    { ...paid, points: -paid.points },
+  ];
+}
+
 /** The shares by clients, each with its interval: the verdicts of one client depend on each other. */
 function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string, candidate: string) {
   const rows = [
@@ -176,7 +193,7 @@ function Trend({ trend }: Pick<Experiment, 'trend'>) {
   const metrics = [...new Set(trend.map((one) => one.metric))];
   const versions = [...new Set(trend.map((one) => one.version))];
   return html`<h3>How the differences went</h3>
-    ${choice('Of', metrics, { chosen: metric, go: setMetric })}
+    ${choice('metric', metrics, { chosen: metric, go: setMetric })}
     ${versions.map((version) => h(TrendChart, { key: version, trend, version, metric }))}`;
 }
 

@@ -66,9 +66,15 @@ function Confirm<T>({
   </dialog>`;
 }
 
-/** The field `reason` of a change. `who`: under whose name it is recorded, where that is shown. */
-export function reasonField(who?: string, label = 'Reason') {
-  const reason = { name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true };
+/**
+ * The field `reason` of a change. `who`: under whose name it is recorded, where that is shown; `usual`: what
+ * stands in it for who has no time.
+ */
+export function reasonField(who?: string, label = 'Reason', usual = '') {
+  const reason = {
+    ...{ name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true },
+    defaultValue: usual,
+  };
   return field(label, reason, who && `The history names ${who}, and the reason.`);
 }
 

@@ -56,8 +56,10 @@ function markOfChange({ at, action, from, to, who, reason, emergency = false }: 
       true,
     );
   const alone = emergency ? ' without anybody else’s approval' : '';
-  const label = action === 'rollback' ? `back to ${to}` : `${to} ${action}`;
-  return mark(changedAt, `${action} ${to}, by ${who}${alone}: ${reason}`, label, emergency);
+  const isBack = action === 'rollback';
+  const what = isBack ? `back to ${to}` : `${action} ${to}`;
+  const label = isBack ? what : `${to} ${action}`;
+  return mark(changedAt, `${what}, by ${who}${alone}: ${reason}`, label, emergency);
 }
 
 function gapText({ from, to, entries }: Explored['exploration']['gaps'][number]) {

@@ -1,0 +1,150 @@
+import { ask } from '#workbench/console/page/api.ts';
+import { h, html } from '#workbench/console/page/html.ts';
+import { type Proposal, reasonField, typedVersion } from '#workbench/console/page/parts/confirm.ts';
+import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
+import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench/console/page/questions.ts';
+
+/** What somebody is about to do with a version, in words and as the service takes it. */
+
+export type Mode = 'shadow' | 'canary' | 'active';
+
+/** What somebody is about to do; `keeps`: the other canaries stay. */
+export interface Plan {
+  readonly version: string;
+  readonly mode: Mode;
+  readonly percent: string;
+  readonly guard: string;
+  readonly keeps: boolean;
+}
+
+export const FIRST_PLAN = { mode: 'shadow', percent: '10', guard: '5', keeps: true } as const;
+
+export const MODES: readonly Mode[] = ['shadow', 'canary', 'active'];
+
+export const ACTIONS: Readonly<Record<Mode, string>> = {
+  shadow: 'Shadow',
+  canary: 'Start the canary of',
+  active: 'Activate',
+};
+
+/** Says exactly what the click will do. `mayReturn`: one person alone may return to the version. */
+export function proposalOf(
+  plan: Plan,
+  rollout: Rollout,
+  session: Session,
+  mayReturn: boolean,
+): Proposal<Following> {
+  const { version, mode } = plan;
+  const { active } = rollout;
+  const isOnTrial = rollout.candidates.some((one) => one.version === version && one.mode === 'canary');
+  const isNewShare = mode === 'canary' && isOnTrial;
+  const action = isNewShare ? `Give ${version} ${plan.percent} %` : `${ACTIONS[mode]} ${version}`;
+  return {
+    title: `${action}?`,
+    action,
+    act: ({ reason, accept, emergency }) => {
+      const accepts = { ...(accept && { acceptDifference: true }), ...(emergency && { emergency: true }) };
+      return ask('POST', ROLL_OUT, {
+        ...bodyOf(plan, rollout),
+        ...accepts,
+        reason,
+        revision: rollout.revision,
+      });
+    },
+    children: html`<ul class="notes">
+        ${effectsOf(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
+      </ul>
+      ${
+        mode !== 'shadow' &&
+        html`${h(ChangedSince, { before: active.version, after: version })}
+          <label class="row">
+            <input type="checkbox" name="accept" /> It may answer very differently from ${active.version}
+          </label>`
+      }
+      ${
+        mayReturn &&
+        html`<label class="row">
+          <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
+        </label>`
+      }
+      ${reasonField(session.who)}
+      ${mode !== 'shadow' && typedVersion(version)}`,
+  };
+}
+
+/** The other canaries, which may stay on trial. */
+export function besideOf({ version }: Pick<Plan, 'version'>, { candidates }: Rollout) {
+  return candidates
+    .filter((one) => one.mode === 'canary' && one.version !== version)
+    .map((one) => ({ version: one.version, percent: one.percent }));
+}
+
+function bodyOf(plan: Plan, rollout: Rollout) {
+  const { version, mode, percent, guard, keeps } = plan;
+  if (mode !== 'canary') return { version, mode };
+  const also = keeps ? besideOf(plan, rollout) : [];
+  const isGuarded = guard !== '' && !isForAll(plan, also);
+  const body = { version, mode, percent: Number(percent), ...(also.length > 0 ? { also } : {}) };
+  return isGuarded ? { ...body, guard: Number(guard) } : body;
+}
+
+/** Whether nobody is left whom a guard could compare the canaries with. */
+export function isForAll(
+  { percent, keeps }: Pick<Plan, 'percent' | 'keeps'>,
+  beside: ReturnType<typeof besideOf>,
+) {
+  const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
+  return Number(percent) + others >= 100;
+}
+
+export function sharesText(shares: readonly { readonly version: string; readonly percent: number }[]) {
+  return shares.map(shareText).join(', ');
+}
+
+function shareText({ version, percent }: { readonly version: string; readonly percent: number }) {
+  return `${version} (${percent} %)`;
+}
+
+function guardText(plan: Plan, beside: ReturnType<typeof besideOf>) {
+  if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
+  return plan.guard === ''
+    ? 'No guard: it stays until somebody ends it.'
+    : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
+}
+
+function effectsOf(plan: Plan, rollout: Rollout) {
+  const { version, mode, percent, keeps } = plan;
+  const { active, candidates } = rollout;
+  const beside = besideOf(plan, rollout);
+  const stays = mode === 'canary' && keeps ? beside : [];
+  const ends = candidates
+    .filter((one) => one.version !== version && !stays.some((other) => other.version === one.version))
+    .map((one) => `The ${one.mode} of ${one.version} ends.`);
+  switch (mode) {
+    case 'shadow':
+      return [
+        `${active.version} goes on to decide for everybody.`,
+        `${version} decides on a copy of each request and is only compared; no payer notices.`,
+        ...ends,
+      ];
+    case 'canary':
+      return [
+        `${version} decides for ${percent || '…'} % of the clients, always the same ones.`,
+        `${active.version} decides for the others.`,
+        guardText(plan, beside),
+        ...(stays.length > 0 ? [`${sharesText(stays)} stays on trial, for other clients.`] : []),
+        ...ends,
+      ];
+    case 'active':
+      return [
+        `${version} decides for all clients of all platforms, from their next request on.`,
+        `${active.version} stays on the nodes; taking back returns to it.`,
+        // A trial of another version continues beside the new active one.
+        ...candidates
+          .filter((one) => one.version !== version)
+          .map((one) => `The ${one.mode} of ${one.version} goes on beside it.`),
+      ];
+    default:
+      return mode;
+  }
+}

@@ -1,0 +1,48 @@
+import { may } from '#workbench/console/page/api.ts';
+import { html } from '#workbench/console/page/html.ts';
+import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
+import type { Following, Rollout, Session } from '#workbench/console/page/questions.ts';
+import { FIRST_PLAN, type Plan, proposalOf } from './rollout-plan.ts';
+
+interface StagesProps {
+  readonly candidate: Rollout['candidates'][number];
+  readonly rollout: Rollout;
+  readonly session: Session;
+  readonly propose: (change: Proposal<Following>) => void;
+}
+
+type Stage = Pick<Plan, 'mode' | 'percent'> & { readonly name: string };
+
+/** The way of a version from a comparison to all payers. */
+const STAGES: readonly Stage[] = [
+  { name: 'shadow', mode: 'shadow', percent: '0' },
+  ...['5', '20', '50'].map((percent) => ({ name: `${percent} %`, mode: 'canary', percent }) as const),
+  { name: 'active', mode: 'active', percent: '100' },
+];
+
+/** Where a version is on its way, and the steps from here. */
+export function Stages({ candidate, rollout, session, propose }: StagesProps) {
+  const { version, mode, percent, guardPoints } = candidate;
+  const reached = mode === 'shadow' ? 0 : percent;
+  const mayStep = may(session, 'operate');
+  const guard = guardPoints === null && mode === 'canary' ? '' : String(guardPoints ?? FIRST_PLAN.guard);
+  const step = ({ mode: next, percent: share }: Stage) => {
+    const plan = { version, mode: next, percent: share, guard, keeps: true };
+    propose(proposalOf(plan, rollout, session, false));
+  };
+  return html`<ol class="stages" aria-label=${`Stages of ${version}`}>
+    ${STAGES.map((stage) => {
+      const at = Number(stage.percent);
+      const isHere = at === reached;
+      const words = stage.mode === 'active' ? `Activate ${version}` : `Give ${version} ${stage.name}`;
+      const isAhead = at > reached;
+      return html`<li aria-current=${isHere ? 'step' : undefined} class=${isAhead ? 'ahead' : 'reached'}>
+        ${
+          isAhead && mayStep
+            ? html`<button type="button" onClick=${() => step(stage)}>${words} …</button>`
+            : stage.name
+        }
+      </li>`;
+    })}
+  </ol>`;
+}
