@@ -93,7 +93,7 @@ function computeNextLadder(
   }
 }
 
-/** Returns the length of the previous wait when this wait is as long as it only for that reason, otherwise null. */
+/** Returns the length of the previous wait when it made this wait longer, otherwise null. */
 function computeWaitFloor(
   params: VerdictParams,
   settings: LadderSettings,

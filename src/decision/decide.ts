@@ -211,7 +211,7 @@ function drawHoldouts({ client, holdoutDraw }: DecisionInput, at: number): IsHel
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
-/** The view of a client of whom no verdict is asked. */
+/** Returns the view of a client without a verdict request. */
 function viewWithoutRequest(
   state: ClientState,
   settings: PlatformSettings,
@@ -330,7 +330,7 @@ function buildAnswerFields(
   }
   if (verdict !== 'GET_SAME_STICKY') return { verdict, reason };
   const binding = keepIfValid(state.binding, now);
-  // `parse` accepts GET_SAME_STICKY only in a rule that demands a valid binding.
+  // `parseRuleSet` accepts GET_SAME_STICKY only in a rule that demands a valid binding.
   if (binding === null) throw new Error('GET_SAME_STICKY was decided for a client without a binding');
   return { verdict, stickyRequisiteRef: binding.requisiteRef, reason };
 }

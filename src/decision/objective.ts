@@ -98,7 +98,7 @@ export function encodeObjective(given: GivenObjective): string | null {
 }
 
 /**
- * The time in epoch ms at which the first client counts whose first request came at `since` (epoch ms). It is later
+ * Returns when a client with its first request at `since` counts. Both times are in epoch ms. The client counts later
  * where reversals take days and `reversalDays` is not stated.
  */
 export function findEarliestResult(

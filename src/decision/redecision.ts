@@ -25,7 +25,7 @@ export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
   readonly waitFloorMs?: number;
 }
 
-/** The answer of a version to a recorded request, or the facts whose lack makes an answer impossible. */
+/** The answer of a version to a recorded request, or the missing facts that make an answer impossible. */
 export type Redecision = Redecided | LackingFacts | UnknownSecret;
 
 export interface Redecided {
@@ -68,9 +68,9 @@ export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): s
 }
 
 /**
- * Prepares the question what a version would have answered to recorded requests. Explanations, what-if, differences
- * between versions and reports all ask it here. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`, or
- * `replayHoldouts` for the rules that were skipped when the request was recorded.
+ * Creates a function that tells how a version would have answered a recorded request. Explanations, what-if,
+ * differences between versions and reports all use it. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`,
+ * or `replayHoldouts` for the rules that were skipped when the request was recorded.
  */
 export function prepareRedecision(
   rules: RuleSet,
@@ -119,7 +119,7 @@ function readRecordedValue(fact: Fact, value: FactReading | undefined): FactRead
   return readAsDeclared(fact.declared, value);
 }
 
-/** Asks a version about one recorded request. See `prepareRedecision`. */
+/** Tells how a version would have answered one recorded request. See `prepareRedecision`. */
 export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: IsHeldOut): Redecision {
   return prepareRedecision(rules)(recorded, isHeldOut);
 }

@@ -24,10 +24,10 @@ export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
 /** The domain of a count of methods, whatever its window. */
 export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
-/** The sentence that describes the windows above a day of such facts. */
+/** The sentence in the description of such a fact that explains windows above a day. */
 export const WHOLE_DAYS_NOTE = `A window above a day is of whole days of UTC, today and those before: up to ${TALLIED_DAYS_MAX}d.`;
 
-/** What is remembered of some whole days of UTC. The last day is today. */
+/** The remembered requests of some whole days of UTC. The last day is today. */
 export interface DaysSeen {
   readonly events: readonly VerdictEvent[];
   /** Counts of the requests that are no longer among the events. */

@@ -128,7 +128,7 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
   };
 }
 
-/** Picks for each window the device that more clients share. Of two equal ones it picks that with fewer who pay. */
+/** Picks for each window the more shared device. Of two equal devices it picks the one with fewer paying clients. */
 export function pickMostShared(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
@@ -261,7 +261,7 @@ export const DOMAINS = {
 export interface Absence {
   /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
-  /** The value that an author expects who forgets such payers. `rules check` remarks on comparisons that hold for it. */
+  /** An author who forgets such payers expects this value. `rules check` remarks on comparisons that hold for it. */
   readonly mistakenFor: FactValue;
 }
 

@@ -1,9 +1,9 @@
 import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
- * The values of attributes in a payer's verdicts, where the deciding rule set asks for them. For each attribute it
- * holds the newest values, as tokens of their pseudonyms with their times, packed into one text like
- * `card:AbCdEf0mUbUQQZ`. The text is unpacked only when a rule asks, because most verdicts only pass it on.
+ * The values of attributes in a payer's verdicts, where the deciding rule set asks for them. The text holds the
+ * newest values of each attribute, as tokens of their pseudonyms with their times, like `card:AbCdEf0mUbUQQZ`. It is
+ * unpacked only when a rule asks, because most verdicts only pass it on.
  */
 export type AttributeValues = string;
 

@@ -215,8 +215,8 @@ export function chooseEventTime(state: ClientState, clockMs: number): number {
 }
 
 /**
- * How long, and how many, attempts without an outcome are remembered beyond every window, so that the amount of a
- * late payment is still known.
+ * How long in ms attempts without an outcome are remembered beyond every window, and how many of them. So the amount
+ * of a late payment is still known.
  */
 export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_EVENTS_MAX = 8;

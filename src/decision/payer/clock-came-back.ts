@@ -7,8 +7,8 @@ import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
 /**
- * Clocks of several servers differ by less than this. Within it a payer's time stands still until the clock has
- * caught up.
+ * Clocks of several servers differ by less than this. For a smaller difference a payer's time stands still until the
+ * clock has caught up.
  */
 const DIFFERENCE_MS_MAX = 2000;
 
@@ -44,8 +44,8 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
 type Redating = (at: number) => number;
 
 /**
- * Moves times in the future back by `aheadMs`, but never to a time in the past that something else has, nor before
- * it. A payment that was reported after a reversal stays after it.
+ * Moves times in the future back by `aheadMs`, but not to the newest time in the past or before it. They keep their
+ * order: a payment that was reported after a reversal stays after it.
  */
 function createRedating(noted: readonly number[], clockMs: number, aheadMs: number): Redating {
   const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);

@@ -179,7 +179,7 @@ export function addScore(
   return { asked, hints: { ...hints, shown, asked: remembered.with(remembered.indexOf(first), asked) } };
 }
 
-/** Creates a test whether a hint is this hint under the new secret. */
+/** Creates a test that recognises this hint under the new secret. */
 function createRenewalTest({ kind, id, attribute }: Hint): (other: Hint) => boolean {
   return (other) =>
     other.kind === kind &&

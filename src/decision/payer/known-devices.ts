@@ -21,7 +21,7 @@ export interface DeviceCounts {
 /** How many fingerprints, and how many addresses, of one payer are remembered: the ones shown last. */
 export const KNOWN_DEVICES_MAX = 8;
 
-/** How many days of UTC after it was last shown a device is forgotten. */
+/** A device is forgotten this many days of UTC after the day on which it was last shown. */
 export const KNOWN_DEVICE_DAYS = 90;
 
 const MINUTE_MS = 60_000;

@@ -43,8 +43,8 @@ export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | 
 export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
 /**
- * Returns after what absence a client starts afresh whose newest wait was on this ladder. Null is the ladder without
- * a name.
+ * Returns the absence in ms after which a client starts afresh when its newest wait was on this ladder. Null is the
+ * ladder without a name.
  */
 export function getResetAfterMs(
   { resetAfterMs, resetsAfterMs }: LadderSettings,
@@ -53,7 +53,7 @@ export function getResetAfterMs(
   return name === null ? resetAfterMs : (resetsAfterMs[name] ?? resetAfterMs);
 }
 
-/** Lists every absence after which some client starts afresh. */
+/** Lists every absence in ms after which some client starts afresh. */
 export function listResetAfterMs({ resetAfterMs, resetsAfterMs }: LadderSettings): readonly number[] {
   return [resetAfterMs, ...Object.values(resetsAfterMs)];
 }

@@ -263,8 +263,8 @@ export function getSettledAmount(known: KnownOrder): string | undefined {
 }
 
 /**
- * Returns since when (epoch ms) as much money of an order is taken back as it is now, or null when none is. A
- * reversal that a later payment outlasted, or that waits for its payment, took nothing back.
+ * Returns when the amount that is taken back of an order reached its present size (epoch ms), or null when nothing is
+ * taken back. A reversal that a later payment outlasted, or that waits for its payment, took nothing back.
  */
 export function findReversedAt(known: KnownOrder): number | null {
   if (known.awaitsPayment) return null;
@@ -371,7 +371,7 @@ function toOrderOutcome({ outcome, cause, occurredAt, undated }: DatedReport): O
 }
 
 /**
- * Whether a payment holds against a reversal. Only a payment with a moment can be later than a reversal. Of one
+ * Whether a payment holds against a reversal. Only a payment with a moment can be later than a reversal. At the same
  * moment the reversal holds.
  */
 function outlasts({ occurredAt, undated }: DatedReport, reversal: DatedReport | null): boolean {
@@ -385,7 +385,8 @@ function findFirstReversal({ payments, reversals, captured }: Payment, last: Dat
 }
 
 /**
- * Returns the failure that holds: the latest one, dated by the earliest report since which all failures say the same.
+ * Returns the failure that holds: the latest one, dated by the earliest of the last failures that all have its
+ * result.
  */
 function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | null {
   const last = failures.at(-1);
@@ -395,8 +396,8 @@ function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | nul
 }
 
 /**
- * Reduces reports to ORDER_REPORTS_MAX. The oldest report leaves that is neither the first nor needed to tell what
- * holds, whatever is reported next.
+ * Removes a report when there are more than ORDER_REPORTS_MAX: the oldest one that is neither the first nor needed to
+ * tell what holds, whatever is reported next.
  */
 function forgetSpareReports(
   reports: readonly DatedReport[],

@@ -2,7 +2,7 @@ import type { OutcomeChange } from './changes.ts';
 import { type ClientState, keepIfValid } from './client-state.ts';
 import { classifyOutcome, findLastOutcome } from './outcomes.ts';
 
-/** What a sighting remembers of its client: the client's standing before the request that noted the sighting. */
+/** The marks of a client on a sighting, as they were before the request that noted the sighting. */
 export interface SightingMarks {
   /** Whether at least one order is paid. */
   readonly paying: boolean;

@@ -7,7 +7,7 @@ type Test = (seen: FactReading | undefined) => boolean;
 
 type Relation = (seen: number, limit: number) => boolean;
 
-/** What each operator means that compares numbers by their size. */
+/** The operators that compare numbers by size. */
 const RELATIONS = {
   lessThan: (seen, limit) => seen < limit,
   lessThanInclusive: (seen, limit) => seen <= limit,
@@ -38,10 +38,10 @@ export function createTest(operator: OperatorName, expected: Expected | null | u
   return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
 }
 
-/** Whether two values of facts are in the relation of an operator; none is where one of them is not known. */
+/** Tests the values of two facts. It fails when one of them is not known. */
 type PairTest = (seen: FactReading | undefined, other: FactReading | undefined) => boolean;
 
-/** The test of an operator that compares two facts. */
+/** Creates the test of an operator that compares two facts. Throws for an operator that does not. */
 export function createPairTest(operator: OperatorName): PairTest {
   if (operator === 'equal') return (seen, other) => isKnown(other) && seen === other;
   if (operator === 'notEqual') return (seen, other) => isKnown(seen) && isKnown(other) && seen !== other;

@@ -207,7 +207,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
     { file, node, members },
   ) => {
     if (name !== undefined) rulesHere.push(name);
-    // A problem with the conditions is reported already. They may have demanded the binding.
+    // Conditions with a problem may have demanded the binding. The problem is reported already.
     const isBound = conditions === undefined || demandsBinding(conditions);
     if (event?.verdict === 'GET_SAME_STICKY' && !isBound)
       refuseSticky(file, members.get('event')?.value ?? node);

@@ -31,9 +31,9 @@ export interface FixedValue {
 }
 
 /**
- * Replaces questions like whether an amount is a multiple of 1000 by facts of their own for proofs. They are related
- * to the amount where it is compared with constants. The replacement excludes no possibility, so whatever is proved
- * impossible is impossible. A witness must be confirmed by a value. Otherwise the answer is undecided.
+ * Facts of their own for questions like whether an amount is a multiple of 1000. In proofs such a fact is related to
+ * the amount at the constants that the amount is compared with. This excludes no possibility, so a proof that
+ * something is impossible holds. A witness must be confirmed by a value. Otherwise the answer is undecided.
  */
 export class MultipleFacts {
   readonly #asked = new Map<string, AskedFact>();

@@ -142,8 +142,8 @@ function listUnnamedTexts(count: number, named: ReadonlySet<FactValue>): readonl
 }
 
 /**
- * Relates two texts or two booleans. There are enough texts that no rule names for every fact of a pair to have a
- * different one.
+ * Relates two texts or two booleans. Besides the named texts there are enough others that each fact of a pair can
+ * have its own.
  */
 function relateTexts(
   { one, other, standing }: Pair,

@@ -17,7 +17,7 @@ export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>
     const holding = some.filter(({ holdout }) => holdout !== undefined);
     if (holding.length === 0) return [];
     const reasoner = new Reasoner(listKnowledge(rules, moment), REFUSAL_LIMITS);
-    return holding.flatMap((rule) => whyNoHoldout(rule, rules, reasoner));
+    return holding.flatMap((rule) => refuseHoldout(rule, rules, reasoner));
   };
   return [
     ...refuse([...rules.groups.rules, ...rules.signals.rules], 'any request'),
@@ -25,7 +25,7 @@ export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>
   ];
 }
 
-function whyNoHoldout(
+function refuseHoldout(
   { name, condition, holdout }: Rule<unknown>,
   { facts }: KnownRules,
   reasoner: Reasoner,

@@ -17,8 +17,8 @@ export type LoadResult =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads the rules in some files, or returns all their problems. Nodes and the desk load rules from here alone. Parsing finds what is
- * written badly, and a proof finds holdouts of rules that repeat a person's decision.
+ * Reads the rules in some files, or returns all their problems. Nodes and the desk load rules only through this
+ * function. Parsing finds what is written badly, and a proof finds holdouts of rules that repeat a person's decision.
  */
 export function readRules(version: string, files: RuleFiles): ParseResult {
   const parsed = parseRuleSet(version, files);
