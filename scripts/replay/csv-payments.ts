@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { withTemporaryFolder } from '#base/files/folders.ts';
 import type { JsonObject } from '#base/files/json-object.ts';
+import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
 import { type DuckRow, QueryEngine, quote, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 
 /** How the columns of a CSV file say what the members of a recorded payment say. */

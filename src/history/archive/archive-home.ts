@@ -1,10 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { makeOwnFolder } from '#base/files/folders.ts';
 import { createFileOnce } from '#base/files/placed.ts';
+import { NamedError } from '#base/named-error.ts';
 import { readClaimedArchive } from '#state/archive-register.ts';
 import type { Registers } from '#state/store.ts';
-import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
+import {
+  type ArchiveState,
+  COMMIT_ENDING,
+  type FileToKeep,
+  findNewestCommit,
+  formatCommitName,
+  LOG_FOLDER,
+  type LogHome,
+  listNames,
+  removeFile,
+  syncFolder,
+} from './archive-log.ts';
 import type { WhyUnread } from './unread-decisions.ts';
 
 export interface ArchiveFile {
@@ -14,88 +27,124 @@ export interface ArchiveFile {
   readonly bytes: number | null;
 }
 
-/** A file that is to be kept, and where it lies on this machine. */
-export interface FileToKeep {
-  readonly path: string;
-  readonly from: string;
-}
+/** The archive cannot be adopted; the message says why. */
+export class NotAdopted extends NamedError {}
 
 /**
- * Where an archive is kept for good. A folder of this machine is either the archive itself or holds the files that
- * were fetched from it.
+ * Where an archive is kept for good: files that never change, and a log of what it consists of. They are read in a folder of
+ * this machine, which is either the archive itself or holds what was fetched from it.
  */
-export interface ArchiveHome {
+export interface ArchiveHome extends LogHome {
   /** For people: the folder, or an address. */
   readonly name: string;
-  /** Whether files have to be fetched before they can be read. */
-  readonly isElsewhere: boolean;
-  read(): ArchiveState;
-  /** Learns what was committed meanwhile. Throws StoreUnavailable. */
+  /** Who makes this the archive of a store that knows of none yet: the store's first node that ships, or a person. */
+  readonly adoptedBy: 'first node' | 'person';
+  /** Learns which commit is the newest now, and makes the log readable here. Throws StoreUnavailable. */
   refresh(): Promise<void>;
+  /** Makes this machine hold what is small of a newer state, and nothing of what that has no more. */
+  mirror(before: ArchiveState, now: ArchiveState): Promise<void>;
   /** Completes the commit that a killed writer had almost made. */
   finishCommits(): Promise<void>;
-  /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
-  commit(state: ArchiveState, commit: Commit): Promise<ArchiveState>;
+  /** The newest commit that is kept becomes the one that holds, whatever the store says. Gives the id. Throws NotAdopted. */
+  adopt(): Promise<string>;
   /** The id of the archive, the same for everybody; null where there is none yet. */
   id(): Promise<string | null>;
   giveId(id: string): Promise<void>;
-  /** Throws where nothing can be written. */
-  tryWriting(): Promise<void>;
-  keep(files: readonly FileToKeep[]): Promise<void>;
-  /** Returns the paths of those that cannot be fetched, and why. */
+  /** Makes files readable here. Returns the paths of those that are not, and why. */
   bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>>;
-  /** The lengths of all segment files that are kept, by their paths; null where the folder tells. */
-  sizes(): Promise<ReadonlyMap<string, number> | null>;
-  remove(paths: readonly string[]): Promise<void>;
+  /** Whether a file is known here to have lost a part, or all, of what was written. */
+  isCutOff(file: ArchiveFile): boolean;
 }
 
 /** An archive in a folder, which all its nodes share. */
 export class FolderHome implements ArchiveHome {
   readonly name: string;
-  readonly isElsewhere = false;
-  readonly #log: ArchiveLog;
+  readonly folder: string;
+  readonly adoptedBy = 'first node';
 
   constructor(folder: string) {
     this.name = folder;
-    this.#log = new ArchiveLog(folder);
+    this.folder = folder;
   }
 
-  read(): ArchiveState {
-    return this.#log.read();
+  newest(): string | null {
+    return findNewestCommit(listNames(join(this.folder, LOG_FOLDER)));
   }
 
-  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
-    return this.#log.commit(state, commit);
+  /** The name of a commit is taken once: link(2) refuses the second writer. */
+  async addCommit(version: number, text: string): Promise<boolean> {
+    const log = join(this.folder, LOG_FOLDER);
+    if (!createFileOnce(join(log, `${formatCommitName(version)}${COMMIT_ENDING}`), text, { flush: true }))
+      return false;
+    syncFolder(log);
+    return true;
+  }
+
+  /** Each is on the disk before it is moved to its place, and the place is when this returns. */
+  async put(files: readonly FileToKeep[]): Promise<void> {
+    const moved = files
+      .map(({ path, from }) => ({ to: join(this.folder, path), from }))
+      .filter(({ to, from }) => to !== from);
+    for (const { to, from } of moved) {
+      makeOwnFolder(dirname(to));
+      renameSync(from, to);
+    }
+    for (const folder of new Set(moved.map(({ to }) => dirname(to)))) syncFolder(folder);
+  }
+
+  async list(below: string): Promise<ReadonlyMap<string, number>> {
+    return new Map(
+      listFilesBelow(join(this.folder, below)).flatMap((path) => {
+        const found = statSync(path, { throwIfNoEntry: false });
+        const named = relative(this.folder, path).replaceAll(sep, '/');
+        return found === undefined ? [] : [[named, found.size] as const];
+      }),
+    );
+  }
+
+  async remove(paths: readonly string[]): Promise<void> {
+    for (const path of paths) removeFile(join(this.folder, path));
+  }
+
+  async bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
+    return new Map(files.filter((file) => this.isCutOff(file)).map(({ path }) => [path, 'damaged']));
+  }
+
+  isCutOff({ path, bytes }: ArchiveFile): boolean {
+    const found = statSync(join(this.folder, path), { throwIfNoEntry: false });
+    return found === undefined || (bytes !== null && found.size !== bytes);
   }
 
   async id(): Promise<string> {
-    const path = join(this.name, ID_FILE);
+    const path = join(this.folder, ID_FILE);
     if (!existsSync(path)) await this.giveId(randomUUID());
     return readFileSync(path, 'utf8').trim();
   }
 
   async giveId(id: string): Promise<void> {
     // Where another process has just made it, that one's holds.
-    createFileOnce(join(this.name, ID_FILE), id);
+    createFileOnce(join(this.folder, ID_FILE), id);
   }
 
-  async bring(): Promise<ReadonlyMap<string, WhyUnread>> {
-    return NONE;
+  async adopt(): Promise<never> {
+    throw new NotAdopted(
+      'ARCHIVE_DIR is a folder, which the first node that ships makes the archive of its store',
+    );
   }
 
-  async sizes(): Promise<null> {
-    return null;
-  }
-
-  // The folder itself is the archive, so nothing has to be fetched or sent.
+  // The folder itself is the archive, so everything is here and is known.
   async refresh(): Promise<void> {}
+  async mirror(): Promise<void> {}
   async finishCommits(): Promise<void> {}
-  async tryWriting(): Promise<void> {}
-  async keep(): Promise<void> {}
-  async remove(): Promise<void> {}
 }
 
-const NONE: ReadonlyMap<string, WhyUnread> = new Map();
+/** The paths of all files below a folder. */
+export function listFilesBelow(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
 
 export const ID_FILE = 'archive-id';
 /** The rule sets that decided, by digest. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -9,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { createFileOnce, readErrorCode, replaceFile } from '#base/files/placed.ts';
+import { readErrorCode, replaceFile } from '#base/files/placed.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { TableName } from './tables.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -63,6 +64,14 @@ export interface Commit {
   readonly add: readonly Segment[];
   readonly remove: readonly string[];
   readonly gap?: ArchiveGap;
+  /** Which files beside the segments came and went. */
+  readonly files?: FileChanges;
+}
+
+/** Paths of rule sets and of entries that were set aside, below the archive. */
+export interface FileChanges {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
 }
 
 /** The archive's contents after some commit. */
@@ -77,6 +86,8 @@ export interface ArchiveState {
   readonly gaps: readonly ArchiveGap[];
   /** The cursors after which the gaps lie, in their order. */
   readonly gapCursors: readonly (string | null)[];
+  /** The paths of rule sets, and of entries that were set aside. */
+  readonly files: readonly string[];
 }
 
 /** Another writer committed first: the loser reads the log again before it writes anything else. */
@@ -92,10 +103,11 @@ export const EMPTY_ARCHIVE_STATE: ArchiveState = {
   segments: new Map(),
   gaps: [],
   gapCursors: [],
+  files: [],
 };
 
-/** A reader that starts reads at most this many commits. */
-const SNAPSHOT_COMMITS = 64;
+/** A reader that starts reads at most this many commits, one after the other. */
+export const SNAPSHOT_COMMITS = 16;
 
 /** Commits older than the snapshot stay this long for readers that are a little behind. */
 const BEHIND_COMMITS_MAX = 64;
@@ -104,85 +116,146 @@ const GAPS_MAX = 1000;
 
 export const LOG_FOLDER = 'log';
 
+/** A file that is to be kept, and where it lies on this machine. */
+export interface FileToKeep {
+  /** Below the archive, with `/` between names. */
+  readonly path: string;
+  readonly from: string;
+}
+
+/** Where the log of an archive is kept. Its files are read on this machine, once they are there. */
+export interface LogHome {
+  readonly folder: string;
+  /** The name of the newest commit, as far as this machine knows; null before the first. */
+  newest(): string | null;
+  /** Adds the commit of this number; false when somebody else has added one. */
+  addCommit(version: number, text: string): Promise<boolean>;
+  /** Keeps files for good: each is whole or not there. They are moved from where they lie. */
+  put(files: readonly FileToKeep[]): Promise<void>;
+  /** The lengths of all files below a folder, by their paths. */
+  list(below: string): Promise<ReadonlyMap<string, number>>;
+  remove(paths: readonly string[]): Promise<void>;
+}
+
+/** A commit as the log has it. */
+type LoggedCommit = Commit & { readonly parent: string | null };
+
 /**
- * The archive's contents as a log of numbered commits. A commit is a file that comes into being whole and that
- * only one writer can create (link(2) refuses a name that is taken), so of two shippers that both believe in
- * their lease one commits and the other learns that it lost. The journal's cursor stands in the same file as the
- * segments that it stands for: no crash can part them.
+ * The archive's contents as a log of numbered commits. Of two writers that make the commit of the same number, its home lets
+ * one succeed. Each commit names the one before, and now and then a snapshot beside it has all that the archive
+ * then consists of. The journal's cursor stands in the same file as the segments that it stands for: no crash can
+ * part them.
  */
 export class ArchiveLog {
-  readonly #folder: string;
+  readonly #home: LogHome;
+  #name: string | null = null;
   #state: ArchiveState = EMPTY_ARCHIVE_STATE;
 
-  constructor(archiveDir: string) {
-    this.#folder = join(archiveDir, LOG_FOLDER);
+  constructor(home: LogHome) {
+    this.#home = home;
   }
 
-  /** The newest state; reads only what was committed since the last call. */
+  /** The newest state that this machine knows; reads only what was committed since the last call. */
   read(): ArchiveState {
-    if (this.#state.version === 0) this.#toSnapshot();
-    for (;;) {
-      const next = this.#readCommit(this.#state.version + 1);
-      if (next !== null) this.#state = applyCommit(this.#state, next);
-      // A rare reader may find that the commits after its own were removed: then a snapshot leads on.
-      else if (!this.#toSnapshot()) return this.#state;
+    const newest = this.#home.newest();
+    if (newest !== this.#name) {
+      this.#state = this.#stateAt(newest);
+      this.#name = newest;
     }
-  }
-
-  /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
-  commit(state: ArchiveState, commit: Commit): ArchiveState {
-    const version = state.version + 1;
-    const name = commitFile(version);
-    if (!createFileOnce(join(this.#folder, name), JSON.stringify(commit), { flush: true }))
-      throw new CommitConflict(`${name} was committed by somebody else`);
-    syncFolder(this.#folder);
-    this.#state = applyCommit(state, commit);
-    if (version % SNAPSHOT_COMMITS === 0) this.#snapshot(this.#state);
     return this.#state;
   }
 
-  /** Goes on to the newest snapshot; false when there is none that is newer. */
-  #toSnapshot(): boolean {
-    const version = this.#numbers(SNAPSHOT_ENDING).at(-1) ?? 0;
-    const text = version > this.#state.version ? this.#readFile(formatSnapshotName(version)) : null;
-    if (text === null) return false;
-    this.#state = parseSnapshot(text, formatSnapshotName(version));
-    return true;
+  /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
+  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
+    const version = state.version + 1;
+    const made: LoggedCommit = { ...commit, parent: this.#home.newest() };
+    if (
+      parseCommitVersion(made.parent) !== state.version ||
+      !(await this.#home.addCommit(version, JSON.stringify(made)))
+    )
+      throw new CommitConflict(`commit ${version} was made by somebody else`);
+    this.#name = this.#home.newest();
+    this.#state = applyCommit(state, commit);
+    if (version % SNAPSHOT_COMMITS === 0) await this.#addSnapshot(this.#name, this.#state);
+    return this.#state;
   }
 
-  #numbers(ending: string): readonly number[] {
-    return listNames(this.#folder)
-      .filter((name) => !name.startsWith('.') && name.endsWith(ending) && /^\d+\.[a-z]+$/.test(name))
-      .map((name) => Number.parseInt(name, 10))
-      .toSorted((a, b) => a - b);
+  #stateAt(newest: string | null): ArchiveState {
+    const commits: Commit[] = [];
+    for (let name = newest; name !== null; ) {
+      if (name === this.#name) return commits.reduceRight(applyCommit, this.#state);
+      const made = this.#readCommit(name);
+      const snapshot = made !== null && made.parent === this.#name ? null : this.#readSnapshot(name);
+      if (snapshot !== null) return commits.reduceRight(applyCommit, snapshot);
+      if (made === null) throw new ArchiveDamaged(`${this.#path(name, COMMIT_ENDING)} is missing`);
+      commits.push(made);
+      name = made.parent;
+    }
+    return commits.reduceRight(applyCommit, EMPTY_ARCHIVE_STATE);
   }
 
-  #readCommit(version: number): Commit | null {
-    const text = this.#readFile(commitFile(version));
+  #readCommit(name: string): LoggedCommit | null {
+    const path = this.#path(name, COMMIT_ENDING);
+    const text = readText(path);
     if (text === null) return null;
     try {
-      const commit: Commit = JSON.parse(text);
-      return commit;
+      const made: LoggedCommit = JSON.parse(text);
+      return made;
     } catch (cause) {
-      throw new ArchiveDamaged(`${join(this.#folder, commitFile(version))} is not readable`, { cause });
+      throw new ArchiveDamaged(`${path} is not readable`, { cause });
     }
   }
 
-  #readFile(name: string): string | null {
-    try {
-      return readFileSync(join(this.#folder, name), 'utf8');
-    } catch (error) {
-      if (readErrorCode(error) === 'ENOENT') return null;
-      throw error;
-    }
+  #readSnapshot(name: string): ArchiveState | null {
+    const path = this.#path(name, SNAPSHOT_ENDING);
+    const text = readText(path);
+    return text === null ? null : parseSnapshot(text, path);
   }
 
-  #snapshot(state: ArchiveState): void {
-    writeSnapshot(this.#folder, state);
-    for (const ending of [COMMIT_ENDING, SNAPSHOT_ENDING])
-      for (const number of this.#numbers(ending))
-        if (number < state.version - BEHIND_COMMITS_MAX)
-          unlinkSync(join(this.#folder, fileOf(number, ending)));
+  #path(name: string, ending: string): string {
+    return join(this.#home.folder, LOG_FOLDER, `${name}${ending}`);
+  }
+
+  async #addSnapshot(name: string | null, state: ArchiveState): Promise<void> {
+    const draft = join(this.#home.folder, LOG_FOLDER, `.${randomUUID()}`);
+    writeFileSync(draft, formatSnapshot(state), { flag: 'wx', mode: 0o600, flush: true });
+    await this.#home.put([{ path: `${LOG_FOLDER}/${name}${SNAPSHOT_ENDING}`, from: draft }]);
+    const logged = [...(await this.#home.list(`${LOG_FOLDER}/`)).keys()];
+    await this.#home.remove(logged.filter((path) => isOldLogFile(path, state)));
+  }
+}
+
+/** Whether a file of the log is older than any reader of this state wants. */
+export function isOldLogFile(path: string, { version }: ArchiveState): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return LOG_FILE.test(name) && parseCommitVersion(name) < version - BEHIND_COMMITS_MAX;
+}
+
+/** `000000000017.json`; where two writers may put the commit of one number, each puts a name of its own. */
+const LOG_FILE = /^(\d{12}(?:-[0-9a-f-]{36})?)\.(?:json|snapshot)$/;
+
+/** The name of the commit of a number. */
+export function formatCommitName(version: number): string {
+  return String(version).padStart(12, '0');
+}
+
+/** The number of a commit, by its name; 0 before the first. */
+export function parseCommitVersion(name: string | null): number {
+  return name === null ? 0 : Number.parseInt(name, 10);
+}
+
+/** The newest commit that the files of a log name; null where there is none. */
+export function findNewestCommit(files: Iterable<string>): string | null {
+  const names = [...files].flatMap((file) => LOG_FILE.exec(file)?.[1] ?? []);
+  return names.toSorted().at(-1) ?? null;
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (readErrorCode(error) === 'ENOENT') return null;
+    throw error;
   }
 }
 
@@ -193,44 +266,29 @@ export class ArchiveLog {
 export function writeTemporaryState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   makeOwnFolder(folder);
-  writeFileSync(join(folder, formatSnapshotName(state.version)), formatSnapshot(state), {
-    flag: 'wx',
-    mode: 0o600,
-  });
+  writeFileSync(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flag: 'wx', mode: 0o600 });
 }
 
 /** Makes a folder into an archive that holds what a state says; nothing is left of the log of one that was there before. */
 export function replaceState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
-  writeSnapshot(folder, state);
+  replaceFile(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flush: true });
   for (const name of listNames(folder))
-    if (name !== formatSnapshotName(state.version)) unlinkSync(join(folder, name));
+    if (name !== formatSnapshotName(state)) unlinkSync(join(folder, name));
 }
 
-function writeSnapshot(folder: string, state: ArchiveState): void {
-  replaceFile(join(folder, formatSnapshotName(state.version)), formatSnapshot(state), { flush: true });
-}
-
-export function formatSnapshot(state: ArchiveState): string {
+function formatSnapshot(state: ArchiveState): string {
   return JSON.stringify({ ...state, segments: [...state.segments.values()] });
 }
 
-const COMMIT_ENDING = '.json';
+export const COMMIT_ENDING = '.json';
 export const SNAPSHOT_ENDING = '.snapshot';
 
-function commitFile(version: number): string {
-  return fileOf(version, COMMIT_ENDING);
+function formatSnapshotName({ version }: ArchiveState): string {
+  return `${formatCommitName(version)}${SNAPSHOT_ENDING}`;
 }
 
-export function formatSnapshotName(version: number): string {
-  return fileOf(version, SNAPSHOT_ENDING);
-}
-
-function fileOf(version: number, ending: string): string {
-  return `${String(version).padStart(12, '0')}${ending}`;
-}
-
-export function applyCommit(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
+function applyCommit(state: ArchiveState, { at, cursor, add, remove, gap, files }: Commit): ArchiveState {
   const segments = new Map(state.segments);
   for (const name of remove) segments.delete(name);
   for (const segment of add) segments.set(segment.name, segment);
@@ -241,16 +299,23 @@ export function applyCommit(state: ArchiveState, { at, cursor, add, remove, gap 
     segments,
     gaps: [...state.gaps, ...(gap === undefined ? [] : [gap])].slice(-GAPS_MAX),
     gapCursors: [...state.gapCursors, ...(gap === undefined ? [] : [state.cursor])].slice(-GAPS_MAX),
+    files: files === undefined ? state.files : changeFiles(state.files, files),
   };
 }
 
-export function parseSnapshot(text: string, name: string): ArchiveState {
+function changeFiles(files: readonly string[], { add, remove }: FileChanges): readonly string[] {
+  const named = new Set([...files, ...add]);
+  for (const path of remove) named.delete(path);
+  return [...named];
+}
+
+function parseSnapshot(text: string, path: string): ArchiveState {
   try {
     const { segments, ...rest }: Omit<ArchiveState, 'segments'> & { readonly segments: readonly Segment[] } =
       JSON.parse(text);
     return { ...rest, segments: new Map(segments.map((segment) => [segment.name, segment])) };
   } catch (cause) {
-    throw new ArchiveDamaged(`the archive's ${name} is not readable`, { cause });
+    throw new ArchiveDamaged(`${path} is not readable`, { cause });
   }
 }
 
@@ -271,5 +336,14 @@ export function listNames(folder: string): readonly string[] {
   } catch (error) {
     if (readErrorCode(error) === 'ENOENT') return [];
     throw error;
+  }
+}
+
+/** A file that is gone already is no trouble. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (readErrorCode(error) !== 'ENOENT') throw error;
   }
 }

@@ -1,21 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { readErrorCode } from '#base/files/placed.ts';
-import { NamedError } from '#base/named-error.ts';
 import type { UnreadableEntry } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
-import { type ArchiveHome, type FileToKeep, FolderHome } from './archive-home.ts';
+import { type ArchiveFile, type ArchiveHome, FolderHome } from './archive-home.ts';
 import {
+  ArchiveLog,
   type ArchiveState,
   type Commit,
-  listNames,
+  CommitConflict,
+  EMPTY_ARCHIVE_STATE,
+  type FileToKeep,
   type Segment,
-  syncFolder,
   type UnreadSegment,
 } from './archive-log.ts';
 import { isDamagedInput, type QueryEngine, quote } from './duck.ts';
+import { endReading } from './reading-copies.ts';
+import {
+  getSegmentFile,
+  listSegmentFiles,
+  SEGMENT_FILES,
+  type SegmentFile,
+  type SegmentPlace,
+} from './segment-files.ts';
 import { eraseFromQuarantine, listQuarantined, quarantine } from './set-aside.ts';
 import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
@@ -36,42 +44,39 @@ export interface SegmentBounds {
 }
 
 /**
- * The folder of the archive. A segment is written whole under `staging/`, becomes part of the archive with the
- * commit that names it, and is then linked to where people and engines look for it:
- * `decisions/platform=shop/day=2026-11-21/NAME.parquet`. Its first name goes after the next commit alone, so that
- * every path that was given out holds for as long as the version does that it was given out under.
+ * The folder of the archive on this machine. A segment is written whole under `staging/`, is then kept where people and engines
+ * look for it, `decisions/platform=shop/day=2026-11-21/NAME.parquet`, and becomes part of the archive with the commit
+ * that names it. What no commit names is removed by the next writer.
  */
 export class Archive {
   readonly folder: string;
   readonly home: ArchiveHome;
-  /** Segments of the last commit, which have both names. */
-  #linked: readonly Segment[] = [];
+  readonly #log: ArchiveLog;
+  #mirrored: ArchiveState = EMPTY_ARCHIVE_STATE;
+  /** Files beside the segments that came and went since the last commit. */
+  readonly #filesAdded = new Set<string>();
+  readonly #filesRemoved = new Set<string>();
 
-  /** `home`: where the archive is kept when the folder only holds fetched files. */
-  constructor(folder: string, home: ArchiveHome = new FolderHome(folder)) {
-    this.folder = folder;
-    this.home = home;
+  constructor(home: ArchiveHome | string) {
+    this.home = typeof home === 'string' ? new FolderHome(home) : home;
+    this.folder = this.home.folder;
+    this.#log = new ArchiveLog(this.home);
   }
 
+  /** What this machine knows of the archive. */
   read(): ArchiveState {
-    return this.home.read();
+    return this.#log.read();
   }
 
-  /** Learns what is in the archive now, and removes fetched files that the archive no longer has. */
+  /** Learns what is in the archive now. */
   async refresh(): Promise<ArchiveState> {
-    const before = this.read();
     await this.home.refresh();
     const now = this.read();
-    if (this.home.isElsewhere && now !== before) this.#forget(before, now);
+    if (now !== this.#mirrored) {
+      await this.home.mirror(this.#mirrored, now);
+      this.#mirrored = now;
+    }
     return now;
-  }
-
-  #forget(before: ArchiveState, now: ArchiveState): void {
-    if (before.version === 0) this.keepOnly(now);
-    for (const segment of before.segments.values())
-      if (!now.segments.has(segment.name)) this.#removeHere(segment);
-    const erasures = this.segments(now, { table: 'erasures' });
-    if (erasures.some(({ name }) => !before.segments.has(name))) this.endReading();
   }
 
   contents(): ArchiveContents {
@@ -84,60 +89,49 @@ export class Archive {
     };
   }
 
-  /**
-   * Does work on what is in the archive now, and does it once more when it failed and a commit has meanwhile taken
-   * away what it read; gives up when that happens again and again.
-   */
-  async reading<T>(work: (state: ArchiveState) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      const state = await this.refresh();
-      try {
-        return await work(state);
-      } catch (cause) {
-        if ((await this.refresh()).version === state.version) throw cause;
-        if (tries === READING_TRIES_MAX) throw new ArchiveRewritten(cause);
-      }
-    }
-  }
-
-  /** Commits and links the new segments to their places; throws CommitConflict when somebody was faster. */
+  /** Keeps the new segments and commits them; throws CommitConflict when somebody was faster. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
-    await this.home.keep(commit.add.flatMap((segment) => this.#staged(segment)));
-    const next = await this.home.commit(state, commit);
-    for (const { name } of this.#linked)
-      for (const kind of SEGMENT_FILES) removeFile(this.stagedPath(name, kind));
-    for (const segment of commit.add) this.#settle(segment);
-    this.#linked = commit.add;
+    const staged = commit.add.flatMap((segment) => this.#staged(segment));
+    await this.home.put(staged);
+    const next = await this.#log.commit(state, { ...commit, ...this.#fileChanges() }).catch(async (error) => {
+      if (error instanceof CommitConflict) await this.#withdraw(staged);
+      throw error;
+    });
+    this.#filesAdded.clear();
+    this.#filesRemoved.clear();
     const gone = commit.remove.flatMap((name) => state.segments.get(name) ?? []);
-    for (const segment of gone) this.#removeHere(segment);
-    await this.home.remove(gone.flatMap((segment) => this.#filesOf(segment)));
+    await this.home.remove(gone.flatMap(listSegmentFiles));
     return next;
   }
 
   #staged(segment: Segment): readonly FileToKeep[] {
     return SEGMENT_FILES.map((kind) => ({
-      path: this.#fileOf(segment, kind),
+      path: getSegmentFile(segment, kind),
       from: this.stagedPath(segment.name, kind),
     })).filter(({ from }) => existsSync(from));
   }
 
-  #removeHere(segment: Segment): void {
-    for (const kind of SEGMENT_FILES) removeFile(this.#placeOf(segment, kind));
+  #fileChanges(): Pick<Commit, 'files'> {
+    if (this.#filesAdded.size === 0 && this.#filesRemoved.size === 0) return {};
+    return { files: { add: [...this.#filesAdded], remove: [...this.#filesRemoved] } };
+  }
+
+  /** Removes what was kept for a commit that somebody else was faster than, so that other programs do not read it. */
+  async #withdraw(files: readonly FileToKeep[]): Promise<void> {
+    const named = this.#namedBy(await this.refresh());
+    await this.home.remove(files.map(({ path }) => path).filter((path) => !named.has(path)));
   }
 
   /**
-   * Finishes the work of a killed writer: links committed segments to their places and, after the commit, removes
-   * files that no commit names. Every other writer's next commit then fails, so what is removed here can never be
-   * committed. Throws CommitConflict when somebody was faster.
+   * Finishes the work of a killed writer and, after the commit, removes files that no commit names. Every other writer's next
+   * commit then fails, so what is removed here can never be committed. Throws CommitConflict when somebody was faster.
    */
   async takeOver(commit: Commit): Promise<ArchiveState> {
     await this.home.finishCommits();
-    const before = this.read();
-    for (const segment of before.segments.values()) this.#settle(segment);
+    const before = await this.refresh();
     const strays = await this.#strays(before);
     const state = await this.commit(before, commit);
     rmSync(this.staging(), { recursive: true, force: true });
-    this.keepOnly(state);
     await this.home.remove(strays);
     return state;
   }
@@ -155,36 +149,38 @@ export class Archive {
   }
 
   async #strays(state: ArchiveState): Promise<readonly string[]> {
-    const kept = await this.home.sizes();
-    if (kept === null) return [];
-    const named = new Set([...state.segments.values()].flatMap((segment) => this.#filesOf(segment)));
-    return [...kept.keys()].filter((path) => !named.has(path));
+    const named = this.#namedBy(state);
+    return [...(await this.#sizes()).keys()].filter((path) => !named.has(path));
   }
 
-  /**
-   * Fetches the segments that cannot be read here yet, newest first as far as there is room. Returns those that
-   * cannot be fetched.
-   */
+  /** The paths of all files of the segments that a state names. */
+  #namedBy({ segments }: ArchiveState): ReadonlySet<string> {
+    return new Set([...segments.values()].flatMap(listSegmentFiles));
+  }
+
+  /** The lengths of all files of segments that are kept, by their paths. */
+  async #sizes(): Promise<ReadonlyMap<string, number>> {
+    const lists = await Promise.all(TABLE_NAMES.map((table) => this.home.list(`${table}/`)));
+    return new Map(lists.flatMap((sizes) => [...sizes]));
+  }
+
+  /** Makes segments readable here, newest first as far as there is room. Returns those that are not. */
   async bring(
     segments: readonly Segment[],
     kinds: readonly SegmentFile[] = ['parquet'],
   ): Promise<readonly UnreadSegment[]> {
-    if (!this.home.isElsewhere) return [];
-    const files = segments
-      .filter(({ name }) => !existsSync(this.stagedPath(name)))
-      .flatMap((segment) =>
-        kinds.map((kind) => ({
-          path: this.#fileOf(segment, kind),
-          bytes: kind === 'parquet' ? segment.bytes : null,
-        })),
-      );
-    const missing = await this.home.bring(files);
-    // A commit removed it while it was being fetched.
-    for (const segment of segments) if (!this.read().segments.has(segment.name)) this.#removeHere(segment);
+    const missing = await this.home.bring(
+      segments.flatMap((segment) => kinds.map((kind) => this.#kept(segment, kind))),
+    );
     return segments.flatMap((segment) => {
-      const why = missing.get(this.#fileOf(segment, 'parquet'));
-      return why === undefined ? [] : [{ ...segment, why }];
+      const why = missing.get(getSegmentFile(segment, 'parquet'));
+      if (why === undefined) return [];
+      return [why === 'damaged' ? segment : { ...segment, why }];
     });
+  }
+
+  #kept(segment: Segment, kind: SegmentFile): ArchiveFile {
+    return { path: getSegmentFile(segment, kind), bytes: kind === 'parquet' ? segment.bytes : null };
   }
 
   async setAside(entries: readonly UnreadableEntry[]): Promise<void> {
@@ -193,36 +189,28 @@ export class Archive {
 
   /** Takes those of erased clients out again. */
   async forgetSetAside(clientNumbers: ReadonlySet<string>): Promise<void> {
-    await this.home.remove(eraseFromQuarantine(this.folder, clientNumbers));
+    const gone = eraseFromQuarantine(this.folder, clientNumbers);
+    await this.home.remove(gone);
+    for (const path of gone) {
+      this.#filesAdded.delete(path);
+      this.#filesRemoved.add(path);
+    }
   }
 
+  /** Keeps files that lie in this folder; the next commit names them. */
   async keepFiles(paths: readonly string[]): Promise<void> {
-    await this.home.keep(paths.map((path) => ({ path, from: join(this.folder, path) })));
+    await this.home.put(paths.map((path) => ({ path, from: join(this.folder, path) })));
+    for (const path of paths) this.#filesAdded.add(path);
   }
 
   /** Removes the files of segments that a state does not name. */
-  keepOnly(state: ArchiveState): void {
-    const wanted = new Set(
-      [...state.segments.values()].flatMap((segment) =>
-        SEGMENT_FILES.map((kind) => this.#placeOf(segment, kind)),
-      ),
-    );
-    for (const table of TABLE_NAMES)
-      for (const path of filesBelow(join(this.folder, table))) if (!wanted.has(path)) removeFile(path);
+  async keepOnly(state: ArchiveState): Promise<void> {
+    await this.home.remove(await this.#strays(state));
   }
 
   /** Removes the copies that are being read; after a commit, the readers start again on what is left. */
   endReading(): void {
-    for (const name of listNames(this.staging())) if (name.startsWith(READING)) this.#endCopy(name);
-  }
-
-  #endCopy(name: string): void {
-    try {
-      rmSync(join(this.staging(), name), { recursive: true, force: true });
-    } catch (error) {
-      // A copy of another user is removed when its reading ends.
-      if (readErrorCode(error) !== 'EACCES' && readErrorCode(error) !== 'EPERM') throw error;
-    }
+    endReading(this.folder);
   }
 
   staging(): string {
@@ -236,21 +224,19 @@ export class Archive {
   /** Throws where this process cannot write, as it would have to for a segment. */
   async tryWriting(): Promise<void> {
     this.prepareStaging();
-    const trial = join(this.staging(), `trial-${randomUUID()}`);
-    writeFileSync(trial, '', { mode: 0o600 });
-    rmSync(trial);
-    await this.home.tryWriting();
+    const path = `staging/trial-${randomUUID()}`;
+    const from = join(this.staging(), basename(path));
+    writeFileSync(from, '', { mode: 0o600 });
+    await this.home.put([{ path, from }]);
+    await this.home.remove([path]);
   }
 
   prepareStaging(): void {
     makeOwnFolder(this.staging());
   }
 
-  pathOf(segment: Segment, kind: SegmentFile = 'parquet'): string {
-    const place = this.#placeOf(segment, kind);
-    // Between its commit and the link, and after a crash in between, it only lies where it was written.
-    const staged = this.stagedPath(segment.name, kind);
-    return existsSync(place) || !existsSync(staged) ? place : staged;
+  pathOf(segment: SegmentPlace, kind: SegmentFile = 'parquet'): string {
+    return join(this.folder, getSegmentFile(segment, kind));
   }
 
   /** The segments that may hold what is looked for, newest first. */
@@ -266,23 +252,18 @@ export class Archive {
 
   /** Segments whose files were cut off or are gone. Throws when they were replaced since the state was read. */
   async torn(state: ArchiveState): Promise<readonly Segment[]> {
-    const sizes = await this.home.sizes();
-    const torn = [...state.segments.values()].filter((segment) =>
-      sizes === null ? !this.isWhole(segment) : sizes.get(this.#fileOf(segment, 'parquet')) !== segment.bytes,
+    const sizes = await this.#sizes();
+    const torn = [...state.segments.values()].filter(
+      (segment) => sizes.get(getSegmentFile(segment, 'parquet')) !== segment.bytes,
     );
     if (torn.length > 0 && (await this.refresh()).version !== state.version)
       throw new Error('segments were replaced meanwhile');
     return torn;
   }
 
-  /** Whether a segment's file has its full length; unknown for one that was not fetched. */
-  isWhole(segment: Segment): boolean {
-    return this.hasFile(segment) || (this.home.isElsewhere && !existsSync(this.pathOf(segment)));
-  }
-
-  /** Whether its file is here, with its full length. */
-  hasFile(segment: Segment): boolean {
-    return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
+  /** Whether a segment's file is known here to have lost a part, or all, of what was written. */
+  isCutOff(segment: Segment): boolean {
+    return this.home.isCutOff(this.#kept(segment, 'parquet'));
   }
 
   /** The segments at which work may have failed: those that the engine names, otherwise all; none when it was not about files. */
@@ -327,34 +308,6 @@ export class Archive {
     if (parts.length === 1) return only;
     return `(${parts.map((part) => `SELECT * FROM ${part}`).join(' UNION ALL BY NAME ')})`;
   }
-
-  #placeOf(segment: Segment, kind: SegmentFile): string {
-    return join(this.folder, this.#fileOf(segment, kind));
-  }
-
-  #filesOf(segment: Segment): readonly string[] {
-    return SEGMENT_FILES.map((kind) => this.#fileOf(segment, kind));
-  }
-
-  #fileOf({ table, platform, day, name }: Segment, kind: SegmentFile): string {
-    return `${table}/platform=${platform}/day=${day}/${name}.${kind}`;
-  }
-
-  #settle(segment: Segment): void {
-    const folder = dirname(this.#placeOf(segment, 'parquet'));
-    if (existsSync(this.#placeOf(segment, 'parquet'))) return;
-    if (this.home.isElsewhere && !existsSync(this.stagedPath(segment.name))) return;
-    makeOwnFolder(folder);
-    for (const kind of SEGMENT_FILES) {
-      try {
-        linkSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));
-      } catch (error) {
-        // There is none, or a killed writer has linked it; a lost file is reported where it is read.
-        if (readErrorCode(error) !== 'ENOENT' && readErrorCode(error) !== 'EEXIST') throw error;
-      }
-    }
-    syncFolder(folder);
-  }
 }
 
 /** SQL: the rows of some files but for those of clients, whose numbers are listed. */
@@ -375,40 +328,4 @@ export type ErasedClients = readonly string[];
 export async function readErasedClients(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
   const erasures = await store.unshippedErasures();
   return [...new Set(erasures.map((erasure) => erasure.clientNumber))];
-}
-
-/** Each is ended by an erasure, or by a merge in the moment before its copy was made. */
-const READING_TRIES_MAX = 10;
-
-/** Everything that the work read of the archive was rewritten before it finished. */
-class ArchiveRewritten extends NamedError {
-  constructor(cause: unknown) {
-    super(
-      `the archive was rewritten ${READING_TRIES_MAX} times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased`,
-      { cause },
-    );
-  }
-}
-
-/** The names of reading copies under `staging/`. */
-export const READING = 'reading-';
-
-/** The rows last: once they are in place, so is everything that helps to find them. */
-export const SEGMENT_FILES = ['orders', 'parquet'] as const;
-
-type SegmentFile = (typeof SEGMENT_FILES)[number];
-
-function removeFile(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (readErrorCode(error) !== 'ENOENT') throw error;
-  }
-}
-
-function filesBelow(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { SaltRefused } from '#state/client-salt.ts';
 import { openStore, type StorePlace } from '#state/open-store.ts';
 import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchiveHome } from './archive-home.ts';
 import { ArchiveDamaged } from './archive-log.ts';
 
@@ -17,25 +18,21 @@ export function readSalt(folder: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
-/** For an archive elsewhere whose salt is not here yet. */
+/** Makes the salt of the archive readable here. Throws StoreUnavailable; an archive may have lost its salt, or have none yet. */
 export async function fetchSalt(home: ArchiveHome): Promise<void> {
-  await home.bring([{ path: SALT_FILE, bytes: null }]);
+  const missing = await home.bring([{ path: SALT_FILE, bytes: null }]);
+  if (missing.get(SALT_FILE) === 'away')
+    throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
 }
 
-export async function writeSalt(home: ArchiveHome, folder: string, salt: string): Promise<void> {
+/** A process that is killed in between restores it. */
+export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> {
+  const { folder } = home;
   if (readSalt(folder) !== null) return;
   makeOwnFolder(folder);
-  const [draft, path] = [join(folder, `.${randomUUID()}`), join(folder, SALT_FILE)];
-  writeFileSync(draft, salt, { mode: 0o600 });
-  // A process that is killed in between restores it.
-  await home.keep([{ path: SALT_FILE, from: draft }]);
-  try {
-    linkSync(draft, path);
-  } catch {
-    // Another process has just made it.
-  } finally {
-    rmSync(draft);
-  }
+  const draft = join(folder, `.${randomUUID()}`);
+  writeFileSync(draft, salt, { mode: 0o600, flush: true });
+  await home.put([{ path: SALT_FILE, from: draft }]);
 }
 
 /** The salt of an archive that has segments. Throws ArchiveDamaged. */

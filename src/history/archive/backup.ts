@@ -3,11 +3,13 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { NamedError } from '#base/named-error.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { Archive, SEGMENT_FILES } from './archive.ts';
+import { Archive } from './archive.ts';
 import { ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
+import { SEGMENT_FILES } from './segment-files.ts';
 import { QUARANTINE_FOLDER } from './set-aside.ts';
+import { createSnapshotOpener, withSnapshot } from './snapshot.ts';
 import { explainUnread } from './unread-decisions.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
@@ -32,7 +34,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
   await archive.refresh();
   requireFitting(folder, target);
   const backup = new Archive(target);
-  return archive.reading(async (state) => {
+  return withSnapshot(createSnapshotOpener(archive), async ({ state }) => {
     const torn = await archive.torn(state);
     const done = new Map<Segment, Copying>();
     for (const segment of state.segments.values())
@@ -46,8 +48,8 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
     for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
-    backup.keepOnly(state);
-    const kept = segmentsThat('torn').map((segment) => ({ segment, isKept: backup.isWhole(segment) }));
+    await backup.keepOnly(state);
+    const kept = segmentsThat('torn').map((segment) => ({ segment, isKept: !backup.isCutOff(segment) }));
     const bytes = whole.reduce((sum, segment) => sum + segment.bytes, 0);
     return { segments: state.segments.size, bytes, copied: copied.length, torn: kept };
   });
@@ -59,9 +61,9 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
 type Copying = 'copied' | 'there' | 'torn';
 
 async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {
-  if (backup.hasFile(segment)) return 'there';
+  if (!backup.isCutOff(segment)) return 'there';
   const [missing] = await archive.bring([segment], SEGMENT_FILES);
-  if (missing?.why === 'damaged') return 'torn';
+  if (missing !== undefined && missing.why === undefined) return 'torn';
   if (missing !== undefined)
     throw new StoreUnavailable(`a file of the archive ${explainUnread(missing.why)}`);
   const [, rows] = SEGMENT_FILES.map((kind) =>

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeOwnFolder } from '#base/files/folders.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import { type QueryEngine, quote, quoteName, toNumberOrNull } from './duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
 import { findCommonDay } from './period.ts';
 import type { BufferedRows, RowBuffer } from './row-drafts.ts';
+import type { SegmentFile, SegmentPlace } from './segment-files.ts';
 import { createRowSource, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
 import { explainUnread } from './unread-decisions.ts';
 
@@ -64,8 +67,7 @@ export class SegmentWriter {
   async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();
-    const path = this.#archive.stagedPath(name);
-    this.#archive.prepareStaging();
+    const path = this.#pathFor({ ...place, name }, 'parquet');
     const sorted = `${select} ORDER BY ${order.map(quoteName).join(', ')}`;
     try {
       await this.#duck.run(`COPY (${sorted}) TO ${quote(path)} ${PARQUET}`);
@@ -82,21 +84,30 @@ export class SegmentWriter {
       rmSync(path);
       return null;
     }
-    if (place.table === 'decisions') await this.#writeOrders(name);
+    if (place.table === 'decisions') await this.#writeOrders({ ...place, name });
     this.#finish(path);
     const [from, firstTick] = [toNumberOrNull(row['oldest']) ?? 0, toNumberOrNull(row['first']) ?? 0];
     const [to, lastTick] = [toNumberOrNull(row['newest']) ?? from, toNumberOrNull(row['last']) ?? firstTick];
     return { ...place, name, rows, bytes: statSync(path).size, from, to, firstTick, lastTick };
   }
 
-  async #writeOrders(name: string): Promise<void> {
+  async #writeOrders(place: SegmentPlace): Promise<void> {
     const numbers: bigint[] = [];
-    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quote(this.#archive.stagedPath(name))})`;
+    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quote(this.#pathFor(place, 'parquet'))})`;
     for await (const rows of this.#duck.stream(select))
       for (const { number } of rows) if (typeof number === 'bigint') numbers.push(number);
-    const path = this.#archive.stagedPath(name, 'orders');
+    const path = this.#pathFor(place, 'orders');
     writeFileSync(path, OrderFilter.of(numbers).bytes, { mode: 0o600 });
     this.#finish(path);
+  }
+
+  /** A temporary archive is not read before its commit, so that its segments are written where they stay. */
+  #pathFor(place: SegmentPlace, kind: SegmentFile): string {
+    const path = this.#isTemporary
+      ? this.#archive.pathOf(place, kind)
+      : this.#archive.stagedPath(place.name, kind);
+    makeOwnFolder(dirname(path));
+    return path;
   }
 
   /** When this returns, the file survives a loss of power, and only this user may read it. */

@@ -5,15 +5,17 @@ import { formatCount } from '#base/counted.ts';
 import { formatCsvCell } from '#base/csv.ts';
 import { readConfig, signalSecretsAtHand } from '#config.ts';
 import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
+import { NotAdopted } from '#history/archive/archive-home.ts';
 import { backUp, NotABackup } from '#history/archive/backup.ts';
 import type { QueryAnswer } from '#history/archive/duck.ts';
-import { whileHere } from '#history/archive/frozen-archive.ts';
 import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
 import { exportQuery, type Queried, queryArchive } from '#history/archive/read/query.ts';
-import { createBucketHome, openArchive } from '#history/archive/s3/open-archive.ts';
+import { openArchive } from '#history/archive/s3/open-archive.ts';
+import { getSegmentFile } from '#history/archive/segment-files.ts';
 import { readQuarantine } from '#history/archive/set-aside.ts';
 import { findLeaseHolder, listShippingTroubles } from '#history/archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '#history/archive/ship/shipping.ts';
+import { createSnapshotOpener, withFiles, withSnapshot } from '#history/archive/snapshot.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
 import { ADOPTED_CURSOR, readUnshippedPage } from '#history/archive/unshipped.ts';
 import { isEvidence } from '#history/evidence/source/evidence.ts';
@@ -24,13 +26,7 @@ import { Audit } from '#workbench/access/audit.ts';
 import { verifyArchive } from '#workbench/verify/verify-archive.ts';
 import type { Verification } from '#workbench/verify/verify-segment.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
-import {
-  formatUnreadSegments,
-  getSegmentPath,
-  readArchiveConfig,
-  readErasedNow,
-  withArchive,
-} from './open-archive.ts';
+import { formatUnreadSegments, readArchiveConfig, readErasedNow, withArchive } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { addSpanOptions, parseReason, parseTime } from './options.ts';
 import { createProgressBar, formatTable, print, printError } from './print.ts';
@@ -58,19 +54,16 @@ function adoptCommand(archive: Command): void {
 }
 
 async function adopt(reason: string, json: boolean): Promise<void> {
-  const { archiveDir, archiveS3 } = readArchiveConfig();
-  if (archiveS3 === null)
-    throw new FindingsError(
-      'ARCHIVE_DIR is a folder, which the first node that ships makes the archive of its store',
-    );
+  const config = readArchiveConfig();
   await withOpenStore(async (store, clock) => {
-    const home = createBucketHome(archiveDir, archiveS3, store.registers);
-    const id = await home.id();
-    if (id === null) throw new FindingsError(`${home.name} holds no archive`);
-    const adopted = await home.adopt();
+    const archive = openArchive(config, store.registers);
+    const id = await archive.home.adopt().catch((error: unknown) => {
+      throw error instanceof NotAdopted ? new FindingsError(error.message) : error;
+    });
+    const adopted = await archive.refresh();
     // Entries newer than the whole archive are shipped.
     const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_CURSOR, add: [], remove: [] };
-    const { version, segments } = await home.commit(adopted, commit);
+    const { version, segments } = await archive.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
     if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);
     const audit = new Audit(store.auditLog, clock);
@@ -79,7 +72,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     print(
       json
         ? JSON.stringify(found)
-        : `${home.name} is the archive of this store, as of its commit ${version} (segments: ${segments.size}).`,
+        : `${archive.home.name} is the archive of this store, as of its commit ${version} (segments: ${segments.size}).`,
     );
   });
 }
@@ -107,7 +100,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
   process.exitCode = EXIT.findings;
   for (const { segment, isKept } of torn)
     printError(
-      `${getSegmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
+      `${getSegmentFile(segment, 'parquet')} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
     );
 }
 
@@ -219,10 +212,10 @@ function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>):
   const isNamed = (table: string) =>
     text.includes(table) || (OF_ORDERS.has(table) && text.includes('orders'));
   return withArchive((archive) =>
-    whileHere(
-      archive,
+    withFiles(
+      createSnapshotOpener(archive),
       ({ table }) => isNamed(table),
-      async (folder, missing) => {
+      async ({ folder, leftOut: missing }) => {
         const { answer, leftOut } = await run(folder);
         return { answer, leftOut: [...missing, ...leftOut] };
       },
@@ -302,7 +295,7 @@ async function statusOf(archive: Archive, store: Store) {
   });
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
-  const torn = await archive.reading((now) => archive.torn(now));
+  const torn = await withSnapshot(createSnapshotOpener(archive), (snapshot) => archive.torn(snapshot.state));
   const setAside = readQuarantine(archive.folder).map(({ place, why }) => ({ place, why }));
   const [shipper, troubles] = [
     await findLeaseHolder(store.registers),
@@ -380,10 +373,10 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
   const isWanted = isEvidence({ ...span, platform: null });
   const verification = await withArchive((archive) =>
-    whileHere(
-      archive,
+    withFiles(
+      createSnapshotOpener(archive),
       (segment) => segment.table === 'decisions' && isWanted(segment),
-      (segmentsDir, missing) => {
+      ({ folder: segmentsDir, leftOut: missing }) => {
         for (const text of formatUnreadSegments(missing)) printError(text);
         return verifyArchive({ ...ask, segmentsDir, missing });
       },

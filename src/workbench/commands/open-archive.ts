@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs';
 import { formatCount } from '#base/counted.ts';
 import { type Config, ConfigError, readConfig } from '#config.ts';
-import { Archive, type ErasedClients, readErasedClients } from '#history/archive/archive.ts';
+import { type Archive, type ErasedClients, readErasedClients } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { Segment, UnreadSegment } from '#history/archive/archive-log.ts';
-import { whileHere } from '#history/archive/frozen-archive.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
+import { getSegmentFile } from '#history/archive/segment-files.ts';
+import { createSnapshotOpener, type OpenSnapshot } from '#history/archive/snapshot.ts';
 import { formatUnread, type UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import { sqlitePath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
-import { withOpenStore } from './open-store.ts';
+import { withOpenStore, withRegisters } from './open-store.ts';
 
 /** Runs a command on decisions in the hot store and in the archive. */
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
@@ -58,33 +59,27 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
 }
 
-/** Runs a command on the archive; asks the store only where it knows what the archive consists of. */
+/** Runs a command on the archive. The store is opened only where it knows what the archive consists of. */
 export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
   const config = readArchiveConfig();
-  if (config.archiveS3 === null) return run(new Archive(config.archiveDir));
-  return withOpenStore((store) => run(openArchive(config, store.registers)));
+  return withRegisters((registers) => run(openArchive(config, registers)));
 }
 
 /**
- * Gives `work` a folder with what is wanted of archive and journal, what it does not hold, and who was erased: of an archive
- * that is not the one of the store, or has none, the archive alone.
+ * Runs a command on snapshots of archive and journal, with the clients who were erased: of an archive that is not the one of the
+ * store, or has none, of the archive alone.
  */
-export async function onPast<T>(
-  isWanted: (segment: Segment) => boolean,
-  work: (folder: string, leftOut: readonly UnreadSegment[], erased: ErasedClients) => Promise<T>,
+export async function withSnapshots<T>(
+  run: (open: OpenSnapshot, erased: ErasedClients) => Promise<T>,
 ): Promise<T> {
   const { archiveDir } = readArchiveConfig();
   const alone = (erased: ErasedClients) =>
-    withArchive((archive) =>
-      whileHere(archive, isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
-    );
+    withArchive((archive) => run(createSnapshotOpener(archive), erased));
   if (!hasStore()) return alone([]);
   return withOpenStore(async (store) => {
     const erased = await readErasedClients(store);
     if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
-    return withArchiveOf(store, (past) =>
-      past.whileHere(isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
-    );
+    return withArchiveOf(store, (past) => run(past.openToEnd, erased));
   });
 }
 
@@ -103,7 +98,7 @@ export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonl
       .filter(({ why = 'damaged' }) => why === 'damaged')
       .map(
         (segment) =>
-          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentFile(segment, 'parquet')} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
       ),
   ];
 }
@@ -118,11 +113,6 @@ function togetherText(segments: readonly Segment[] = [], why: string): readonly 
 function erasedText({ without = [] }: Segment): string {
   if (without.length === 0) return '';
   return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
-}
-
-/** The path of a segment below the archive, and below a backup of it. */
-export function getSegmentPath({ table, platform, day, name }: Segment): string {
-  return `${table}/platform=${platform}/day=${day}/${name}.parquet`;
 }
 
 /** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */

@@ -4,7 +4,7 @@ import { readConfig } from '#config.ts';
 import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
 import { sqlitePath } from '#state/sqlite/open-file.ts';
-import type { Store } from '#state/store.ts';
+import type { Registers, Store } from '#state/store.ts';
 import { printError } from './print.ts';
 
 /** How long a person waits for a busy store, or for another process that writes. */
@@ -21,6 +21,34 @@ export async function withOpenStore<T>(
   run: (store: Store, clock: () => number) => Promise<T>,
   isAccepted = false,
 ): Promise<T> {
+  const store = await openForCommand(isAccepted);
+  try {
+    return await run(store, createStoreClock(exactSystemClock, store));
+  } finally {
+    await store.close();
+  }
+}
+
+/** The registers of the same store, which is opened when they are first asked. */
+export async function withRegisters<T>(run: (registers: Registers) => Promise<T>): Promise<T> {
+  const opened: { store: Promise<Store> | null } = { store: null };
+  const registers = async () => {
+    opened.store ??= openForCommand(false);
+    return (await opened.store).registers;
+  };
+  try {
+    return await run({
+      read: async (name) => (await registers()).read(name),
+      compareAndSet: async (name, expected, next) => (await registers()).compareAndSet(name, expected, next),
+      version: async (name) => (await registers()).version(name),
+    });
+  } finally {
+    const store = await opened.store?.catch(() => null);
+    await store?.close();
+  }
+}
+
+async function openForCommand(isAccepted: boolean): Promise<Store> {
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
@@ -29,11 +57,7 @@ export async function withOpenStore<T>(
     errorsSaidOnce(),
   );
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
-  try {
-    return await run(store, createStoreClock(exactSystemClock, store));
-  } finally {
-    await store.close();
-  }
+  return store;
 }
 
 /** Every attempt to reach a store that is away ends with the same message. */

@@ -9,10 +9,10 @@ import type { Command } from 'commander';
 import { formatCount } from '#base/counted.ts';
 import { readS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { openArchive } from '#history/archive/s3/open-archive.ts';
+import { NO_STORE, openArchive } from '#history/archive/s3/open-archive.ts';
 import { openStore } from '#state/open-store.ts';
 import { faultOfFile, sqlitePath } from '#state/sqlite/open-file.ts';
-import type { Registers, Store } from '#state/store.ts';
+import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { readAuditLink } from '#workbench/access/audit-check.ts';
 import { findUnreadableTexts } from '#workbench/payers/rebuild.ts';
@@ -220,20 +220,16 @@ async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal)
   }
 }
 
-/** The archive that was named, or lies beside the backup. Files that were fetched from S3 are removed with the copy. */
+/**
+ * The archive that was named, or lies beside the backup. Files that were fetched from S3 are removed with the copy. The store's
+ * backup only knows an earlier state of the archive, so it is not asked.
+ */
 function archiveOf({ check, archive }: { check: string; archive?: string }, copy: string): Archive | null {
   if (archive?.startsWith('s3:') === true)
-    return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, AS_IF_LOST);
+    return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, NO_STORE);
   const folder = archive ?? join(check, 'archive');
   return existsSync(folder) ? new Archive(folder) : null;
 }
-
-/** The store's backup only knows an earlier state of the archive, so it is not asked. */
-const AS_IF_LOST: Registers = {
-  read: async () => null,
-  compareAndSet: async () => false,
-  version: async () => '',
-};
 
 async function reportOf(
   kind: Kind,

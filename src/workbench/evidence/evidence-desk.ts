@@ -9,6 +9,7 @@ import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import { Archive, readErasedClients } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { withFiles } from '#history/archive/snapshot.ts';
 import type { Answered } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import { isEvidence, isReadFor } from '#history/evidence/source/evidence.ts';
@@ -201,8 +202,7 @@ export class EvidenceDesk {
   #oldest(task: EvidenceTask): string | null {
     const { past } = this.#parts;
     if (past === null) return null;
-    const { archive } = past;
-    const { segments } = (archive.home.isElsewhere ? archive : new Archive(archive.folder)).read();
+    const { segments } = new Archive(past.folder).read();
     const read = [...segments.values()].filter(({ table }) => table === 'decisions').filter(isEvidence(task));
     return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
   }
@@ -245,8 +245,8 @@ export class EvidenceDesk {
     const past = await this.#past();
     const erased = await readErasedClients(store);
     const reads = findQuestion(task.kind)?.reads ?? 'allTimes';
-    const result = await past.whileHere(isReadFor(reads, task), (segmentsDir, leftOut) => {
-      const folders = { archiveDir: past.folder, segmentsDir, leftOut, erased, rulesDir };
+    const result = await withFiles(past.openToEnd, isReadFor(reads, task), ({ folder, leftOut }) => {
+      const folders = { archiveDir: past.folder, segmentsDir: folder, leftOut, erased, rulesDir };
       return this.#process.run(
         'answer',
         { task, folders, draft, holdoutSecret, formerSecret },

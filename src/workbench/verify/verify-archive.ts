@@ -4,7 +4,7 @@ import { limitRunning } from '#base/work/turns.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { requireKeptSalt } from '#history/archive/archived-salt.ts';
-import { whileFrozen } from '#history/archive/frozen-archive.ts';
+import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { betweenSql } from '#history/evidence/source/evidence.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
 import type { VerifyWorks } from './verify-thread.ts';
@@ -34,13 +34,18 @@ const THREAD_MIB_MAX = 2048;
 
 /** Decides all archived decisions again from their facts and rule sets. Segments are verified in parallel. */
 export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
-  return whileFrozen(ask.segmentsDir ?? ask.archiveDir, async (frozen, leftOut) => {
-    const sum = await verifySegments(frozen, ask);
+  const open = createSnapshotOpener(ask.segmentsDir ?? ask.archiveDir);
+  return withFiles(open, isDecided, async ({ folder, leftOut }) => {
+    const sum = await verifySegments(folder, ask);
     const decided = [...(ask.missing ?? []), ...leftOut].filter(
-      ({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to),
+      (segment) => isDecided(segment) && overlaps(ask, segment.from, segment.to),
     );
     return { ...sum, unreadable: [...decided.map(({ name }) => name), ...sum.unreadable] };
   });
+}
+
+function isDecided({ table }: Segment): boolean {
+  return table === 'decisions';
 }
 
 function overlaps(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number): boolean {

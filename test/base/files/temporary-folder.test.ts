@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { makeOwnFolder, withTemporaryFolder } from '#base/files/folders.ts';
+import { makeOwnFolder } from '#base/files/folders.ts';
+import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
-const MODULE = new URL('../../../src/base/files/folders.ts', import.meta.url).href;
+const MODULE = new URL('../../../src/base/files/temporary-folder.ts', import.meta.url).href;
 
 /** Sends a signal to a program with two nested temporary folders; tells how it ended. */
 async function endedBy(signal: NodeJS.Signals, beginning = '') {

@@ -1,10 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Archive } from '#history/archive/archive.ts';
+import { FolderHome } from '#history/archive/archive-home.ts';
 import { ArchiveDamaged, ArchiveLog, CommitConflict, type Segment } from '#history/archive/archive-log.ts';
 import { OrderFilter, toOrderNumber } from '#history/archive/order-filter.ts';
+import { createSnapshotOpener, withSnapshot } from '#history/archive/snapshot.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 const NOTHING = { by: 'test', at: 0, add: [], remove: [] };
@@ -15,26 +17,29 @@ describe('the folder of an archive', () => {
     archive = new Archive(temporaryDirectory());
   });
 
-  it('keeps each path in use until its version has passed', async () => {
+  it('has a segment in its place before the commit that names it', async () => {
     const segment = written(archive, 's-1');
-    const reader = new Archive(archive.folder);
-    await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
-    const path = reader.pathOf(segment);
-    const staged = reader.stagedPath('s-1');
-    expect([readFileSync(path, 'utf8'), readFileSync(staged, 'utf8')]).to.deep.equal(['rows', 'rows']);
-    await archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 's-2')] });
-    expect([existsSync(path), existsSync(staged)]).to.deep.equal([true, false]);
+    const seen: boolean[] = [];
+    const home = new FolderHome(archive.folder);
+    home.addCommit = async (version, text) => {
+      seen.push(existsSync(archive.pathOf(segment)), existsSync(archive.stagedPath('s-1')));
+      return new FolderHome(archive.folder).addCommit(version, text);
+    };
+    const writer = new Archive(home);
+    await writer.commit(writer.read(), { ...NOTHING, add: [segment] });
+    expect(seen).to.deep.equal([true, false]);
+    expect(readFileSync(archive.pathOf(segment), 'utf8')).to.equal('rows');
   });
 
-  it('completes a segment whose writer was killed before the rename', async () => {
-    const segment = written(archive, 's-1');
-    const log = new ArchiveLog(archive.folder);
-    log.commit(log.read(), { ...NOTHING, add: [segment] });
-    expect(archive.pathOf(segment)).to.equal(archive.stagedPath('s-1'));
-    await archive.takeOver(NOTHING);
-    expect(archive.pathOf(segment)).not.to.equal(archive.stagedPath('s-1'));
-    expect(readFileSync(archive.pathOf(segment), 'utf8')).to.equal('rows');
-    expect(existsSync(archive.staging())).to.equal(false);
+  it('removes a segment whose writer lost the race for the commit, so that no other program reads it', async () => {
+    const slow = new Archive(archive.folder);
+    const before = slow.read();
+    await archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 'fast')] });
+    const segment = written(slow, 'slow');
+    const lost = await slow.commit(before, { ...NOTHING, add: [segment] }).catch((error: unknown) => error);
+    expect(lost).to.be.instanceOf(CommitConflict);
+    expect(existsSync(slow.pathOf(segment))).to.equal(false);
+    expect([...slow.read().segments.keys()]).to.deep.equal(['fast']);
   });
 
   it('removes uncommitted files once another writer takes over', async () => {
@@ -59,25 +64,24 @@ describe('the folder of an archive', () => {
     const writer = new Archive(archive.folder);
     await writer.takeOver(NOTHING);
     const seen: number[] = [];
-    const rows = await archive.reading(async (state) => {
+    const rows = await withSnapshot(createSnapshotOpener(archive), async ({ state }) => {
       seen.push(state.segments.size);
       if (seen.length === 1) await writer.commit(writer.read(), { ...NOTHING, remove: ['s-1'] });
       return [...state.segments.values()].map((each) => readFileSync(archive.pathOf(each), 'utf8'));
     });
     expect([seen, rows]).to.deep.equal([[1, 0], []]);
-    const failing = () => archive.reading(async () => readFileSync(archive.pathOf(segment)));
+    const failing = () =>
+      withSnapshot(createSnapshotOpener(archive), async () => readFileSync(archive.pathOf(segment)));
     expect(await failing().catch((error: Error) => error.message)).to.include('ENOENT');
   });
 
   it('gives up on work when the archive is rewritten each time', async () => {
     let tries = 0;
-    const failure = await archive
-      .reading(async (state) => {
-        tries++;
-        await archive.commit(state, NOTHING);
-        throw new Error('gone');
-      })
-      .catch((error: Error) => error.message);
+    const failure = await withSnapshot(createSnapshotOpener(archive), async ({ state }) => {
+      tries++;
+      await archive.commit(state, NOTHING);
+      throw new Error('gone');
+    }).catch((error: Error) => error.message);
     expect(tries).to.equal(10);
     expect(failure).to.equal(
       'the archive was rewritten 10 times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased',
@@ -89,7 +93,6 @@ describe('the folder of an archive', () => {
       ...NOTHING,
       add: [written(archive, 's-1'), written(archive, 's-2')],
     });
-    rmSync(archive.staging(), { recursive: true });
     expect(archive.contents()).to.deep.equal({ segments: 2, bytes: 8, gapEntries: 0, setAsideEntries: 0 });
   });
 });
@@ -104,39 +107,41 @@ function written(archive: Archive, name: string): Segment {
 
 describe('the log of an archive', () => {
   it('is empty before the first commit', () => {
-    const { version, cursor, segments } = new ArchiveLog(temporaryDirectory()).read();
+    const { version, cursor, segments } = new ArchiveLog(new FolderHome(temporaryDirectory())).read();
     expect([version, cursor, segments.size]).to.deep.equal([0, null, 0]);
   });
 
-  it('lets one of two writers commit and tells the other', () => {
+  it('lets one of two writers commit and tells the other', async () => {
     const folder = temporaryDirectory();
-    const [one, other] = [new ArchiveLog(folder), new ArchiveLog(folder)];
+    const [one, other] = [new ArchiveLog(new FolderHome(folder)), new ArchiveLog(new FolderHome(folder))];
     const [seen, alsoSeen] = [one.read(), other.read()];
-    one.commit(seen, commit({ cursor: 'a', add: [segment('s-1')] }));
-    expect(() => other.commit(alsoSeen, commit({ cursor: 'b', add: [segment('s-2')] }))).to.throw(
-      CommitConflict,
-    );
+    await one.commit(seen, commit({ cursor: 'a', add: [segment('s-1')] }));
+    const late = other.commit(alsoSeen, commit({ cursor: 'b', add: [segment('s-2')] }));
+    expect(await late.catch((error: unknown) => error)).to.be.instanceOf(CommitConflict);
     expect([...other.read().segments.keys()]).to.deep.equal(['s-1']);
     expect(other.read().cursor).to.equal('a');
   });
 
-  it('keeps the cursor where a commit ships nothing', () => {
-    const log = new ArchiveLog(temporaryDirectory());
-    const shipped = log.commit(log.read(), commit({ cursor: 'a', at: 5, add: [segment('s-1')] }));
-    const merged = log.commit(shipped, commit({ at: 9, remove: ['s-1'] }));
+  it('keeps the cursor where a commit ships nothing', async () => {
+    const log = new ArchiveLog(new FolderHome(temporaryDirectory()));
+    const shipped = await log.commit(log.read(), commit({ cursor: 'a', at: 5, add: [segment('s-1')] }));
+    const merged = await log.commit(shipped, commit({ at: 9, remove: ['s-1'] }));
     expect([merged.cursor, merged.shippedAt, merged.segments.size]).to.deep.equal(['a', 5, 0]);
   });
 
-  it('is the same for readers from the start, late ones and rare ones', () => {
+  it('is the same for readers from the start, late ones and rare ones', async () => {
     const folder = temporaryDirectory();
-    const writer = new ArchiveLog(folder);
-    const seldom = new ArchiveLog(folder);
+    const writer = new ArchiveLog(new FolderHome(folder));
+    const seldom = new ArchiveLog(new FolderHome(folder));
     let state = seldom.read();
     for (let count = 1; count <= 200; count += 1) {
       const remove = count > 3 ? [`s-${count - 3}`] : [];
-      state = writer.commit(state, commit({ cursor: String(count), add: [segment(`s-${count}`)], remove }));
+      state = await writer.commit(
+        state,
+        commit({ cursor: String(count), add: [segment(`s-${count}`)], remove }),
+      );
     }
-    for (const log of [writer, seldom, new ArchiveLog(folder)]) {
+    for (const log of [writer, seldom, new ArchiveLog(new FolderHome(folder))]) {
       const { version, cursor, segments } = log.read();
       expect([version, cursor]).to.deep.equal([200, '200']);
       expect([...segments.keys()]).to.deep.equal(['s-198', 's-199', 's-200']);
@@ -144,12 +149,12 @@ describe('the log of an archive', () => {
     expect(readdirSync(join(folder, 'log')).length).to.be.below(150);
   });
 
-  it('names the file that is not readable', () => {
+  it('names the file that is not readable', async () => {
     const folder = temporaryDirectory();
-    const log = new ArchiveLog(folder);
-    log.commit(log.read(), commit({ cursor: 'a' }));
+    const log = new ArchiveLog(new FolderHome(folder));
+    await log.commit(log.read(), commit({ cursor: 'a' }));
     writeFileSync(join(folder, 'log', '000000000002.json'), '{"by":');
-    expect(() => new ArchiveLog(folder).read()).to.throw(ArchiveDamaged, '000000000002.json');
+    expect(() => new ArchiveLog(new FolderHome(folder)).read()).to.throw(ArchiveDamaged, '000000000002.json');
   });
 });
 

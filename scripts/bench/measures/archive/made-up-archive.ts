@@ -26,7 +26,7 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
   // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
-  await writeSalt(archive.home, archive.folder, TEST_SALT);
+  await writeSalt(archive.home, TEST_SALT);
   const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
     for (let done = 0; done < decisions; done += PORTION) {

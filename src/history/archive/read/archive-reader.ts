@@ -11,17 +11,19 @@ import {
   toClientNumber,
 } from '#decision/payer/client-key.ts';
 import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
-import {
-  Archive,
-  type ErasedClients,
-  readErasedClients,
-  type SegmentBounds,
-} from '#history/archive/archive.ts';
+import { Archive, readErasedClients, type SegmentBounds } from '#history/archive/archive.ts';
 import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { type Bind, type DuckRow, QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
-import { withCopy } from '#history/archive/frozen-archive.ts';
 import { OrderFilters } from '#history/archive/order-filter.ts';
 import { type OrderStatus, statusConditionSql } from '#history/archive/order-status.ts';
+import {
+  type OpenSnapshot,
+  type SegmentFilter,
+  Snapshot,
+  type SnapshotParts,
+  type Source,
+  withSnapshot,
+} from '#history/archive/snapshot.ts';
 import {
   isAboutClients,
   TABLE_NAMES,
@@ -37,9 +39,9 @@ import {
   type Placed,
 } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
+import { createFilterCondition, selectRows } from './decision-sql.ts';
 import { readOrders } from './orders-in-past.ts';
-import { createFilterCondition, Past, type SegmentFilter, type Source, selectRows } from './past.ts';
-import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
+import { UNSHIPPED_ROWS_MAX, UnshippedRows } from './unshipped-rows.ts';
 
 /** Decisions that were found, and the segments that could not be read. */
 interface ArchivedDecisions {
@@ -104,50 +106,48 @@ export class ArchiveReader {
     return new ArchiveReader(join(tmpdir(), `scoring-no-archive-${randomUUID()}`), store);
   }
 
-  /** Asks archive and journal as one, as they are at one moment. `work` may be done several times. */
-  async reading<T>(work: (past: Past) => Promise<T>): Promise<T> {
+  /** Opens archive and journal as one, as they are at one moment. */
+  readonly open: OpenSnapshot = async (damaged) => {
     // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
     const erased = await readErasedClients(this.#store);
-    return this.archive.reading(() =>
-      this.#unshipped.reading((state, unshipped) => work(this.#past(state, unshipped, erased))),
-    );
-  }
+    const opened = await this.#unshipped.open();
+    return this.#snapshot(opened.state, {
+      unshipped: opened.span,
+      erased,
+      damaged,
+      release: () => opened[Symbol.dispose](),
+    });
+  };
 
-  /**
-   * Gives `work` a folder with what is wanted of archive and journal as they are at one moment, and what it does not hold:
-   * of an archive that cannot be written to what is not shipped yet.
-   */
-  whileHere<T>(
-    isWanted: (segment: Segment) => boolean,
-    work: (folder: string, leftOut: readonly UnreadSegment[]) => Promise<T>,
-  ): Promise<T> {
-    const { archive } = this;
-    return archive.reading(() =>
-      withCopy(archive, async (copy) => {
-        const { isMade, leftOut } = await this.#copyTo(copy, isWanted);
-        return work(isMade ? copy : archive.folder, leftOut);
-      }),
-    );
-  }
-
-  /** Reads the journal to its end before. */
-  async #copyTo(folder: string, isWanted: (segment: Segment) => boolean) {
+  /** The same, once the journal is read to its end: for those who read files, in which clients who were erased still are. */
+  readonly openToEnd: OpenSnapshot = async (damaged) => {
     for (;;) {
-      const copied = await this.#unshipped.reading(async (state, unshipped) =>
-        unshipped.upTo === null ? this.#past(state, unshipped, []).copyTo(folder, isWanted) : null,
-      );
-      if (copied !== null) return copied;
+      const snapshot = await this.open(damaged);
+      if (snapshot.upTo === null) return snapshot;
+      snapshot[Symbol.dispose]();
     }
+  };
+
+  /** The archive alone, with what clients did before they were erased: for the feed, which has a place for every row. */
+  readonly openArchive: OpenSnapshot = async (damaged) =>
+    this.#snapshot(await this.archive.refresh(), { damaged });
+
+  /** Asks archive and journal as one. `work` may be done several times. */
+  reading<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    return withSnapshot(this.open, work);
   }
 
   /** The archive alone, beside what the store itself looks up. */
-  async #archived<T>(work: (past: Past) => Promise<T>): Promise<T> {
-    const erased = await readErasedClients(this.#store);
-    return this.archive.reading((state) => work(this.#past(state, null, erased)));
+  #archived<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    return withSnapshot(async (damaged) => {
+      const erased = await readErasedClients(this.#store);
+      return this.#snapshot(await this.archive.refresh(), { erased, damaged });
+    }, work);
   }
 
-  #past(state: ArchiveState, unshipped: UnshippedSpan | null, erased: ErasedClients): Past {
-    return new Past({ archive: this.archive, state, unshipped, erased, duck: () => this.#open() });
+  #snapshot(state: ArchiveState, parts: Partial<SnapshotParts>): Snapshot {
+    const { archive } = this;
+    return new Snapshot({ ...ARCHIVE_ALONE, archive, state, duck: () => this.#open(), ...parts });
   }
 
   /** The decision of this id, of any platform where that is null; null when there is none in what could be read. */
@@ -291,7 +291,7 @@ export class ArchiveReader {
   }
 
   async #decisions(
-    past: Past,
+    past: Snapshot,
     bounds: SegmentBounds,
     where: (source: Source, bind: Bind) => string,
     limit: number,
@@ -305,11 +305,6 @@ export class ArchiveReader {
     const found = await searchThrottle.map(rows, async (some) => some.map(this.#decisionOf));
     const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
     return { decisions, unreadable: past.unreadable };
-  }
-
-  /** For the feed, which has a place for every row: the archive alone, with what clients did before they were erased. */
-  readingArchived<T>(work: (past: Past) => Promise<T>): Promise<T> {
-    return this.archive.reading((state) => work(this.#past(state, null, [])));
   }
 
   /** What is archived now. */
@@ -328,6 +323,8 @@ export class ArchiveReader {
     return this.#duck;
   }
 }
+
+const ARCHIVE_ALONE = { unshipped: null, erased: [], damaged: [], release: () => {} } as const;
 
 async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
   const duck = await QueryEngine.open({ ...READER_LIMITS, temporaryFolder });
@@ -349,7 +346,7 @@ function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
 
 /** How many decisions were compared, and how far back they reach. */
 async function lookedAt(
-  past: Past,
+  past: Snapshot,
   bounds: SegmentBounds,
   { after }: DecisionFilter,
 ): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {

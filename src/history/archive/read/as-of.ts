@@ -1,7 +1,7 @@
 import { count, epochMs, type Shape, shape } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/duck.ts';
-import type { Past } from './past.ts';
+import type { Snapshot } from '#history/archive/snapshot.ts';
 
 export const asOfShape = shape(
   'A moment of the past whose knowledge the figures are of; absent: all that is known',
@@ -30,7 +30,7 @@ export function describeMoment(at: number, rows: readonly DuckRow[], unshipped: 
 }
 
 /** What is told of a moment of the past by what is known now: who was erased since. */
-export async function readMoment(past: Past, at: number, platform: PlatformName | null): Promise<AsOf> {
+export async function readMoment(past: Snapshot, at: number, platform: PlatformName | null): Promise<AsOf> {
   const rows = await past.rows((source) =>
     erasedSql(
       `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,

@@ -10,8 +10,8 @@ import type { HistoryPlace, JournalEntry, Placed } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
+import { toUnreadDecisions } from './decision-sql.ts';
 import { addUnread, type FoundDecisions } from './found-decisions.ts';
-import { toUnreadDecisions } from './past.ts';
 
 /** One decision, null when there is none in what could be read, and where else it may lie. */
 export interface LookedUpDecision {

@@ -5,6 +5,7 @@ import { removeSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import type { DuckBatch, DuckRow } from '#history/archive/duck.ts';
 import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '#history/archive/journal-tail.ts';
+import { type Snapshot, withSnapshot } from '#history/archive/snapshot.ts';
 import {
   isAfterSql,
   JOURNAL_TICK_SQL,
@@ -29,7 +30,6 @@ import {
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import type { Past } from './past.ts';
 
 /** An event of the feed. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
@@ -203,7 +203,7 @@ class ArchivedEvents {
     const begin = cursors.read(after);
     // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
     const erasures = await this.#store.unshippedErasures();
-    return this.#reader.readingArchived(async (past) => {
+    return withSnapshot(this.#reader.openArchive, async (past) => {
       const { state } = past;
       const through = cursors.read(state.cursor);
       const from = firstTickBehind(begin, through);
@@ -272,7 +272,7 @@ interface Asked {
 }
 
 /** In the order of the journal; no segment is read that begins later. */
-async function oldestRows(segments: readonly Segment[], past: Past, asked: Asked): Promise<FoundRows> {
+async function oldestRows(segments: readonly Segment[], past: Snapshot, asked: Asked): Promise<FoundRows> {
   for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
     const before = segments[count]?.firstTick ?? null;
     const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);

@@ -9,6 +9,7 @@ import { type Bind, type DuckRow, quote, quoteName, toNumbers, toTextOrNull } fr
 import { listAttributeColumns } from '#history/archive/fact-columns.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
+import type { Snapshot, Source } from '#history/archive/snapshot.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import {
   type Contribution,
@@ -18,13 +19,7 @@ import {
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readMoment } from './as-of.ts';
-import {
-  createFilterCondition,
-  getComparedColumn,
-  type Past,
-  type Source,
-  toUnreadDecisions,
-} from './past.ts';
+import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
 /** What decisions may be split by, as SQL over the table of decisions; an attribute by the columns that it may have. */
 const SPLITS = {
@@ -184,7 +179,7 @@ export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
 }
 
 async function slotCounts(
-  past: Past,
+  past: Snapshot,
   ask: ExplorationAsk,
 ): Promise<Pick<Exploration, 'stepMs' | 'slots' | 'all' | 'values'>> {
   const { from, to } = ask;
@@ -361,7 +356,7 @@ function addAt(sums: number[], place: number, more: number): void {
 
 /** How much the counts of a verdict changed since an earlier time, and why. */
 async function changeSince(
-  past: Past,
+  past: Snapshot,
   ask: ExplorationAsk,
   against: TimeSpan,
 ): Promise<Exploration['change']> {

@@ -17,11 +17,11 @@ import {
   SETTLED_AMOUNT_SQL,
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
+import type { Snapshot } from '#history/archive/snapshot.ts';
 import { RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readMoment } from './as-of.ts';
-import type { Past } from './past.ts';
 
 /** What payers may share: a device by its fingerprint, or an address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
@@ -92,10 +92,10 @@ const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, W
 /** Questions about the clients and devices of one platform, of archive and journal as they are at one moment. */
 class LinkReading {
   readonly #span: Span;
-  readonly #past: Past;
+  readonly #past: Snapshot;
   readonly #isElsewhere: boolean;
 
-  constructor(span: Span, past: Past, isElsewhere: boolean) {
+  constructor(span: Span, past: Snapshot, isElsewhere: boolean) {
     this.#span = span;
     this.#past = past;
     this.#isElsewhere = isElsewhere;

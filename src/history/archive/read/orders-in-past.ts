@@ -10,15 +10,16 @@ import {
 } from '#decision/payer/order.ts';
 import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { GRANTED_SQL } from '#history/archive/order-status.ts';
+import type { SegmentFilter, Snapshot } from '#history/archive/snapshot.ts';
 import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
 import { type OutcomeEntry, readRecordedExposure } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { type Past, type SegmentFilter, selectRows } from './past.ts';
+import { selectRows } from './decision-sql.ts';
 
 /** What the past knows of some orders of a platform. `among` leaves out segments without them. Throws StoreUnavailable. */
 export async function readOrders(
-  past: Past,
+  past: Snapshot,
   platform: PlatformName,
   asked: readonly AskedOrder[],
   among: SegmentFilter,
@@ -41,7 +42,7 @@ export async function readOrders(
 
 /** By the names of the orders. */
 async function knownOrdersIn(
-  past: Past,
+  past: Snapshot,
   platform: PlatformName,
   where: (bind: Bind) => string,
   clientKeys: Store['clientKeys'],
@@ -62,7 +63,7 @@ async function knownOrdersIn(
 
 /** By the names of the orders. */
 async function exposuresIn(
-  past: Past,
+  past: Snapshot,
   platform: PlatformName,
   where: (bind: Bind) => string,
   among: SegmentFilter,

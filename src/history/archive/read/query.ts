@@ -4,8 +4,8 @@ import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { type QueryAnswer, QueryEngine, quote } from '#history/archive/duck.ts';
 import { toFactColumn } from '#history/archive/fact-columns.ts';
-import { whileFrozen } from '#history/archive/frozen-archive.ts';
 import { createOrderViews } from '#history/archive/order-status.ts';
+import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
 
 export interface Queried<T> {
@@ -65,11 +65,13 @@ function withTables<T>(
   run: (duck: QueryEngine) => Promise<T>,
   output?: string,
 ): Promise<Queried<T>> {
-  return whileFrozen(folder, async (frozen, leftOut) => ({
-    answer: await withTablesOf({ folder: frozen, erased }, limits, run, output),
-    leftOut,
+  return withFiles(createSnapshotOpener(folder), ALL, async (files) => ({
+    answer: await withTablesOf({ folder: files.folder, erased }, limits, run, output),
+    leftOut: files.leftOut,
   }));
 }
+
+const ALL = () => true;
 
 async function withTablesOf<T>(
   { folder, erased }: QueriedArchive,

@@ -11,6 +11,7 @@ import {
 import { type FactKey, type FactType, type FactTypes, toFactColumn } from '#history/archive/fact-columns.ts';
 import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
 import type { ColumnType } from '#history/archive/record-columns.ts';
+import type { UnshippedSpan } from '#history/archive/snapshot.ts';
 import {
   createRowSource,
   isAboutClients,
@@ -52,14 +53,10 @@ const FOLLOWED_FOR_MS = 600_000;
 
 const MISSING_MAX = 100;
 
-/** What a question sees of the journal: the rows that the archive of its moment does not have. */
-export interface UnshippedSpan {
-  /** SQL that stands where a table may. */
-  readonly rows: (table: TableName, platform?: string | null) => string;
-  /** Entries that were lost, or that there are too many of. */
-  readonly gaps: readonly ArchiveGap[];
-  /** Of the first entry that was not read yet, epoch ms; null: all were. */
-  readonly upTo: number | null;
+/** What the journal had at one moment that the archive did not, for as long as it is not disposed of. */
+interface OpenSpan extends Disposable {
+  readonly state: ArchiveState;
+  readonly span: UnshippedSpan;
 }
 
 /** Of what came up to some places something is missing. */
@@ -97,7 +94,7 @@ export class UnshippedRows {
   #unknownCursor: string | null = null;
   #missing: readonly Missing[] = [];
   /** States that questions are asked of now: what they do not have stays. */
-  readonly #held = new Set<ArchiveState>();
+  readonly #held = new Set<{ readonly state: ArchiveState }>();
   #prunedTo: string | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
@@ -107,21 +104,33 @@ export class UnshippedRows {
     this.#parts = parts;
   }
 
-  /** Does work on the archive and the journal as they are at one moment. */
-  async reading<T>(work: (state: ArchiveState, unshipped: UnshippedSpan) => Promise<T>): Promise<T> {
+  /** The archive and the journal as they are at one moment. */
+  async open(): Promise<OpenSpan> {
     this.#askedMs = performance.now();
     for (;;) {
       const state = await this.#parts.archived();
-      this.#held.add(state);
+      const held = this.#hold(state);
       try {
         const span = await this.#inTurn(() => this.#readFor(state));
-        // Shipped while the journal was read, and forgotten there before it was seen: the archive has it now.
-        if ((await this.#parts.archived()).cursor === state.cursor) return await work(state, span);
-      } finally {
-        this.#held.delete(state);
-        this.#follow();
+        // Otherwise it was shipped while the journal was read, and forgotten there before it was seen.
+        if ((await this.#parts.archived()).cursor === state.cursor) return { state, span, ...held };
+      } catch (error) {
+        held[Symbol.dispose]();
+        throw error;
       }
+      held[Symbol.dispose]();
     }
+  }
+
+  /** What a state does not have stays in the tables until this is disposed of, perhaps more than once. */
+  #hold(state: ArchiveState): Disposable {
+    const hold = { state };
+    this.#held.add(hold);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#held.delete(hold)) this.#follow();
+      },
+    };
   }
 
   close(): void {
@@ -331,10 +340,9 @@ export class UnshippedRows {
 
   /** Removes what every question finds in the archive. */
   async #prune(duck: QueryEngine, now: ArchiveState): Promise<void> {
-    const oldest = [...this.#held].reduce(
-      (state, held) => (held.version < state.version ? held : state),
-      now,
-    );
+    const oldest = [...this.#held]
+      .map((hold) => hold.state)
+      .reduce((state, held) => (held.version < state.version ? held : state), now);
     if (oldest.cursor === this.#prunedTo) return;
     const places = this.#archivedPlaces(oldest);
     await this.#keepOnly(duck, isAfterSql(places));

@@ -1,4 +1,5 @@
 import { Archive } from '#history/archive/archive.ts';
+import { FolderHome } from '#history/archive/archive-home.ts';
 import {
   type OnTrouble,
   openStoreBesideArchive,
@@ -8,7 +9,8 @@ import {
 import type { StorePlace } from '#state/open-store.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { Bucket, type S3Place } from './bucket.ts';
-import { BucketHome, FileCache } from './bucket-home.ts';
+import { BucketHome } from './bucket-home.ts';
+import { FileCache } from './file-cache.ts';
 
 export interface ArchivePlace {
   /** The archive itself, or what this machine holds of it. */
@@ -17,38 +19,41 @@ export interface ArchivePlace {
   readonly archiveS3?: S3Place | null | undefined;
 }
 
-/** The archive of a place. The store's registers tell what an archive elsewhere consists of. */
+/** The archive of a place. The store's registers say which commit is the newest, where the place itself does not. */
 export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, registers: Registers): Archive {
-  if (archiveS3 === null) return new Archive(archiveDir);
-  return new Archive(archiveDir, createBucketHome(archiveDir, archiveS3, registers));
+  if (archiveS3 === null) return new Archive(new FolderHome(archiveDir));
+  const bucket = new Bucket(archiveS3);
+  const cache = new FileCache(archiveDir, bucket, archiveS3.cacheBytesMax);
+  return new Archive(new BucketHome(archiveDir, bucket, cache, registers));
 }
 
-export function createBucketHome(folder: string, place: S3Place, registers: Registers): BucketHome {
-  const bucket = new Bucket(place);
-  return new BucketHome(folder, bucket, new FileCache(folder, bucket, place.cacheBytesMax), registers);
-}
-
-/** As openStoreBesideArchive: the salt of an archive elsewhere is brought first. Throws SaltRefused. */
+/** As openStoreBesideArchive: the salt of the archive is made readable here first. Throws SaltRefused. */
 export async function openStoreWithSalt(
   place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
   ...told: OnTrouble
 ): Promise<Store> {
-  const { archiveDir, archiveS3 = null } = place;
-  if (archiveDir !== null && archiveS3 !== null && readSalt(archiveDir) === null)
-    await new FileCache(archiveDir, new Bucket(archiveS3), archiveS3.cacheBytesMax).bring([SALT]);
+  const { archiveDir, archiveS3 } = place;
+  if (archiveDir !== null && readSalt(archiveDir) === null)
+    await openArchive({ archiveDir, archiveS3 }, NO_STORE).home.bring([SALT]);
   return openStoreBesideArchive(place, ...told);
 }
 
 const SALT = { path: SALT_FILE, bytes: null };
 
+/** Registers for an archive whose store is not asked: it is lost, restored to an earlier moment, or not open yet. */
+export const NO_STORE: Registers = {
+  read: async () => null,
+  compareAndSet: async () => false,
+  version: async () => '',
+};
+
 const FOLLOWED_EVERY_MS = 10_000;
 
 /**
  * Keeps what a process knows of its archive fresh, so that what was taken out of it, erased clients above all, goes from
- * this machine, too. Gives a function that ends it. What lies in a folder needs none of it.
+ * this machine, too. Gives a function that ends it.
  */
 export function followArchive(archive: Archive): () => void {
-  if (!archive.home.isElsewhere) return () => {};
   const follow = () => {
     archive.refresh().catch(() => {
       // The store or the archive is away; every question says so.

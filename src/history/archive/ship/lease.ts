@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import type { Archive } from '#history/archive/archive.ts';
-import type { ArchiveHome } from '#history/archive/archive-home.ts';
 import { type Commit, CommitConflict } from '#history/archive/archive-log.ts';
-import { fetchSalt, readSalt, requireSalt, SALT_FILE, writeSalt } from '#history/archive/archived-salt.ts';
+import { fetchSalt, requireSalt, writeSalt } from '#history/archive/archived-salt.ts';
 import { ADOPTED_CURSOR } from '#history/archive/unshipped.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Documents } from '#state/documents.ts';
 import type { Registers, Store } from '#state/store.ts';
-import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** A node that may become the one that ships. */
 export interface ShippingNode {
@@ -64,43 +62,44 @@ export class AnotherArchive extends NamedError {}
  */
 async function claimArchive(
   store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
-  { folder, home }: Pick<Archive, 'folder' | 'home'>,
+  archive: Archive,
   adoption: Commit,
 ): Promise<void> {
   const { registers, clientKeys } = store;
+  const { folder, home } = archive;
   await fetchSalt(home);
-  if (home.isElsewhere && home.read().version > 0 && readSalt(folder) === null)
-    throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
   requireSalt(store, folder);
-  await claimId(registers, home, adoption);
-  await writeSalt(home, folder, clientKeys.salt);
+  await claimId(registers, archive, adoption);
+  await writeSalt(home, clientKeys.salt);
   requireSalt(store, folder);
 }
 
 /** An archive that exists already is not taken over by itself: a person has to say so. */
-async function claimId(registers: Registers, home: ArchiveHome, adoption: Commit): Promise<void> {
+async function claimId(registers: Registers, archive: Archive, adoption: Commit): Promise<void> {
+  const { home } = archive;
   const own = await home.id();
   const claimed = await registers.read(ARCHIVE_REGISTER);
-  if (own === null) return beginArchive(registers, home, claimed);
+  if (own === null) return beginArchive(registers, archive, claimed);
   if (claimed === own) return;
-  if (claimed === null && home.isElsewhere)
+  if (claimed === null && home.adoptedBy === 'person')
     throw new AnotherArchive(
       `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
     );
   if (claimed === null) {
     // First: a process that ends in between begins anew, and nobody continues from the other store's
     // cursor.
-    if (home.read().version > 0) await home.commit(home.read(), adoption);
+    if (archive.read().version > 0) await archive.commit(archive.read(), adoption);
     if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
   }
   throw new AnotherArchive(
-    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the ${home.isElsewhere ? 'place' : 'folder'} that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
+    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the place that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
   );
 }
 
 /** The register comes first: two nodes that begin at once both use its id. */
-async function beginArchive(registers: Registers, home: ArchiveHome, claimed: string | null): Promise<void> {
-  if (claimed !== null && home.read().version > 0)
+async function beginArchive(registers: Registers, archive: Archive, claimed: string | null): Promise<void> {
+  const { home } = archive;
+  if (claimed !== null && archive.read().version > 0)
     throw new AnotherArchive(`${home.name} is empty, but this store has an archive; set ARCHIVE_DIR right`);
   const id = claimed ?? randomUUID();
   if (claimed !== null || (await registers.compareAndSet(ARCHIVE_REGISTER, null, id))) return home.giveId(id);

@@ -139,7 +139,7 @@ export class SegmentRewriter {
   #readable(state: ArchiveState, now: number): readonly Segment[] {
     return [...state.segments.values()]
       .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
-      .filter((segment) => this.#archive.isWhole(segment));
+      .filter((segment) => !this.#archive.isCutOff(segment));
   }
 
   /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { withTemporaryFolder } from '#base/files/folders.ts';
+import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
 import { createHoldoutDraw, type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -8,10 +8,10 @@ import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
 import { QueryEngine, quote, quoteName, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { getColumnType, toFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
-import { whileFrozen } from '#history/archive/frozen-archive.ts';
 import { createOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
 import { describeMoment, erasedSql } from '#history/archive/read/as-of.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
+import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, NEEDED_FACTS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 import { findSilences } from './silences.ts';
@@ -106,7 +106,7 @@ export class Evidence {
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'archive')
-    return whileFrozen(place.folder, (folder, unreadable) => {
+    return withFiles(createSnapshotOpener(place.folder), ALL, ({ folder, leftOut: unreadable }) => {
       const leftOut = [...(place.leftOut ?? []), ...unreadable];
       return workOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work);
     });
@@ -115,6 +115,8 @@ export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => 
     return workOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
   });
 }
+
+const ALL = () => true;
 
 function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {

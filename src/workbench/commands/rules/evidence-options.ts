@@ -4,6 +4,7 @@ import { readConfig, signalSecretOf } from '#config.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { JournalFileError } from '#history/archive/ship/journal-file.ts';
+import { withFiles } from '#history/archive/snapshot.ts';
 import {
   type EvidenceTable,
   formatCell,
@@ -21,7 +22,7 @@ import {
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
-import { formatUnreadSegments, onPast, readArchiveConfig } from '#workbench/commands/open-archive.ts';
+import { formatUnreadSegments, readArchiveConfig, withSnapshots } from '#workbench/commands/open-archive.ts';
 import { addSpanOptions, parsePlatform, parseTime } from '#workbench/commands/options.ts';
 import { createProgressBar, formatTable, print, printError } from '#workbench/commands/print.ts';
 import { createKeptRules } from '#workbench/verify/verify-segment.ts';
@@ -76,10 +77,12 @@ function onArchive<T>(
   reads: EvidenceReach,
   work: (ask: EvidenceAsk) => Promise<T>,
 ): Promise<T> {
-  return onPast(isReadFor(reads, ask), (folder, leftOut, erased) => {
-    for (const text of formatUnreadSegments(leftOut)) printError(text);
-    return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
-  });
+  return withSnapshots((open, erased) =>
+    withFiles(open, isReadFor(reads, ask), ({ folder, leftOut }) => {
+      for (const text of formatUnreadSegments(leftOut)) printError(text);
+      return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
+    }),
+  );
 }
 
 /** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */

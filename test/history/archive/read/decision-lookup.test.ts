@@ -1,4 +1,4 @@
-import { linkSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { type DecisionFilter, matchesFilter } from '#decision/decision-filter.ts';
@@ -13,13 +13,13 @@ import type { Segment } from '#history/archive/archive-log.ts';
 import type { OrderStatus } from '#history/archive/order-status.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
+import { createFilterCondition } from '#history/archive/read/decision-sql.ts';
 import {
   type FoundDecisions,
   findInPages,
   LOOKED_AT_DECISIONS_MAX,
   PAGE_DECISIONS_MAX,
 } from '#history/archive/read/found-decisions.ts';
-import { createFilterCondition } from '#history/archive/read/past.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import type { TableName } from '#history/archive/tables.ts';
 import { formatUnread } from '#history/archive/unread-decisions.ts';
@@ -155,17 +155,6 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect(entries.map(({ kind }) => kind)).to.deep.equal(['outcome', ...Array(5).fill('verdict')]);
     expect(complete).to.equal(true);
     expect((await hot.history(client, 10)).entries).to.deep.equal(entries);
-  });
-
-  it('are found while a segment is being linked to its place after its commit', async () => {
-    const segment = newestSegment(place, 'decisions', platform);
-    const [settled, staged] = [place.archive.pathOf(segment), place.archive.stagedPath(segment.name)];
-    rmSync(settled);
-    const asked = reader.decisionsOfClient(client, 10, 100);
-    // The reader has chosen its paths, which its engine has not opened yet.
-    await Promise.resolve();
-    linkSync(staged, settled);
-    expect((await asked).decisions).to.deep.equal(decisions);
   });
 
   it('are found while a merge removes what is being read', async () => {

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import { readErasedClients } from '#history/archive/archive.ts';
-import { whileHere } from '#history/archive/frozen-archive.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
 import { UnshippedRows } from '#history/archive/read/unshipped-rows.ts';
+import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { Store } from '#state/store.ts';
@@ -72,7 +72,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
         );
       return Promise.all(['decisions', 'outcomes', 'orders', 'inputs'].map(clientsIn));
     };
-    const seen = await whileHere(place.node(), EVERYTHING, (folder) =>
+    const seen = await withFiles(createSnapshotOpener(place.node()), EVERYTHING, ({ folder }) =>
       withEvidence(all({ kind: 'archive', folder, erased: erasedNow }), look),
     );
     const bob = [toClientNumber(other.hash)];
@@ -101,7 +101,7 @@ const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
 const EVERYTHING = () => true;
 
 function answer(sql: string, { node }: ArchivedStore, clients: readonly string[]) {
-  return whileHere(node(), EVERYTHING, async (folder) => {
+  return withFiles(createSnapshotOpener(node()), EVERYTHING, async ({ folder }) => {
     const { answer: told } = await queryArchive(folder, sql, LIMITS, clients);
     return told.rows.flat();
   });
@@ -119,9 +119,10 @@ describeOnArchives('what is decided and not shipped yet', (store, open) => {
 
   /** The orders of all decisions and the kinds of all inputs that evidence sees. */
   const seen = () =>
-    reader.whileHere(
+    withFiles(
+      reader.openToEnd,
       (segment) => segment.platform === platform,
-      (folder) =>
+      ({ folder }) =>
         withEvidence({ ...all({ kind: 'archive', folder }), platform }, async (evidence) => {
           await createInputView(evidence, []);
           const texts = async (column: string, view: string) => {
@@ -167,9 +168,10 @@ describe('unshipped entries of which there are more than a question looks throug
     return { orders: decisions.map(({ orderRef }) => orderRef), gaps };
   };
   const evidenceGaps = () =>
-    reader.whileHere(
+    withFiles(
+      reader.openToEnd,
       () => true,
-      (folder) => withEvidence(all({ kind: 'archive', folder }), async ({ span }) => span.gaps),
+      ({ folder }) => withEvidence(all({ kind: 'archive', folder }), async ({ span }) => span.gaps),
     );
   const decide = async (from: number, to: number, clientOf = () => newClient(platform)) => {
     for (let order = from; order <= to; order++)
@@ -212,11 +214,11 @@ describe('unshipped entries of which there are more than a question looks throug
     const { store, duck, archive } = place;
     const archived = () => archive.refresh();
     const unshipped = new UnshippedRows({ store, duck: async () => duck, archived, rowsMax: ROWS_MAX });
-    const orders = () =>
-      unshipped.reading(async (_, { rows }) => {
-        const found = await duck.rows(`SELECT order_ref FROM ${rows('decisions')} ORDER BY ALL`);
-        return found.map((row) => row['order_ref']);
-      });
+    const orders = async () => {
+      using opened = await unshipped.open();
+      const found = await duck.rows(`SELECT order_ref FROM ${opened.span.rows('decisions')} ORDER BY ALL`);
+      return found.map((row) => row['order_ref']);
+    };
     await decide(1, 3);
     expect(await orders()).to.deep.equal(['1', '2', '3']);
     await duck.run('DROP TABLE unshipped_decisions');

@@ -1,15 +1,15 @@
-import { readdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import { backUp } from '#history/archive/backup.ts';
-import { whileHere } from '#history/archive/frozen-archive.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
 import { Bucket } from '#history/archive/s3/bucket.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
 import { openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -56,7 +56,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     return decision;
   };
   const leftOutOf = (node: Archive) =>
-    whileHere(node, EVERYTHING, async (_, files) => formatUnreadSegments(files));
+    withFiles(createSnapshotOpener(node), EVERYTHING, async ({ leftOut }) => formatUnreadSegments(leftOut));
   const environment = () => ({ DATA_DIR: dataDir, REDIS_URL: '', ...s3Environment(proxy.port, prefix) });
   const command = (...args: readonly string[]) => scoring(['archive', ...args], environment());
 
@@ -82,7 +82,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       expect(await lookupOf(node).find(platform, {}, 10)).to.deep.include({ decisions: [first] });
     const second = await shipped('order-2', T0 + 1);
     const asked = (node: Archive) =>
-      whileHere(node, EVERYTHING, async (folder) => {
+      withFiles(createSnapshotOpener(node), EVERYTHING, async ({ folder }) => {
         const sql = 'SELECT order_ref FROM decisions ORDER BY 1';
         return (await queryArchive(folder, sql, LIMITS)).answer.rows;
       });
@@ -154,7 +154,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     );
     const whole = await bytesOf(bucket, path);
     const node = nodeOf(place.store);
-    const unread = [{ from: T0, to: T0, decisions: 1, why: 'damaged' }];
+    const unread = [{ from: T0, to: T0, decisions: 1 }];
     const expectUnread = async () => {
       expect(await lookupOf(node).decision(decisionId, null)).to.deep.equal({ decision: null, unread });
       expect(filesIn(node.folder).filter((name) => /parquet|partial/.test(name))).to.deep.equal([]);
@@ -198,7 +198,11 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       utimesSync(node.pathOf(segment), segment === first ? long : new Date(60_000), new Date());
     }
     expect(await node.bring([third])).to.deep.equal([]);
-    expect([first, second, third].map((segment) => node.hasFile(segment))).to.deep.equal([false, true, true]);
+    expect([first, second, third].map((segment) => existsSync(node.pathOf(segment)))).to.deep.equal([
+      false,
+      true,
+      true,
+    ]);
   });
 
   it('says which setting to change when a file does not fit on the disk, and does not call it damaged', async () => {

@@ -146,9 +146,9 @@ describeOnArchives('shipping the journal', (store, open) => {
 
   it('refuses a folder that is not the archive of the store', async () => {
     const elsewhere = new Archive(temporaryDirectory());
-    const refusal = await failureOf(place.shipper({ archive: elsewhere }).step());
-    expect(refusal).to.be.instanceOf(AnotherArchive);
-    expect(String(refusal)).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
+    const declareRefusal = await failureOf(place.shipper({ archive: elsewhere }).step());
+    expect(declareRefusal).to.be.instanceOf(AnotherArchive);
+    expect(String(declareRefusal)).to.include('set ARCHIVE_DIR to the place that the fleet shares');
   });
 
   it('is left to others by a node that cannot write, or has another folder, and all can see why', async () => {
@@ -166,7 +166,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     }
     const troubles = (await listShippingTroubles(store().documents)).filter(({ name }) => name !== 'tester');
     expect(troubles.map(({ name }) => name)).to.deep.equal(['elsewhere', 'unwritable']);
-    expect(troubles[0]?.why).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
+    expect(troubles[0]?.why).to.include('set ARCHIVE_DIR to the place that the fleet shares');
     expect(troubles[1]?.why).to.match(/ENOTDIR|EEXIST/);
     expect((await place.shipAll()).at(-1)).to.deep.equal({ did: 'nothing', because: 'nothing to do' });
   });

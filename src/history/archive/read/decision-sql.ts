@@ -1,0 +1,69 @@
+import {
+  type AskedMember,
+  type DecisionFilter,
+  type DecisionPosition,
+  listAskedMembers,
+} from '#decision/decision-filter.ts';
+import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts';
+import { toClientNumber } from '#decision/payer/client-key.ts';
+import type { UnreadSegment } from '#history/archive/archive-log.ts';
+import type { Bind } from '#history/archive/duck.ts';
+import { toFactColumn } from '#history/archive/fact-columns.ts';
+import { RECORDS } from '#history/archive/tables.ts';
+import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
+
+export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegment): UnreadDecisions {
+  return { from, to, decisions, ...(why === undefined ? {} : { why }) };
+}
+
+/** SQL: that a decision fits, as `matchesFilter` says. */
+export function createFilterCondition(filter: AskedFilter, bind: Bind): string {
+  const { after, ...members } = filter;
+  return [
+    'true',
+    ...listAskedMembers(members).map((asked) => askedSql(asked, bind)),
+    ...(after === undefined || after === null ? [] : [afterSql(after)]),
+  ].join(' AND ');
+}
+
+type AskedFilter = { readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined };
+
+function askedSql({ member, wanted }: AskedMember, bind: Bind): string {
+  const { compared, comparison, value } = member;
+  const column = getComparedColumn(compared);
+  switch (comparison) {
+    case 'includes':
+      return `list_contains(${column}, ${wantedSql(wanted, value, bind)})`;
+    case 'equals':
+    case 'atLeast':
+    case 'atMost':
+    case 'before':
+      return `${column} ${OPERATORS[comparison]} ${wantedSql(wanted, value, bind)}`;
+    default:
+      return comparison satisfies never;
+  }
+}
+
+const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', before: '<' } as const;
+
+function wantedSql(wanted: string | number, value: FilterValueKind, bind: Bind): string {
+  if (typeof wanted === 'string') return bind(wanted);
+  return value === 'moment' ? `make_timestamp_ms(${wanted})` : String(wanted);
+}
+
+/** The column of `decisions` that a member of a filter is compared with. */
+export function getComparedColumn(compared: FilterMember['compared']): string {
+  return 'fact' in compared ? toFactColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
+}
+
+/** What `isAfter` says, in SQL. */
+function afterSql({ at, clientHash, seq }: DecisionPosition): string {
+  const [time, client] = [`make_timestamp_ms(${at})`, toClientNumber(clientHash)];
+  const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
+  return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
+}
+
+/** SQL: whole rows. */
+export function selectRows(source: string, where: string): string {
+  return `SELECT * FROM ${source} WHERE ${where}`;
+}

@@ -1,0 +1,22 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readErrorCode } from '#base/files/placed.ts';
+import { listNames } from './archive-log.ts';
+
+/** The names of copies that are being read, under `staging/` of the archive's folder. */
+export const READING = 'reading-';
+
+/** Removes the copies of an archive that are being read; their readers start again on what is left. */
+export function endReading(folder: string): void {
+  const staging = join(folder, 'staging');
+  for (const name of listNames(staging)) if (name.startsWith(READING)) endCopy(join(staging, name));
+}
+
+function endCopy(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    // A copy of another user is removed when its reading ends.
+    if (readErrorCode(error) !== 'EACCES' && readErrorCode(error) !== 'EPERM') throw error;
+  }
+}
