@@ -88,7 +88,7 @@ export function decideScore(rules: RuleSet, standing: DecisionInput, request: Sc
   return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
 }
 
-const recorded = nameEveryMember<Decision>();
+const nameRecordedMembers = nameEveryMember<Decision>();
 
 /**
  * Decides whether a requisite may be issued now, and moves the client along the ladder. Pure: the same rule set,
@@ -107,7 +107,7 @@ export function decideVerdict(
   );
   const holdout = [...assessment.drawn, ...concluded.drawn];
   const flags = findRaisedFlags(rules, assessment.values);
-  const decision = recorded({
+  const decision = nameRecordedMembers({
     decisionId: formatDecisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
     at,

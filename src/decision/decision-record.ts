@@ -173,7 +173,7 @@ export function decodeDecisionRow(row: DecisionRow, clientHash: string, { conten
   };
 }
 
-type Derived = Pick<
+type DerivedMembers = Pick<
   Decision,
   'arm' | 'verdict' | 'waitSeconds' | 'reason' | 'isBot' | 'clientGroup' | 'paymentScore'
 >;
@@ -188,7 +188,7 @@ function deriveMembers(
   { isBot, clientGroup, paymentScore }: Decision['facts'],
   ladderAfter: Ladder,
   at: number,
-): Derived {
+): DerivedMembers {
   const waitSeconds = Math.ceil(getRemainingWaitMs(ladderAfter, at) / 1000);
   return {
     arm: 'active',
@@ -272,7 +272,7 @@ const NOT_KNOWN = '.';
 /** Marks the point of sale, which stands in the row. */
 const SELL_POINT = '@';
 /** Marks a value that does not fit into a character. */
-const LONGER = '*';
+const LONG_VALUE = '*';
 
 /**
  * Packs the facts of a decision. Returns null when the facts, their order or their kinds differ from those of the
@@ -296,7 +296,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     }
     const character = encodeFactCharacter(value, fact, sellPointKey);
     others += character;
-    if (character === LONGER && typeof value !== 'boolean' && value !== null) longer.push(value);
+    if (character === LONG_VALUE && typeof value !== 'boolean' && value !== null) longer.push(value);
   }
   if (flags % FLAGS_A_CHARACTER > 0) packed += DIGITS.charAt(bits);
   return place === shapeFacts.length ? [packed + others, ...longer] : null;
@@ -317,7 +317,7 @@ function encodeFactCharacter(value: FactReading, { words }: ShapeFact, sellPoint
   if (value === null) return NOT_KNOWN;
   if (value === sellPointKey && words === undefined) return SELL_POINT;
   const digit = typeof value === 'number' ? value : (words?.indexOf(value) ?? -1);
-  return DIGITS[digit] ?? LONGER;
+  return DIGITS[digit] ?? LONG_VALUE;
 }
 
 function unpackFacts(
@@ -333,7 +333,7 @@ function unpackFacts(
       return ((bits >> (flag++ % FLAGS_A_CHARACTER)) & 1) === 1;
     }
     const character = characters.charAt(other++);
-    if (character === LONGER) return left.next().value ?? 0;
+    if (character === LONG_VALUE) return left.next().value ?? 0;
     if (character === NOT_KNOWN) return null;
     if (character === SELL_POINT) return sellPointKey;
     const digit = parseBase64Digit(character);
@@ -357,7 +357,7 @@ function decodeLadder(cell: LadderCell, at: number): Ladder {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-const MARK = '~';
+const UUID_MARK = '~';
 
 /** A scratch buffer. It is made once, because every record packs ids. */
 const UUID_BYTES = Buffer.alloc(16);
@@ -366,15 +366,15 @@ const UUID_BYTES = Buffer.alloc(16);
 export function packUuid(text: string): string {
   if (text.length === 36 && UUID.test(text)) {
     UUID_BYTES.write(text.replaceAll('-', ''), 'hex');
-    return MARK + UUID_BYTES.toString('base64url');
+    return UUID_MARK + UUID_BYTES.toString('base64url');
   }
-  return text.startsWith(MARK) ? MARK + text : text;
+  return text.startsWith(UUID_MARK) ? UUID_MARK + text : text;
 }
 
 export function unpackUuid(packed: string): string {
-  if (!packed.startsWith(MARK)) return packed;
-  const rest = packed.slice(MARK.length);
-  if (rest.startsWith(MARK)) return rest;
+  if (!packed.startsWith(UUID_MARK)) return packed;
+  const rest = packed.slice(UUID_MARK.length);
+  if (rest.startsWith(UUID_MARK)) return rest;
   const hex = Buffer.from(rest, 'base64url').toString('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -28,18 +28,19 @@ export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 /**
  * The kinds of things on which clients are seen: devices, and values of attributes. A value has the id `name/value`.
  */
-type Kind = DeviceKind | 'attribute';
+type SightingKind = DeviceKind | 'attribute';
 
 /** How many devices of a client learn of its payments. The limit bounds the memory. */
 const DEVICES_OF_CLIENT_MAX = 64;
 
 /** Sightings of one platform in memory: which clients were seen on which devices, counted as the stores count them. */
 export class DeviceSightings<Client = string> {
-  readonly #devices: Readonly<Record<Kind, Map<string, OnlyClient<Client> | SeenClients<Client>>>> = {
-    fingerprint: new Map(),
-    ip: new Map(),
-    attribute: new Map(),
-  };
+  readonly #devices: Readonly<Record<SightingKind, Map<string, SingleClient<Client> | SeenClients<Client>>>> =
+    {
+      fingerprint: new Map(),
+      ip: new Map(),
+      attribute: new Map(),
+    };
   /**
    * For each device one counter of verdicts for each length of steps. A counter maps the number of a step to its
    * verdicts.
@@ -147,7 +148,7 @@ export class DeviceSightings<Client = string> {
     return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
   }
 
-  #noteSighting(kind: Kind, id: string, client: Client, { at, bits }: Sighting): void {
+  #noteSighting(kind: SightingKind, id: string, client: Client, { at, bits }: Sighting): void {
     const devices = this.#devices[kind];
     const seen = devices.get(id);
     if (seen === undefined) devices.set(id, { client, at, bits });
@@ -173,7 +174,7 @@ export class DeviceSightings<Client = string> {
   #countSharing(
     kind: DeviceKind,
     ids: readonly string[],
-    { client, questions, now, marks: own }: Asking<Client>,
+    { client, questions, now, marks: own }: SharingQuery<Client>,
   ): ReadonlyMap<number, SharingCounts> {
     const counts = new Map<number, SharingCounts>();
     const { windowsMs, marks, verdictWindowsMs } = questions[kind];
@@ -193,7 +194,7 @@ export class DeviceSightings<Client = string> {
   }
 }
 
-interface Asking<Client> {
+interface SharingQuery<Client> {
   readonly client: Client;
   readonly questions: SharingQuestions;
   readonly now: number;
@@ -208,7 +209,7 @@ interface Sighting {
 }
 
 /** The only client of a device. Most devices belong to one client and need no more than this. */
-interface OnlyClient<Client> {
+interface SingleClient<Client> {
   readonly client: Client;
   at: number;
   bits: number;
@@ -221,7 +222,7 @@ class SeenClients<Client> {
    * The sorted times of all clients, and of the clients with each mark, so that counting does not walk over a
    * thousand clients.
    */
-  readonly #times: Record<Counted, number[]> = {
+  readonly #times: Record<CountedGroup, number[]> = {
     clients: [],
     paying: [],
     unpaid: [],
@@ -259,7 +260,7 @@ class SeenClients<Client> {
   countOthersSince(client: Client, since: number): SharingCounts {
     const own = this.#last.get(client);
     const ownNames = own !== undefined && own.at > since ? listCountedGroups(own.bits) : [];
-    const count = (name: Counted) => {
+    const count = (name: CountedGroup) => {
       const times = this.#times[name];
       return times.length - findFirstAfter(times, since) - (ownNames.includes(name) ? 1 : 0);
     };
@@ -291,21 +292,21 @@ const ORDER_DIGITS = [
 ] as const;
 
 /** The groups of clients that are counted: all clients, and those with a mark or a digit. */
-type Counted = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
+type CountedGroup = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
 
 /** The groups that a client counts in, by its encoded marks. */
-const COUNTED_GROUPS: readonly (readonly Counted[])[] = Array.from({ length: 256 }, (_, bits) => [
+const COUNTED_GROUPS: readonly (readonly CountedGroup[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
   ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
   ...ORDER_DIGITS.flatMap(({ name, weight }) => (((bits >> 3) & weight) !== 0 ? [name] : [])),
 ]);
 
-function listCountedGroups(bits: number): readonly Counted[] {
+function listCountedGroups(bits: number): readonly CountedGroup[] {
   return COUNTED_GROUPS[bits] ?? [];
 }
 
 function othersSince<Client>(
-  seen: OnlyClient<Client> | SeenClients<Client> | undefined,
+  seen: SingleClient<Client> | SeenClients<Client> | undefined,
   client: Client,
   since: number,
 ): SharingCounts {

@@ -21,13 +21,13 @@ interface SearchMember {
 }
 
 /** A member of a decision, or one of the facts that the rules saw. */
-type Compared = { readonly member: string } | { readonly fact: string };
+type ComparedPart = { readonly member: string } | { readonly fact: string };
 
 /** With `includes` the decision has a list, and the value must be in it. */
 type Comparison = 'equals' | 'includes' | 'atLeast' | 'atMost' | 'before';
 
 export interface FilterMember extends SearchMember {
-  readonly compared: Compared;
+  readonly compared: ComparedPart;
   readonly comparison: Comparison;
 }
 

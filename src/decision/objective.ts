@@ -4,20 +4,20 @@ import { parseJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import { count, listMembers, named, nullable, type Shape, shape } from '#base/shapes.ts';
 
-const positive = (description: string) => Type.Number({ exclusiveMinimum: 0, description });
-const cost = (description: string) => Type.Number({ minimum: 0, description });
+const positiveNumber = (description: string) => Type.Number({ exclusiveMinimum: 0, description });
+const costNumber = (description: string) => Type.Number({ minimum: 0, description });
 
 const MEMBERS = {
-  margin: positive('Of a payment that is not reversed, what remains of each unit of money'),
-  reversalCost: cost('Of each payment that is reversed, besides its amount'),
-  requisiteCost: cost('Of each requisite that was shown and not paid'),
+  margin: positiveNumber('Of a payment that is not reversed, what remains of each unit of money'),
+  reversalCost: costNumber('Of each payment that is reversed, besides its amount'),
+  requisiteCost: costNumber('Of each requisite that was shown and not paid'),
   currency: nullable(
     Type.String({
       pattern: '^[A-Z0-9]{3,4}$',
       description: 'Of the value and the costs; null: the one of most orders',
     }),
   ),
-  rates: Type.Record(positive('How much of the currency one unit is worth'), {
+  rates: Type.Record(positiveNumber('How much of the currency one unit is worth'), {
     description:
       'Of other currencies, by their names; what figures of value leave out for want of a rate is said beside them',
   }),
@@ -30,7 +30,9 @@ const MEMBERS = {
     count('After these a payment counts as lasting; null: by the ages at which the platform saw reversals'),
   ),
   cap: nullable(
-    positive('The highest amount of one client that counts; null: the 99.9 % point of the 30 days before'),
+    positiveNumber(
+      'The highest amount of one client that counts; null: the 99.9 % point of the 30 days before',
+    ),
   ),
 } as const;
 

@@ -20,7 +20,7 @@ export function applyScore(state: ClientState, request: ScoreRequest, clockMs: n
   return recordScoreActivity({ ...noteShownDevices(state, request, now), hints }, now);
 }
 
-interface ScoreContact {
+interface NotedScore {
   readonly nextState: ClientState;
   /** Returns the hints that the answer may use. */
   readonly known: () => KnownHints;
@@ -33,7 +33,7 @@ interface ScoreContact {
  * the hints that were known when it was first asked. Its answer speaks of that first time as long as nothing but
  * scores happened since.
  */
-export function recordScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
+export function recordScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
   const noted = noteShownDevices(state, request, now);
   const devices = countDevices(noted.knownDevices, now);
   const asking = { ...createRequestTokens(request), changes: state.changes, devices };

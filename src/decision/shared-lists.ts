@@ -303,14 +303,14 @@ interface HeldEntries extends ListContent {
 }
 
 /** The entries of a list by the content that `formatListContent` names. */
-type Contents = Map<string, HeldEntries>;
+type ListContents = Map<string, HeldEntries>;
 
 /**
  * Entries of shared lists in memory. A search takes a few lookups in hash maps, whatever the number of entries. A
  * range of addresses has a key for each network of the next longer kept prefix, so ranges need no search either.
  */
 export class ListMembership implements SharedLists {
-  readonly #lists = new Map<string, Map<ListOwner, Contents>>();
+  readonly #lists = new Map<string, Map<ListOwner, ListContents>>();
   readonly #pseudonyms: readonly Pseudonymize[];
 
   /**
@@ -332,8 +332,8 @@ export class ListMembership implements SharedLists {
 
   add(entry: ListedEntry): void {
     const { owner, list, kind, attribute, keys } = entry;
-    const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, Contents>());
-    const contents = owners.getOrInsertComputed(owner, (): Contents => new Map());
+    const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, ListContents>());
+    const contents = owners.getOrInsertComputed(owner, (): ListContents => new Map());
     const { entries } = contents.getOrInsertComputed(formatListContent(entry), () => ({
       kind,
       attribute,
@@ -356,7 +356,7 @@ export class ListMembership implements SharedLists {
 }
 
 function findAmong(
-  contents: Contents | undefined,
+  contents: ListContents | undefined,
   subject: ListSubject,
   now: number,
   pseudonyms: readonly Pseudonymize[],

@@ -25,7 +25,7 @@ import type { RuleSet } from './rules/rule-set.ts';
 import { recordScore } from './score-hints.ts';
 import { NO_LISTS, type SharedLists } from './shared-lists.ts';
 
-interface Payer {
+interface SimulatedPayer {
   readonly key: ClientKey;
   state: ClientState;
   /**
@@ -54,7 +54,7 @@ export class Simulation {
   readonly #platform: PlatformName;
   readonly #lists: SharedLists;
   #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
-  readonly #payers = new Map<string, Payer>();
+  readonly #payers = new Map<string, SimulatedPayer>();
   readonly #devices = new DeviceSightings();
 
   constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
@@ -124,7 +124,7 @@ export class Simulation {
   }
 
   #sightings(
-    { key, state }: Payer,
+    { key, state }: SimulatedPayer,
     devices: ShownDevices,
     now: number,
     values: readonly AskedAttribute[],
@@ -135,10 +135,10 @@ export class Simulation {
     return { ...seen, attributes: this.#devices.clientsWithValues(key.clientIdKey, values, now) };
   }
 
-  #payer(clientIdKey: string): Payer {
+  #payer(clientIdKey: string): SimulatedPayer {
     const known = this.#payers.get(clientIdKey);
     if (known !== undefined) return known;
-    const payer: Payer = {
+    const payer: SimulatedPayer = {
       key: SIMULATED_CLIENTS.of(this.#platform, clientIdKey),
       state: UNKNOWN_CLIENT,
       orders: new Map(),
@@ -148,7 +148,7 @@ export class Simulation {
     return payer;
   }
 
-  #standing({ key, state }: Payer, sightings: Sightings, now: number): DecisionInput {
+  #standing({ key, state }: SimulatedPayer, sightings: Sightings, now: number): DecisionInput {
     return { client: key, state, sightings, lists: this.#lists, holdoutDraw: this.#holdoutDraw, now };
   }
 }

@@ -135,7 +135,7 @@ export const HISTORY_FACTS = {
 /** The longest window of facts about final orders in ms. */
 const ORDER_WINDOW_MS_MAX = 90 * 24 * 3600_000;
 
-const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
+const FINAL_ORDERS_NOTE = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
 
 /** Facts about the orders that the client tried to pay lately, and about the paid ones. */
 export const ORDER_FACTS = {
@@ -155,7 +155,7 @@ export const ORDER_FACTS = {
   paidAmount: windowedFact(
     MONEY_DOMAIN,
     'currency units',
-    `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${AMONG_FINAL}`,
+    `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, request, now }, windowMs) => {
       const paid = listOutcomesSince(state.outcomes, 'PAID', now - windowMs);
@@ -179,7 +179,7 @@ function createCauseFact(cause: OutcomeCause, description: string): WindowedFact
   return windowedFact(
     countDomain(RECENT_OUTCOMES_MAX),
     'orders',
-    `${description} By what holds of the order, and since when. ${AMONG_FINAL}`,
+    `${description} By what holds of the order, and since when. ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, now }, windowMs) => countByCause(state.outcomes, cause, now - windowMs),
   );
@@ -189,7 +189,7 @@ function createOutcomeFact(description: string, result: Outcome): WindowedFact {
   return windowedFact(
     countDomain(RECENT_OUTCOMES_MAX),
     'orders',
-    `${description} ${AMONG_FINAL}`,
+    `${description} ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, now }, windowMs) => listOutcomesSince(state.outcomes, result, now - windowMs).length,
   );
@@ -240,7 +240,7 @@ export const COOLDOWN_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 /** The note that distinct counts see only remembered requests. */
-const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
+const REQUESTS_NOTE = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** Facts about how often the client asks for verdicts, and how much its requests differ. */
 export const VELOCITY_FACTS = {
@@ -273,7 +273,7 @@ export const VELOCITY_FACTS = {
     domain: TALLIED_METHODS,
     domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'methods',
-    description: `Different payment methods asked for. ${AMONG_REQUESTS} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
+    description: `Different payment methods asked for. ${REQUESTS_NOTE} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
     within: (context, windowMs) =>
       countDistinct(listEventsWithin(context, windowMs), (event) => event.method),
     onDays: countMethods,
@@ -322,7 +322,7 @@ function createDistinctFact(
   return windowedFact(
     countDomain(EVENTS_MAX),
     unit,
-    `${description} ${AMONG_REQUESTS}`,
+    `${description} ${REQUESTS_NOTE}`,
     EVENT_WINDOW_MS_MAX,
     (context, windowMs) => countDistinct(listEventsWithin(context, windowMs), pick),
   );

@@ -100,7 +100,7 @@ export const HINT_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-const VALUELESS: Absence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
+const ATTRIBUTE_ABSENCE: Absence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
 
 /** Attributes that callers state, where the rule set declares them. */
 export const ATTRIBUTE_FACTS = {
@@ -116,7 +116,7 @@ export const ATTRIBUTE_FACTS = {
   },
 } as const satisfies Record<string, AttributeFact>;
 
-const VELOCITY_OF = 'an attribute that ruleset.yaml declares with pseudonym: true';
+const PSEUDONYM_ATTRIBUTE = 'an attribute that ruleset.yaml declares with pseudonym: true';
 
 /** Facts about the values of an attribute: how many values the payer has, and how many payers have one value. */
 export const ATTRIBUTE_VELOCITY_FACTS = {
@@ -124,7 +124,7 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
     kind: 'windowed',
     domain: countDomain(ATTRIBUTE_VALUES_MAX),
     unit: 'values',
-    description: `Different values that verdicts of this payer had of ${VELOCITY_OF}, this request included. Of verdicts that a rule set with this fact decided; the newest ${ATTRIBUTE_VALUES_MAX} are remembered.`,
+    description: `Different values that verdicts of this payer had of ${PSEUDONYM_ATTRIBUTE}, this request included. Of verdicts that a rule set with this fact decided; the newest ${ATTRIBUTE_VALUES_MAX} are remembered.`,
     longestWindowMs: ATTRIBUTE_VALUE_MS,
     sharing: null,
     ofAttribute: { counts: 'values', declared: null },
@@ -134,8 +134,8 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
     kind: 'windowed',
     domain: countDomain(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `Clients of the platform, this one included, whose verdicts had the same value of ${VELOCITY_OF}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${formatAbsence(VALUELESS)}`,
-    absence: VALUELESS,
+    description: `Clients of the platform, this one included, whose verdicts had the same value of ${PSEUDONYM_ATTRIBUTE}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${formatAbsence(ATTRIBUTE_ABSENCE)}`,
+    absence: ATTRIBUTE_ABSENCE,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: null,
     ofAttribute: { counts: 'clients', declared: null },
@@ -155,12 +155,12 @@ export const LISTED_FACTS = {
   },
 } as const satisfies Record<string, Fact>;
 
-const ASKED_ON = {
+const REQUEST_PHRASES = {
   fingerprint: 'asked for a verdict with a fingerprint that this one showed within 24 hours',
   ip: 'asked for a verdict from an IP address that this one showed within 24 hours',
 } as const satisfies Record<DeviceKind, string>;
 
-const COUNTED = {
+const COUNT_DESCRIPTIONS = {
   clients: 'Clients of the platform, this one included, who {asked}',
   paying:
     'Clients of the platform, this one included, who {asked} and had a paid order before, or paid within 24 hours after it',
@@ -189,10 +189,10 @@ export const SHARING_FACTS = {
   unpaidOrdersOnIp: createUnpaidOrdersFact('ip'),
 } as const satisfies Record<string, WindowedFact>;
 
-const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
+const HINT_MEMBERS = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
 function createSharingFact(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
-  const counted = COUNTED[counts].replace('{asked}', ASKED_ON[on]);
+  const counted = COUNT_DESCRIPTIONS[counts].replace('{asked}', REQUEST_PHRASES[on]);
   const absence: Absence = {
     of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
     mistakenFor: 0,
@@ -206,7 +206,7 @@ function createSharingFact(on: DeviceKind, counts: keyof SharingCounts): Windowe
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: { on, counts },
     read: ({ sightings, hints }, windowMs) =>
-      hints[DEVICES_OF[on]].length === 0 ? null : (sightings[on].get(windowMs)?.[counts] ?? 0),
+      hints[HINT_MEMBERS[on]].length === 0 ? null : (sightings[on].get(windowMs)?.[counts] ?? 0),
   };
 }
 

@@ -110,14 +110,14 @@ export function parseDecisionId(text: string): ParsedDecisionId | null {
 export const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** The value of each digit, by its character code. */
-const VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+const DIGIT_VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
   const value = DIGITS.indexOf(String.fromCharCode(code));
   return value === -1 ? undefined : value;
 });
 
 /** Parses one digit of base 64. Throws for any other character. */
 export function parseBase64Digit(digit: string): number {
-  const value = VALUES[digit.charCodeAt(0)];
+  const value = DIGIT_VALUES[digit.charCodeAt(0)];
   if (value === undefined) throw new Error(`"${digit}" is not a base-64 digit`);
   return value;
 }

@@ -41,9 +41,9 @@ const HINT_KINDS = [
   'attribute',
 ] as const satisfies readonly HintKind[];
 
-type Now = Pick<ClientState, 'lastAt' | 'changes'>;
+type StateMoment = Pick<ClientState, 'lastAt' | 'changes'>;
 
-export function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsRow {
+export function encodeHints({ scoredAt, shown, asked }: Hints, now: StateMoment): HintsRow {
   const { lastAt } = now;
   const rows = shown.map(({ hint, lastAt: at }) => encodeHint(hint, lastAt - at));
   const places = new Map(shown.map(({ hint }, place) => [hint, place]));
@@ -57,16 +57,16 @@ export function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsR
     rows,
     asked.map(({ request, at, changes, knownHints, devices }): AskedRow => {
       const row: AskedRow = [request, lastAt - at, now.changes - changes, ...knownHints.map(placeOf)];
-      if (devices !== undefined) row.push(-1 - devices.fingerprints * COUNTS - devices.ips);
+      if (devices !== undefined) row.push(-1 - devices.fingerprints * COUNT_VALUES - devices.ips);
       return row;
     }),
   ];
 }
 
-const COUNTS = KNOWN_DEVICES_MAX + 1;
+const COUNT_VALUES = KNOWN_DEVICES_MAX + 1;
 
 function decodeCounts(counts: number): DeviceCounts {
-  return { fingerprints: Math.floor(counts / COUNTS), ips: counts % COUNTS };
+  return { fingerprints: Math.floor(counts / COUNT_VALUES), ips: counts % COUNT_VALUES };
 }
 
 function encodeHint({ kind, id, networks, formerId, attribute }: Hint, age: number | null): HintRow {
@@ -83,7 +83,7 @@ function encodeHint({ kind, id, networks, formerId, attribute }: Hint, age: numb
   return row;
 }
 
-export function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, changes }: Now): Hints {
+export function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, changes }: StateMoment): Hints {
   const hints = rows.map(decodeHint);
   const at = (place: number) => {
     const hint = hints[place];

@@ -48,7 +48,7 @@ export interface Hint {
 }
 
 /** A hint, and when it was last shown (epoch ms). */
-interface HintView {
+interface ShownHint {
   readonly hint: Hint;
   readonly lastAt: number;
 }
@@ -71,7 +71,7 @@ export interface Hints {
   /** When the last score was asked, in epoch ms. */
   readonly scoredAt: number;
   /** The hints in the order in which they were last shown. */
-  readonly shown: readonly HintView[];
+  readonly shown: readonly ShownHint[];
   readonly asked: readonly AskedScore[];
 }
 
@@ -147,7 +147,7 @@ const NO_HINTS: KnownHints = {
 };
 
 /** A score that is being asked. */
-interface AskingScore extends Pick<AskedScore, 'request' | 'changes'> {
+interface NewScore extends Pick<AskedScore, 'request' | 'changes'> {
   /** The token of the same request under the previous secret. Absent when the secret was not changed. */
   readonly formerRequest?: string;
   readonly devices: DeviceCounts;
@@ -157,7 +157,7 @@ interface AskingScore extends Pick<AskedScore, 'request' | 'changes'> {
 export function addScore(
   before: Hints | null,
   score: ScoreHints,
-  { request, formerRequest, changes, devices }: AskingScore,
+  { request, formerRequest, changes, devices }: NewScore,
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
   const { shown, ...hints } = addUnansweredScore(before, score, now);
@@ -299,7 +299,7 @@ function* listShownAttributes(attributes: Attributes, former: Attributes = NO_AT
 }
 
 /** Adds a hint at the end. When there are too many of its kind, the oldest is forgotten. */
-function showHint(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
+function showHint(shown: readonly ShownHint[], hint: Hint, now: number): ShownHint[] {
   const isSame = (other: Hint) =>
     other.kind === hint.kind &&
     (other.id === hint.id || other.id === hint.formerId) &&

@@ -160,17 +160,17 @@ function decodeLadder(row: LadderRow): Ladder {
 /**
  * A token, NONE, or SAME when it equals that of the event before. Most requests of a payer differ only in the order.
  */
-type Cell = string | 0 | 1;
+type TokenCell = string | 0 | 1;
 
 const NONE = 0;
 const SAME = 1;
 
-function encodeToken(token: string | null, before: string | null | undefined): Cell {
+function encodeToken(token: string | null, before: string | null | undefined): TokenCell {
   if (token === null) return NONE;
   return token === before ? SAME : token;
 }
 
-function decodeToken(cell: Cell, before: string | null | undefined): string | null {
+function decodeToken(cell: TokenCell, before: string | null | undefined): string | null {
   if (cell === NONE) return null;
   return cell === SAME ? (before ?? null) : cell;
 }
@@ -178,12 +178,12 @@ function decodeToken(cell: Cell, before: string | null | undefined): string | nu
 type EventRow = [
   age: number,
   flags: number,
-  method: Cell,
-  amount: Cell,
-  order: Cell,
-  sellPoint: Cell,
-  fingerprint: Cell,
-  ip: Cell,
+  method: TokenCell,
+  amount: TokenCell,
+  order: TokenCell,
+  sellPoint: TokenCell,
+  fingerprint: TokenCell,
+  ip: TokenCell,
 ];
 
 const EARLY = 1;

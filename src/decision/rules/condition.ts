@@ -50,11 +50,11 @@ export type ConditionTree<Own, Compared> =
     })
   | (Own & Compared & { readonly kind: 'comparison' });
 
-interface Written {
+interface WrittenMembers {
   readonly at: Location;
 }
 
-interface Compared {
+interface ComparisonMembers {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: ComparedWith;
@@ -63,7 +63,7 @@ interface Compared {
 }
 
 /** The written condition of a rule. Evaluation uses the form that `moveNegations` gives it. */
-export type Condition = ConditionTree<Written, Compared>;
+export type Condition = ConditionTree<WrittenMembers, ComparisonMembers>;
 
 export type Comparison = Extract<Condition, { kind: 'comparison' }>;
 
@@ -83,7 +83,7 @@ interface ConditionFold<Own, Compared, Result> {
 }
 
 /** The functions that fold the conditions of rules to results of one type. */
-export type FoldOf<Result> = ConditionFold<Written, Compared, Result>;
+export type FoldOf<Result> = ConditionFold<WrittenMembers, ComparisonMembers, Result>;
 
 /**
  * Folds a condition from the inside out. Every walk over the kinds of a condition uses this function. A part that

@@ -21,10 +21,10 @@ export type MovedNegations = Map<Condition, Polarities>;
  * one does not hold either. Through `moved` the rules of a file share their named conditions.
  */
 export function moveNegations(condition: Condition, moved: MovedNegations = new Map()): Condition {
-  return foldCondition(condition, MOVING, moved).holds;
+  return foldCondition(condition, NEGATION_FOLD, moved).holds;
 }
 
-const MOVING: FoldOf<Polarities> = {
+const NEGATION_FOLD: FoldOf<Polarities> = {
   group: (kind, parts, condition) => ({
     holds: isUnchanged(condition, parts)
       ? condition
@@ -51,10 +51,10 @@ const MOVING: FoldOf<Polarities> = {
  * not hold, so its complement does, unlike a "not" around it.
  */
 export function complement(condition: Condition): Condition {
-  return foldCondition(moveNegations(condition), COMPLEMENT);
+  return foldCondition(moveNegations(condition), COMPLEMENT_FOLD);
 }
 
-const COMPLEMENT: FoldOf<Condition> = {
+const COMPLEMENT_FOLD: FoldOf<Condition> = {
   group: (kind, conditions, { at }) => ({ kind: kind === 'all' ? 'any' : 'all', conditions, at }),
   not: (part) => part,
   reference: (_name, part) => part,

@@ -230,11 +230,11 @@ export function listSignalRules({ exempt, rules }: ParsedRules['signals']): read
 
 /** Counts the rules of a rule set, including flags, both `otherwise` and the exemption from the signals. */
 export function countRules(rules: ParsedRules): number {
-  return groupRulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISES);
+  return groupRulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISE_COUNT);
 }
 
 /** Groups and verdicts have one each. */
-const OTHERWISES = 2;
+const OTHERWISE_COUNT = 2;
 
 /** Says what `countRules` counts besides rules, for readers who count in the files. */
 export function explainRuleCount({ signals }: ParsedRules): string {

@@ -26,7 +26,7 @@ import type { LoadedEngine, Rule } from '#decision/rules/rule-set.ts';
  * The event type of every rule in the engine. The rule's name says which rule matched, and the params say what
  * follows.
  */
-const MATCHED = 'matched';
+const MATCHED_EVENT = 'matched';
 
 type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
 
@@ -188,7 +188,7 @@ function toEngineRule({ name, priority, condition, params }: Rule<object>): Engi
     name,
     priority,
     conditions: toEngineConditions(condition),
-    event: { type: MATCHED, params: { ...params } },
+    event: { type: MATCHED_EVENT, params: { ...params } },
   });
 }
 

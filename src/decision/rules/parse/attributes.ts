@@ -26,7 +26,7 @@ import {
   yesNo,
 } from './form.ts';
 
-const WORDS_MAX = 100;
+const ONE_OF_MAX = 100;
 
 const ATTRIBUTE_TEXT = withCheck(
   withSchema(text('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
@@ -42,8 +42,8 @@ const ATTRIBUTE_TEXT = withCheck(
 const ONE_OF: Form<readonly string[]> = withCheck(
   withSchema(
     listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other is not known.', [
-      WORDS_MAX,
-      (size) => `oneOf has at most ${WORDS_MAX} texts, not ${size}; leave it out and compare with a list`,
+      ONE_OF_MAX,
+      (size) => `oneOf has at most ${ONE_OF_MAX} texts, not ${size}; leave it out and compare with a list`,
     ]),
     { uniqueItems: true },
   ),
@@ -53,7 +53,7 @@ const ONE_OF: Form<readonly string[]> = withCheck(
   },
 );
 
-interface Written {
+interface WrittenAttribute {
   readonly type: DeclaredAttribute['type'];
   readonly length: number | undefined;
   readonly unit: string | undefined;
@@ -78,7 +78,7 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
       false,
     ),
   },
-  ({ type, length = ATTRIBUTE_CHARACTERS_MAX, unit, oneOf, pseudonym }: Written) => {
+  ({ type, length = ATTRIBUTE_CHARACTERS_MAX, unit, oneOf, pseudonym }: WrittenAttribute) => {
     return { type, length, unit: unit ?? null, oneOf: oneOf ?? null, pseudonym };
   },
   checkMembers,
@@ -87,7 +87,7 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
 /** The type that a member belongs to. */
 const MEMBER_TYPES = { length: 'text', oneOf: 'text', pseudonym: 'text', unit: 'number' } as const;
 
-function checkMembers({ type }: Partial<Written>, { file, members }: Place): boolean {
+function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: Place): boolean {
   let fits = true;
   const refuse = (node: Node, message: string) => {
     file.report(node, message);

@@ -44,12 +44,12 @@ export interface RuleNames {
 }
 
 /** The right side of a comparison, and the list that it stands in. */
-type Limit = Pick<Comparison, 'value' | 'list'>;
+type RightSide = Pick<Comparison, 'value' | 'list'>;
 
 const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
 
 /** The operator that takes true or false whatever the fact is, also when the fact does not accept the operator. */
-const KNOWN = 'known';
+const KNOWN_OPERATOR = 'known';
 
 /** Reads the comparisons of one rule file: a fact, an operator, and the right side. */
 class ComparisonReader {
@@ -76,7 +76,10 @@ class ComparisonReader {
     // A fault of one member hides no fault of another.
     const ref = fact === undefined ? null : this.#readFact(fact, members.get('params'));
     const operatorName = operator === undefined ? null : this.#readOperator(operator.value, ref);
-    const asked = operator !== undefined && this.#file.plain(operator.value) === KNOWN ? KNOWN : operatorName;
+    const asked =
+      operator !== undefined && this.#file.plain(operator.value) === KNOWN_OPERATOR
+        ? KNOWN_OPERATOR
+        : operatorName;
     const limit = value === undefined || ref === null ? null : this.#readLimit(value.value, ref, asked);
     if (ref === null || operatorName === null || limit === null) return null;
     return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
@@ -209,7 +212,7 @@ class ComparisonReader {
     const { domain, absence } = ref.fact;
     const allowed = listOperators(ref.fact);
     if (allowed.includes(operator)) return operator;
-    if (operator === KNOWN && absence === undefined) {
+    if (operator === KNOWN_OPERATOR && absence === undefined) {
       return this.#file.report(node, `"${ref.name}" always has a value, so nothing asks whether it is known`);
     }
     return this.#file.report(
@@ -219,10 +222,10 @@ class ComparisonReader {
   }
 
   /** Reads the right side. When the operator is not known, a list may be meant as well as one value. */
-  #readLimit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+  #readLimit(node: Node, ref: FactRef, operator: OperatorName | null): RightSide | null {
     const what = `value for "${getSpokenName(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
-    if (operator === KNOWN) {
+    if (operator === KNOWN_OPERATOR) {
       const value = this.#file.boolean(node, 'value of operator "known"');
       return value === null ? null : { value };
     }
@@ -234,7 +237,7 @@ class ComparisonReader {
     return value === null ? null : { value };
   }
 
-  #readSingle(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+  #readSingle(node: Node, ref: FactRef, operator: OperatorName | null): RightSide | null {
     const value = this.#file.hasMember(node, 'fact')
       ? this.#readOtherFact(node, ref, operator)
       : this.#readValue(this.#file, node, `value for "${getSpokenName(ref)}"`, ref, operator);
@@ -252,7 +255,7 @@ class ComparisonReader {
   }
 
   /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is a problem of the list's file. */
-  #readListed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
+  #readListed(node: Node, ref: FactRef, operator: OperatorName): RightSide | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
     const name = member === undefined ? null : this.#file.text(member.value, 'list');
     if (member === undefined || name === null) return null;
@@ -280,12 +283,12 @@ const NESTING_LEVELS_MAX = 16;
 const COMPARISONS_MAX = 1000;
 
 /** The size of a condition, including the named conditions that it refers to. */
-interface Extent {
+interface ConditionSize {
   readonly depth: number;
   readonly comparisons: number;
 }
 
-const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
+const ONE_COMPARISON: ConditionSize = { depth: 1, comparisons: 1 };
 
 const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
 
@@ -295,7 +298,7 @@ export class ConditionReader {
   readonly #comparisons: ComparisonReader;
   #named: Members = NO_MEMBERS;
   readonly #resolved = new Map<string, Condition | null>();
-  readonly #extents = new Map<Condition, Extent>();
+  readonly #extents = new Map<Condition, ConditionSize>();
   readonly #path: string[] = [];
 
   constructor(file: YamlFile, stage: RuleStage, ruleNames: RuleNames) {

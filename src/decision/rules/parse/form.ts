@@ -126,9 +126,9 @@ export function duration(description: string = DURATION_TEXT.description): Form<
 export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
 /** How many items there may be, and the message about more. */
-type Most = readonly [max: number, refusal: (size: number) => string];
+type ItemLimit = readonly [max: number, refusal: (size: number) => string];
 
-const UNBOUNDED: Most = [Number.POSITIVE_INFINITY, () => ''];
+const UNBOUNDED: ItemLimit = [Number.POSITIVE_INFINITY, () => ''];
 
 /** A mapping, or its short form. */
 export function mappingOrShorthand<T>(long: Form<T>, short: Form<T>): Form<T> {
@@ -143,7 +143,7 @@ export function listOf<T>(
   item: Form<T>,
   each: string,
   description: string,
-  [max, overflow]: Most = UNBOUNDED,
+  [max, overflow]: ItemLimit = UNBOUNDED,
 ) {
   const form: Form<readonly T[]> = {
     schema: {
@@ -228,7 +228,7 @@ export function mapByName<T>(
   description: string,
   names: JsonSchema,
   form: Form<T>,
-  { each, refusal, most: [max, overflow] = UNBOUNDED }: ByName,
+  { each, refusal, most: [max, overflow] = UNBOUNDED }: NamedMembers,
 ): Form<ReadonlyMap<string, T>> {
   return {
     schema: { type: 'object', description, propertyNames: names, additionalProperties: form.schema },
@@ -247,11 +247,11 @@ export function mapByName<T>(
   };
 }
 
-interface ByName {
+interface NamedMembers {
   readonly each: (name: string) => string;
   /** Returns null for a name that is allowed. */
   readonly refusal: (name: string) => string | null;
-  readonly most?: Most;
+  readonly most?: ItemLimit;
 }
 
 /** A member that may be left out, and its value in that case. */

@@ -34,10 +34,10 @@ interface Level {
 const LINE = /^( *)((?:- +)*(?:-$)?)(.*)$/;
 const KEY = /^(?:"(q*)"|'(q*)'|([^\s"'{}[\],#&*!|>%@`-][^:"'{}[\]]*|-[A-Za-z][\w-]*))\s*:(?:\s+(.*))?$/;
 /** Members of rules. No file has one of them at its top level. */
-const OF_RULES: ReadonlySet<string> = new Set(['name', 'priority', 'event']);
+const RULE_MEMBERS: ReadonlySet<string> = new Set(['name', 'priority', 'event']);
 
 /** Members whose value is a list. */
-const OF_ITEMS: ReadonlySet<string> = new Set(['rules', 'all', 'any', 'cases', 'entries', 'levels']);
+const LIST_MEMBERS: ReadonlySet<string> = new Set(['rules', 'all', 'any', 'cases', 'entries', 'levels']);
 const BLOCK_TEXT = /^[|>][+-]?\d?[+-]?$/;
 
 /**
@@ -129,7 +129,7 @@ function findMarginFault(line: LayoutLine, all: readonly LayoutLine[] = []): Syn
   const [column] = columns;
   if (
     line.column > 0 ||
-    !OF_RULES.has(line.key ?? '') ||
+    !RULE_MEMBERS.has(line.key ?? '') ||
     columns.size !== 1 ||
     column === undefined ||
     column === 0
@@ -184,7 +184,7 @@ function placeInColumn(
     return explainMisplaced(kind, column, line, top, left);
   const lastKey = kind === 'members' ? line.key : null;
   levels.push({ kind, column, first: line, lastKey, entries: 1, isOpen: true, afterEmpty: null });
-  const isItem = kind === 'members' && column === line.indent && OF_ITEMS.has(top?.lastKey ?? '');
+  const isItem = kind === 'members' && column === line.indent && LIST_MEMBERS.has(top?.lastKey ?? '');
   return isItem ? reportMissingDash(line) : null;
 }
 

@@ -60,7 +60,7 @@ export const RULE_FILES: readonly string[] = [
 
 const NO_FLAGS: ParsedRules['flags'] = { rules: [] };
 
-const NAMING_LISTS = ['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml', 'flags.yaml'] as const;
+const FILES_NAMING_LISTS = ['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml', 'flags.yaml'] as const;
 
 const NO_LIMITS: ParsedRules['limits'] = new Map();
 
@@ -88,7 +88,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFile(names, others));
   // A file that cannot be read may name any list. So may a rule about an attribute whose declaration is not sound.
-  if (ruleSet !== null && !NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
+  if (ruleSet !== null && !FILES_NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;
@@ -153,7 +153,7 @@ function reportTooManyFiles(files: RuleFiles): Problem {
 }
 
 /** Names that every system accepts, and that cannot be mistaken for each other. */
-const BELOW_FOLDER = /^(?:cases|lists)\/[^/]+\.yaml$/;
+const SUBFOLDER_FILE = /^(?:cases|lists)\/[^/]+\.yaml$/;
 const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 
 /**
@@ -177,7 +177,7 @@ function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> 
 
 function explainFileName(path: string, meant: string | null): string {
   if (meant !== null) return `unknown file, and ${meant} is missing; rename it to ${meant}`;
-  if (BELOW_FOLDER.test(path))
+  if (SUBFOLDER_FILE.test(path))
     return 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
   return `unknown file${suggestName(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
 }

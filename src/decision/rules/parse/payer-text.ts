@@ -12,7 +12,7 @@ export const PAYER_TEXT_WAIT = '{waitSeconds}';
 /**
  * Internal names. The name of a fact that is one plain word, like amount, is left out, because payers know the word.
  */
-const INSIDE = new Set([
+const INTERNAL_NAMES = new Set([
   ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
   ...VERDICTS,
   ...CLIENT_GROUPS,
@@ -53,7 +53,7 @@ function findProblem(text: string): string | null {
   }
   const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
   if (quote !== undefined) return `may quote ${PAYER_TEXT_WAIT} alone, not ${quote}: payers read it`;
-  const name = splitWords(text).find((word) => INSIDE.has(word));
+  const name = splitWords(text).find((word) => INTERNAL_NAMES.has(word));
   return name === undefined ? null : explainInternalName(name);
 }
 

@@ -174,7 +174,7 @@ function createLadderForm(
     description,
     {
       levels: LEVELS,
-      ladders: withDefault(withMessageName('"ladders"', named), NONE),
+      ladders: withDefault(withMessageName('"ladders"', named), NO_LADDERS),
       resetAfter: RESET_AFTER,
     },
     ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): WrittenLadder | null => {
@@ -217,7 +217,7 @@ function explainEarlyReset(wait: string): string {
   return `resetAfter must be longer than the longest wait, ${wait}; otherwise leaving would be shorter than waiting`;
 }
 
-const NONE: NamedLadders = new Map();
+const NO_LADDERS: NamedLadders = new Map();
 
 function mapLevels<T>(
   ladders: NamedLadders,

@@ -46,7 +46,7 @@ export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 /** The form of `groups.yaml`. */
 export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
-  const params = mapping(CONCLUDES, { group }, (written): GroupParams => written);
+  const params = mapping(CONCLUSION_TEXT, { group }, (written): GroupParams => written);
   const otherwise = withSchema(group, { description: 'The group when no rule matches.' });
   return createRuleFileForm(names, 'groups', (reader) =>
     mapping(
@@ -75,16 +75,16 @@ function createNameForm(what: string, description: string, like: string): Form<s
   });
 }
 
-const THING = createNameForm('about', MEANINGS.about, 'device');
+const ABOUT_FORM = createNameForm('about', MEANINGS.about, 'device');
 
-const CONCLUDES = 'What the rule concludes.';
+const CONCLUSION_TEXT = 'What the rule concludes.';
 
 /** The form of `bot-signals.yaml`. */
 export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
   const weight = numberInRange(WEIGHT_RANGE, MEANINGS.weight);
   const params = mapping(
-    CONCLUDES,
-    { weight, about: optional(THING) },
+    CONCLUSION_TEXT,
+    { weight, about: optional(ABOUT_FORM) },
     ({ weight, about }): SignalParams => (about === undefined ? { weight } : { weight, about }),
   );
   return createRuleFileForm(names, 'bot-signals', (reader) =>
@@ -117,7 +117,7 @@ const FLAG = createNameForm('flag', MEANINGS.flag, 'large-first-order');
 
 /** The form of `flags.yaml`. */
 export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
-  const params = mapping(CONCLUDES, { flag: FLAG }, (written): FlagParams => written);
+  const params = mapping(CONCLUSION_TEXT, { flag: FLAG }, (written): FlagParams => written);
   return createRuleFileForm(names, 'flags', (reader) =>
     mapping(
       'Flags: each rule that matches a request for a verdict is recorded beside the verdict, which it does not change.',
@@ -220,7 +220,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
         rules: createRulesForm(reader, {
           prioritised: true,
           eventType: 'verdict',
-          params: params(CONCLUDES, true),
+          params: params(CONCLUSION_TEXT, true),
           onRule,
         }),
         otherwise: params('The answer when no rule matches.', false),

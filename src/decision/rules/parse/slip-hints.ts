@@ -55,7 +55,7 @@ export function guessOperator(written: unknown): string | null {
   return Object.hasOwn(OTHER_OPERATORS, text) ? (OTHER_OPERATORS[text] ?? null) : null;
 }
 
-const PLAIN = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
 interface NumberKind {
   readonly max: number;
@@ -66,7 +66,7 @@ interface NumberKind {
 export function hintAtNumber(written: unknown, { max, unit }: NumberKind): string {
   if (typeof written !== 'string') return '';
   const text = written.normalize('NFKC').trim();
-  if (PLAIN.test(text)) return `; write ${text}${text === written ? ', without quotes' : ''}`;
+  if (PLAIN_NUMBER.test(text)) return `; write ${text}${text === written ? ', without quotes' : ''}`;
   const [, share] = /^(\d+(?:[.,]\d+)?) ?%$/.exec(text) ?? [];
   if (share !== undefined) {
     const percent = Number(share.replace(',', '.'));
@@ -99,7 +99,7 @@ function normalizeDigits(digits: string): string | null {
     const whole = (grouped[1] ?? '').replaceAll(/\D/g, '');
     return grouped[3] === undefined ? whole : `${whole}.${grouped[3]}`;
   }
-  return PLAIN.test(digits) ? digits : null;
+  return PLAIN_NUMBER.test(digits) ? digits : null;
 }
 
 const YES = new Set(['yes', 'y', 'on', 'true', '1', 'ja', 'oui']);

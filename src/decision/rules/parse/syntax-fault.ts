@@ -296,13 +296,13 @@ function findFaultInItem(
 }
 
 /** Members whose value has members itself. */
-const OF_MEMBERS: ReadonlySet<string | undefined> = new Set(['params', 'event', 'expect']);
+const MAPPING_MEMBERS: ReadonlySet<string | undefined> = new Set(['params', 'event', 'expect']);
 
 function explainSecondColon(last: Token, item: readonly Token[], text: string): SyntaxFault {
   const [, before, name] = /^([\s\S]*\s)(\w+)$/.exec(last.text) ?? [];
   if (before !== undefined && name !== undefined && isMemberName(name, text))
     return reportMissingComma(last.offset + before.length, name);
-  if (last.kind === 'plain' && (OF_MEMBERS.has(item[0]?.text) || isMemberName(last.text, text)))
+  if (last.kind === 'plain' && (MAPPING_MEMBERS.has(item[0]?.text) || isMemberName(last.text, text)))
     return { offset: last.offset, message: `a "{" is missing before "${last.text}"` };
   return { offset: last.offset, message: 'put quotes around a text with a colon' };
 }

@@ -42,7 +42,7 @@ const FILE_CHARACTERS_MAX = 512 * 1024;
  * A cache of parsed texts. A search that tries hundreds of edits changes one file at a time, so the others are not
  * parsed again. Nobody changes a node. One character takes some 25 bytes here.
  */
-const PARSED = new LRUCache<string, ReturnType<typeof parseText>>({
+const PARSED_TEXTS = new LRUCache<string, ReturnType<typeof parseText>>({
   maxSize: 128 * 1024,
   sizeCalculation: (_, text) => text.length + 1,
 });
@@ -80,7 +80,7 @@ function findRepeatedKeys(root: Node | null): readonly RepeatedKey[] {
 }
 
 /** When more items of one list are refused, one problem reports them all. */
-const ITEMS_TOLD_MAX = 3;
+const REPORTED_ITEMS_MAX = 3;
 
 /** Invisible characters. Storage and terminals treat them in different ways. */
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
@@ -204,9 +204,9 @@ export class YamlFile {
     const values = items.map(read);
     const refused = items.filter((_, place) => values[place] === null);
     const first = this.#problems[before];
-    if (refused.length > ITEMS_TOLD_MAX && first !== undefined) {
+    if (refused.length > REPORTED_ITEMS_MAX && first !== undefined) {
       const likes = refused
-        .slice(1, ITEMS_TOLD_MAX)
+        .slice(1, REPORTED_ITEMS_MAX)
         .map((item) => `"${this.plain(item)}" (line ${this.at(item).line})`);
       const others = `${refused.length - 1} more of ${items.length} are refused, too, like ${likes.join(' and ')}`;
       this.#problems.splice(before, Number.POSITIVE_INFINITY, {
@@ -314,8 +314,8 @@ export class YamlFile {
       return this.report(null, `the file is longer than ${FILE_CHARACTERS_MAX} characters`);
     }
     if (this.#refuseInvisible(text)) return null;
-    const known = PARSED.get(text) ?? parseText(text);
-    PARSED.set(text, known);
+    const known = PARSED_TEXTS.get(text) ?? parseText(text);
+    PARSED_TEXTS.set(text, known);
     const { document, lines, fault } = known;
     this.#lines = lines;
     if (document.directives?.yaml.explicit === true) {

@@ -171,7 +171,7 @@ function createDomainWithZero(
   return { ...domain, zero: domain.number(0) };
 }
 
-interface Order {
+interface NumberOrder {
   /** The number of the greatest value that is less than this one. */
   readonly below: (value: number) => number;
   /** The number of the greatest value that is not above this one. */
@@ -179,7 +179,7 @@ interface Order {
   readonly value: (number: number) => number;
 }
 
-function createOrderedDomain(all: Spans, { below, upTo, value }: Order): Domain {
+function createOrderedDomain(all: Spans, { below, upTo, value }: NumberOrder): Domain {
   return {
     all,
     where: (operator, expected) => {

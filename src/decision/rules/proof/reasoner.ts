@@ -156,7 +156,7 @@ export class Reasoner {
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
     // The setup of a search is work, too, and often more than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
-    const run = (pinned: readonly Formula[]): Found => {
+    const run = (pinned: readonly Formula[]): SearchResult => {
       const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
       const search = new Search(numbered, relations, formulas, steps);
       const found = search.run([...pinned, ...wanted], known);
@@ -179,7 +179,7 @@ export class Reasoner {
   #showWitness(
     labels: ReadonlySet<string>,
     numbered: NumberedFacts,
-    found: Found,
+    found: SearchResult,
   ): ReadonlyMap<string, FactReading> | null {
     if (found === 'none' || found === 'undecided') return null;
     const indexOf = (label: string) => numbered.indexOf.get(label) ?? -1;
@@ -217,7 +217,7 @@ function pickShownNumber({ zero }: Domain, left: Spans): number {
 }
 
 /** The numbers that are left for each fact, all of which make the formulas true. Or why there are none. */
-type Found = readonly Spans[] | 'none' | 'undecided';
+type SearchResult = readonly Spans[] | 'none' | 'undecided';
 
 /** An open choice between formulas. */
 interface Choice {
@@ -226,7 +226,7 @@ interface Choice {
   readonly asked: boolean;
 }
 
-interface State {
+interface SearchState {
   readonly left: Spans[];
   choices: Choice[];
 }
@@ -260,9 +260,9 @@ class Search {
     return this.#taken;
   }
 
-  run(asked: readonly Formula[], known: readonly Formula[]): Found {
+  run(asked: readonly Formula[], known: readonly Formula[]): SearchResult {
     try {
-      const state: State = { left: [...this.#left], choices: [] };
+      const state: SearchState = { left: [...this.#left], choices: [] };
       const possible =
         asked.every((formula) => this.#assert(state, formula, true)) &&
         known.every((formula) => this.#assert(state, formula, false));
@@ -278,7 +278,7 @@ class Search {
   }
 
   /** Returns null when there is no solution. */
-  #solve(state: State): readonly Spans[] | null {
+  #solve(state: SearchState): readonly Spans[] | null {
     if (!this.#propagate(state)) return null;
     const choice = this.#pickNarrowest(state);
     if (choice === null) return this.#giveNumbers(state);
@@ -286,7 +286,7 @@ class Search {
     const rest = state.choices.filter((other) => other !== choice);
     const alternatives = this.#listPossible(state, choice.formula);
     for (const [index, alternative] of alternatives.entries()) {
-      const next: State = { left: [...state.left], choices: [...rest] };
+      const next: SearchState = { left: [...state.left], choices: [...rest] };
       // An alternative that failed is not tried again.
       const others = alternatives.slice(0, index).map((other) => this.#formulas.negate(other));
       if (![alternative, ...others].every((formula) => this.#assert(next, formula, asked))) continue;
@@ -297,12 +297,12 @@ class Search {
   }
 
   /** Gives numbers to facts that relations connect. All conditions hold already. */
-  #giveNumbers(state: State): readonly Spans[] | null {
+  #giveNumbers(state: SearchState): readonly Spans[] | null {
     const open = this.#related.find((index) => !isSingle(state.left[index] ?? []));
     if (open === undefined) return state.left;
     for (const part of splitSpans(state.left[open] ?? [])) {
       this.#step();
-      const next: State = { left: [...state.left], choices: [] };
+      const next: SearchState = { left: [...state.left], choices: [] };
       next.left[open] = part;
       if (!this.#propagate(next)) continue;
       const found = this.#giveNumbers(next);
@@ -312,7 +312,7 @@ class Search {
   }
 
   /** Returns false when the formula can no longer hold. */
-  #assert(state: State, formula: Formula, asked: boolean): boolean {
+  #assert(state: SearchState, formula: Formula, asked: boolean): boolean {
     this.#step();
     switch (formula.kind) {
       case 'within': {
@@ -332,7 +332,7 @@ class Search {
   }
 
   /** Draws consequences until there are no more. Returns false when something became impossible. */
-  #propagate(state: State): boolean {
+  #propagate(state: SearchState): boolean {
     for (let moved = true; moved; ) {
       const before = [...state.left];
       const open = state.choices.length;
@@ -343,7 +343,7 @@ class Search {
   }
 
   /** Drops choices that are decided, and decides those with one alternative left. */
-  #settleChoices(state: State): boolean {
+  #settleChoices(state: SearchState): boolean {
     const choices = state.choices;
     state.choices = [];
     for (const choice of choices) {
@@ -359,7 +359,7 @@ class Search {
     return true;
   }
 
-  #keepRelations(state: State): boolean {
+  #keepRelations(state: SearchState): boolean {
     const { left } = state;
     const ranges: Ranges = {
       low: (index) => findLowest(left[index] ?? []),
@@ -410,12 +410,12 @@ class Search {
     return open ? 'open' : unanimous;
   }
 
-  #listPossible(state: State, { parts }: Choice['formula']): readonly Formula[] {
+  #listPossible(state: SearchState, { parts }: Choice['formula']): readonly Formula[] {
     return parts.filter((part) => this.#findStatus(state.left, part) !== 'false');
   }
 
   /** Picks a choice of the question before one of the knowledge, and then the choice with the fewest alternatives. */
-  #pickNarrowest({ choices }: State): Choice | null {
+  #pickNarrowest({ choices }: SearchState): Choice | null {
     const width = ({ formula, asked }: Choice) => formula.parts.length + (asked ? 0 : 1e6);
     return choices.reduce<Choice | null>(
       (best, choice) => (best === null || width(choice) < width(best) ? choice : best),

@@ -76,7 +76,8 @@ export const FACTS_OF_EVERY_REQUEST = [
   'distinctOrders',
   'distinctSellPoints',
 ];
-const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
+/** Velocity facts that count only some requests. */
+const PARTIAL_COUNTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
 
 /**
  * Lists all relations between facts that proofs rely on. Only what the core guarantees for every state and request
@@ -295,7 +296,7 @@ function relateLastRequest(
 }
 
 function relateNewClient(facts: FactsByName): readonly Condition[] {
-  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
+  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...FACTS_OF_EVERY_REQUEST, ...PARTIAL_COUNTS];
   const nothingHappened = allOf(
     facts.is('finalCount', 0),
     facts.is('unpaidChain', 0),
@@ -374,7 +375,7 @@ function linkWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
       return [...bound(marked.filter(isSame), all), ...asked.flatMap((verdicts) => bound([all], verdicts))];
     }),
   );
-  const parts = [...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
+  const parts = [...FACTS_OF_EVERY_REQUEST, ...PARTIAL_COUNTS].flatMap((name) => atMostVerdicts(name, 0));
   // The verdict that is being decided is a request, and not an attempt yet.
   const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
   return [...longerSeesMore, ...parts, ...answered, ...amongAll];

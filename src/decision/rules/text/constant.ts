@@ -61,7 +61,7 @@ export function listConstants(files: RuleFiles): readonly Constant[] {
   const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
   const flags = open('flags');
   const attributes = getMap(ruleset.root, 'attributes');
-  const names: Names = {
+  const names: AvailableNames = {
     lists: [...files.keys()].flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []),
     ladders: listKeys(getMap(ladder.root, 'ladders')),
     attributes:
@@ -70,7 +70,7 @@ export function listConstants(files: RuleFiles): readonly Constant[] {
         : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NO_DECLARED_ATTRIBUTES),
     waits: listRules(verdicts.root).filter((rule) => getParams(rule)?.get('verdict') === 'WAIT'),
   };
-  const all: readonly (readonly [YamlFile, readonly Found[]])[] = [
+  const all: readonly (readonly [YamlFile, readonly FoundConstant[]])[] = [
     [groups, listInRules('groups', groups, names)],
     [signals, listInRules('bot-signals', signals, names)],
     [verdicts, listInRules('verdicts', verdicts, names)],
@@ -117,24 +117,25 @@ export function replaceConstants(
 }
 
 /** The names in other files that constants may use, and the rules that let a payer wait. */
-interface Names {
+interface AvailableNames {
   readonly lists: readonly string[];
   readonly ladders: readonly string[];
   readonly waits: readonly YAMLMap[];
   readonly attributes: DeclaredAttributes;
 }
 
-interface Written {
+interface WrittenScalar {
   readonly path: string;
   /** The last key of the path. */
   readonly key: string;
   readonly node: Scalar;
 }
 
-type Meaning = Pick<Constant, 'sign' | 'allowed' | 'unit' | 'description'>;
-type Found = Meaning & Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
+type ConstantMeaning = Pick<Constant, 'sign' | 'allowed' | 'unit' | 'description'>;
+type FoundConstant = ConstantMeaning &
+  Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
 
-function locateConstant(file: YamlFile, { node, ...rest }: Found): Constant {
+function locateConstant(file: YamlFile, { node, ...rest }: FoundConstant): Constant {
   const [from = 0, to = 0] = node.range ?? [];
   return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
@@ -145,7 +146,7 @@ function writeText(text: string): string {
   return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);
 }
 
-function listInSettings(root: unknown, names: Names): readonly Found[] {
+function listInSettings(root: unknown, names: AvailableNames): readonly FoundConstant[] {
   const platforms = getMap(root, 'platforms');
   const owners = listKeys(platforms).map(
     (name) => [`ruleset.platforms.${name}`, getMap(platforms, name)] as const,
@@ -160,7 +161,7 @@ function listInSettings(root: unknown, names: Names): readonly Found[] {
   });
 }
 
-function listInLadder(path: string, ladder: unknown, { waits }: Names): readonly Found[] {
+function listInLadder(path: string, ladder: unknown, { waits }: AvailableNames): readonly FoundConstant[] {
   const nameOf = (rule: YAMLMap) => String(rule.get('name'));
   return listScalars(path, ladder).map(({ path: written, key, node }) => {
     const named = parseNameAfter(`${path}.ladders.`, written);
@@ -181,11 +182,11 @@ function parseNameAfter(beginning: string, path: string): string | null {
   return path.startsWith(beginning) ? (/^[^.[]+/.exec(path.slice(beginning.length))?.[0] ?? null) : null;
 }
 
-function listInRules(name: string, { root }: YamlFile, names: Names): readonly Found[] {
+function listInRules(name: string, { root }: YamlFile, names: AvailableNames): readonly FoundConstant[] {
   const rules = listRules(root);
   const shared = getMap(root, 'conditions');
   const threshold = listScalars(`${name}.threshold`, isMap(root) ? root.get('threshold', true) : null);
-  const ofRules = rules.flatMap((rule): readonly Found[] => {
+  const ofRules = rules.flatMap((rule): readonly FoundConstant[] => {
     const own = { owner: `${name}.${String(rule.get('name'))}`, usedBy: [String(rule.get('name'))] };
     const params = listScalars(own.owner, getParams(rule)).flatMap(({ path, key, node }) => {
       const paramMeaning = findParamMeaning(key, names);
@@ -222,7 +223,7 @@ function listInRules(name: string, { root }: YamlFile, names: Names): readonly F
  * Returns what a parameter of a rule means, or null when it is no constant: a group, a verdict and texts are
  * conclusions.
  */
-function findParamMeaning(key: string, { ladders }: Names): Meaning | null {
+function findParamMeaning(key: string, { ladders }: AvailableNames): ConstantMeaning | null {
   if (key === 'weight') return createMeaning(WEIGHT, MEANINGS.weight);
   return key === 'ladder' ? createMeaning(allowNames(ladders), MEANINGS.ladder) : null;
 }
@@ -233,9 +234,9 @@ function findParamMeaning(key: string, { ladders }: Names): Meaning | null {
  */
 function listInCondition(
   condition: unknown,
-  own: Pick<Found, 'owner' | 'usedBy'>,
-  { lists, attributes }: Names,
-): readonly Found[] {
+  own: Pick<FoundConstant, 'owner' | 'usedBy'>,
+  { lists, attributes }: AvailableNames,
+): readonly FoundConstant[] {
   const comparisons = listPartsWith('fact', condition);
   return comparisons.flatMap((comparison) => {
     const name = String(comparison.get('fact'));
@@ -257,7 +258,7 @@ function listInCondition(
     const value = comparison.get('value', true);
     // Another fact is no constant.
     if (isMap(value) && value.has('fact')) return [];
-    const compared: Meaning = {
+    const compared: ConstantMeaning = {
       sign: findOperatorSign(String(comparison.get('operator'))),
       allowed: fact?.domain ?? TEXT,
       unit: fact?.unit ?? null,
@@ -296,12 +297,12 @@ function allowNames(values: readonly string[]): Constant['allowed'] {
   return values.length === 0 ? TEXT : { type: 'enum', values };
 }
 
-function createMeaning(allowed: Constant['allowed'], description: string): Meaning {
+function createMeaning(allowed: Constant['allowed'], description: string): ConstantMeaning {
   return { sign: null, unit: null, allowed, description };
 }
 
 /** Lists the scalars below a node, each with its path. */
-function listScalars(path: string, node: unknown, key = ''): readonly Written[] {
+function listScalars(path: string, node: unknown, key = ''): readonly WrittenScalar[] {
   if (isScalar(node)) return [{ path, key, node }];
   if (isSeq(node)) return node.items.flatMap((item, index) => listScalars(`${path}[${index}]`, item, key));
   if (!isMap(node)) return [];

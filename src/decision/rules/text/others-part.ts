@@ -34,7 +34,7 @@ export function restoreOthersPart({ platform, draft, from }: BegunFiles): Comple
   return problems.length === 0 ? { ok: true, files } : { ok: false, problems };
 }
 
-interface TwoTexts {
+interface PartTexts {
   readonly platform: string;
   readonly path: string;
   /** The text of the draft. Undefined when the draft has no such file. */
@@ -43,7 +43,7 @@ interface TwoTexts {
 }
 
 /** Returns null when neither the draft nor the version has the file. */
-function restoreText({ platform, path, own, former }: TwoTexts, problems: Problem[]): string | null {
+function restoreText({ platform, path, own, former }: PartTexts, problems: Problem[]): string | null {
   const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
   const written = own === undefined ? undefined : removeNote(own);
