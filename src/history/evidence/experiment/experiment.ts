@@ -201,12 +201,17 @@ async function capOf(
   since: number,
 ): Promise<number | null> {
   const [row = {}] = await duck.rows(`
-    SELECT count(*)::DOUBLE AS clients, quantile_cont(total, 0.999) AS cap FROM (
+    WITH asked AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, arg_max(fact_amount, seq) AS amount,
+        arg_max(fact_currency, seq) AS currency
+      FROM decisions_before GROUP BY order_key
+    ), paid AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since})
+    ), totals AS (
       SELECT client_hash, sum(${worthSql(objective, main, 'amount', 'currency')}) AS total
-      FROM (SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, arg_max(fact_amount, seq) AS amount,
-        arg_max(fact_currency, seq) AS currency FROM decisions_before GROUP BY order_key)
-      SEMI JOIN (SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since}))
-        USING (order_key) GROUP BY client_hash)`);
+      FROM asked SEMI JOIN paid USING (order_key) GROUP BY client_hash
+    )
+    SELECT count(*)::DOUBLE AS clients, quantile_cont(total, 0.999) AS cap FROM totals`);
   return (toNumberOrNull(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : toNumberOrNull(row['cap']);
 }
 
@@ -253,39 +258,43 @@ async function addBatch(
       any_value(matures_ms) AS matures_ms, ${looks.firstSql('any_value(matures_ms)')} AS look
     FROM drawn GROUP BY client_hash`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE bought AS
-    SELECT asked.* REPLACE (coalesce(settled_amount, amount) AS amount, coalesce(settled_currency, currency) AS currency), status, ${isReversedSql('report')} AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
-    FROM (
+    WITH asked AS (
       SELECT order_key, any_value(client_hash) AS client_hash, any_value(matures_ms) AS matures_ms, arg_min(level, seq) AS level,
         arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, count(*) FILTER (granted) AS requisites,
         count(*) FILTER (waited) AS waits, min(decided_at) FILTER (waited AND epoch_ms(decided_at) + ${WAIT_WORTH_MS} <= matures_ms) AS waited_at
       FROM drawn WHERE epoch_ms(decided_at) < epoch_ms(first_at) + ${windowMs} GROUP BY order_key
-    ) asked
-    LEFT JOIN (
+    ), reports AS (
+      SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE ${clients}
+    ), told AS (
       SELECT order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
-      FROM (SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE ${clients})
-        JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
+      FROM reports JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
       WHERE epoch_ms(reported_at) <= matures_ms GROUP BY order_key
-    ) told USING (order_key)
-    LEFT JOIN (
+    ), soon AS (
       SELECT waits.order_key, min(grants.decided_at) AS granted_soon_at
-      FROM (SELECT order_key, client_hash, seq, decided_at FROM drawn WHERE waited) waits
-        JOIN (SELECT client_hash, seq, decided_at FROM drawn WHERE granted) grants
-        ON grants.client_hash = waits.client_hash AND grants.seq > waits.seq
-          AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
-      GROUP BY waits.order_key
-    ) soon USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'requisites > 0')} AS status)`);
+      FROM drawn waits JOIN drawn grants ON grants.client_hash = waits.client_hash AND grants.seq > waits.seq
+        AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
+      WHERE waits.waited AND grants.granted GROUP BY waits.order_key
+    )
+    SELECT asked.* REPLACE (coalesce(settled_amount, amount) AS amount, coalesce(settled_currency, currency) AS currency), status, ${isReversedSql('report')} AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
+    FROM asked LEFT JOIN told USING (order_key) LEFT JOIN soon USING (order_key),
+      LATERAL (SELECT ${askedStatusSql('report', 'requisites > 0')} AS status)`);
+  await duck.run(
+    `CREATE OR REPLACE TEMP TABLE matured AS SELECT * FROM entered WHERE matures_ms <= ${knownUntil}`,
+  );
   await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
-    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
-      1::DOUBLE AS clients, unknown * granted AS "unknownGranted" FROM (
+    WITH priced AS (
+      SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought
+    ), tallied AS (
       SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(worth) FILTER (reversed), 0)`)} AS "reversedAmount",
         ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid, ${tally("status = 'TURNED_AWAY'")} AS "turnedAway",
         ${tally("status = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
         coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
         coalesce(sum(requisites - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND requisites > 0), 0)::DOUBLE AS "unpaidRequisites",
         ${tally('requisites > 0')} AS granted
-      FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) LEFT JOIN (SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought) USING (client_hash)
-      GROUP BY arm, look, client_hash
-    )`);
+      FROM matured LEFT JOIN priced USING (client_hash) GROUP BY arm, look, client_hash
+    )
+    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
+      1::DOUBLE AS clients, unknown * granted AS "unknownGranted" FROM tallied`);
   const money = (what: string) =>
     cap(what, ` / (${worthSql(objective, objective.currency, '1', 'currency')})`);
   await insertSums(
@@ -295,14 +304,14 @@ async function addBatch(
       SELECT arm, look, currency, ${money('paid')} AS paid, ${money('reversed')} AS reversed FROM (
         SELECT arm, look, client_hash, currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
           coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed
-        FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) JOIN bought USING (client_hash) GROUP BY ALL)
+        FROM matured JOIN bought USING (client_hash) GROUP BY ALL)
       ) ON paid, reversed INTO NAME metric VALUE x)
     UNION ALL SELECT arm, asked_look, 'asked', 1 FROM entered
-    UNION ALL SELECT arm, look, 'waitsEnded', 1 FROM waits_ended JOIN entered USING (client_hash)
-      WHERE matures_ms <= ${knownUntil} AND epoch_ms(ended_at) BETWEEN matures_ms - ${windowMs + waitedMs} AND matures_ms - ${waitedMs + 1}`,
+    UNION ALL SELECT arm, look, 'waitsEnded', 1 FROM waits_ended JOIN matured USING (client_hash)
+      WHERE epoch_ms(ended_at) BETWEEN matures_ms - ${windowMs + waitedMs} AND matures_ms - ${waitedMs + 1}`,
   );
   await duck.run(`INSERT INTO levels SELECT arm, level, status, count(*), sum(requisites), sum(waits), count(*) FILTER (lost)
-    FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`);
+    FROM bought JOIN matured USING (client_hash) GROUP BY ALL`);
 }
 
 const paidWorth = `coalesce(sum(worth) FILTER (status = 'PAID'), 0)::DOUBLE`;
@@ -329,10 +338,13 @@ async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readon
   const { duck } = evidence;
   await createDevices(evidence);
   const [row = {}] = await duck.rows(`
-    SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM (
+    WITH drawn_clients AS (
+      SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial WHERE ${isOf(since)}
+    ), on_devices AS (
       SELECT device, min(arm) OVER (PARTITION BY device) AS one, max(arm) OVER (PARTITION BY device) AS other
-      FROM (SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial
-        WHERE ${isOf(since)}) LEFT JOIN devices USING (client_hash))`);
+      FROM drawn_clients LEFT JOIN devices USING (client_hash)
+    )
+    SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM on_devices`);
   const { clients, shared } = toNumbers(row, { clients: 0, shared: 0 });
   if (shared <= SHARED_DEVICES_MAX * clients) return [];
   return [

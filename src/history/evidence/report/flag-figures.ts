@@ -116,17 +116,18 @@ async function markedOrders(
   if (byDevice.size > 0) await createDevices(evidence);
   await makeMarks(duck, byDevice);
   const rows = await duck.rows(`
-    SELECT flag, any_value(unpaid_of) AS unpaid_of, any_value(known_of) AS known_of, sum(declined)::DOUBLE AS declined, sum(reversed)::DOUBLE AS reversed,
-      ${byOutcomeSql('sum(n)')}
-    FROM (
+    WITH counted AS (
       SELECT flag, status, count(*) AS n, count(*) FILTER (status = 'UNPAID' AND cause = 'DECLINED') AS declined, count(*) FILTER (reversed) AS reversed
       FROM marks GROUP BY ALL
-    ) LEFT JOIN (
-      SELECT flag, list(unpaid ORDER BY cluster) AS unpaid_of, list(known ORDER BY cluster) AS known_of
-      FROM (SELECT flag, cluster, count(*) FILTER (status = 'UNPAID')::DOUBLE AS unpaid, count(*)::DOUBLE AS known
-        FROM marks WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL)
-      GROUP BY flag
-    ) USING (flag) GROUP BY flag`);
+    ), by_cluster AS (
+      SELECT flag, cluster, count(*) FILTER (status = 'UNPAID')::DOUBLE AS unpaid, count(*)::DOUBLE AS known
+      FROM marks WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL
+    ), shares AS (
+      SELECT flag, list(unpaid ORDER BY cluster) AS unpaid_of, list(known ORDER BY cluster) AS known_of FROM by_cluster GROUP BY flag
+    )
+    SELECT flag, any_value(unpaid_of) AS unpaid_of, any_value(known_of) AS known_of, sum(declined)::DOUBLE AS declined, sum(reversed)::DOUBLE AS reversed,
+      ${byOutcomeSql('sum(n)')}
+    FROM counted LEFT JOIN shares USING (flag) GROUP BY flag`);
   return new Map(rows.map((row) => [toTextOrNull(row['flag']) ?? '', row]));
 }
 

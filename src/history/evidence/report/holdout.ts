@@ -266,14 +266,19 @@ const DIFFERENCES_SQL = `
     SELECT cluster, held_out, ${each((metric) => `if(held_out, 1, -1) * weight / n * (${metric} - ${metric}_mean) AS ${metric}`)},
       ${each((metric) => `counting.${metric} <> 0 AS ${metric}_seen`)}
     FROM counting JOIN sides USING (share, held_out) JOIN weights USING (share)
+  ), of_clusters AS (
+    SELECT cluster, ${each((metric) => `sum(${metric}) AS ${metric}`)} FROM influences GROUP BY cluster
+  ), variances AS (
+    SELECT count(*)::DOUBLE AS clusters, ${each((metric) => `sum(${metric} ** 2) AS ${metric}_variance`)} FROM of_clusters
+  ), seen AS (
+    SELECT least(count(DISTINCT cluster) FILTER (held_out), count(DISTINCT cluster) FILTER (NOT held_out))::DOUBLE AS fewest,
+      ${each((metric) => `count(*) FILTER (${metric}_seen)::DOUBLE AS ${metric}_seen`)}
+    FROM influences
+  ), differences AS (
+    SELECT ${each((metric) => `sum(if(held_out, 1, -1) * weight * ${metric}_mean) AS ${metric}_value`)}
+    FROM sides JOIN weights USING (share)
   )
-  SELECT * FROM (
-    SELECT count(*)::DOUBLE AS clusters, ${each((metric) => `sum(${metric} ** 2) AS ${metric}_variance`)}
-    FROM (SELECT cluster, ${each((metric) => `sum(${metric}) AS ${metric}`)} FROM influences GROUP BY cluster)
-  ), (SELECT least(count(DISTINCT cluster) FILTER (held_out), count(DISTINCT cluster) FILTER (NOT held_out))::DOUBLE AS fewest,
-    ${each((metric) => `count(*) FILTER (${metric}_seen)::DOUBLE AS ${metric}_seen`)} FROM influences),
-  (SELECT ${each((metric) => `sum(if(held_out, 1, -1) * weight * ${metric}_mean) AS ${metric}_value`)}
-    FROM sides JOIN weights USING (share))`;
+  SELECT * FROM variances, seen, differences`;
 
 /** Estimates the total over this number of clients. */
 function estimateOf(row: DuckRow, metric: Metric, clients: number): Estimate | null {

@@ -77,29 +77,31 @@ export async function createWaits(duck: QueryEngine): Promise<void> {
 export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
   const over = waitWorthUntilSql('waited.decided_at');
   await duck.run(`INSERT INTO waits
+    WITH waited AS (
+      SELECT wait_level.version AS version, wait_level.ladder AS ladder, wait_level.level AS level, max(seq) AS seq,
+        arg_max(decided_at, seq) AS decided_at, arg_max(wait_level.seconds, seq) AS seconds, arg_max(wait_level.allowed, seq) AS allowed, arg_max(place, seq) AS place,
+        arg_max(amount, seq) AS amount, any_value(client_hash) AS client_hash, any_value(cluster) AS cluster
+      FROM seen WHERE wait_level IS NOT NULL GROUP BY order_key, wait_level.version, wait_level.ladder, wait_level.level
+    ), asks AS (
+      SELECT client_hash, seq, decided_at, order_key, granted, place, amount FROM seen
+    ), ended_early AS (
+      SELECT DISTINCT client_hash, split_part(decision_id, '.', 2)::BIGINT AS seq, true AS ended FROM waits_ended
+    ), endings AS (
+      SELECT version, ladder, level, seconds, allowed, waited.decided_at AS waited_at, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
+        asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
+        CASE WHEN ended THEN 'ended' WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
+          WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
+      FROM waited
+      ASOF LEFT JOIN asks ON waited.client_hash = asks.client_hash AND waited.seq < asks.seq
+      LEFT JOIN ended_early ON ended_early.client_hash = waited.client_hash AND ended_early.seq = waited.seq
+      LEFT JOIN told ON told.order_key = asks.order_key
+    ), payments AS (
+      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${paidAfterWaitSql('waited_at', 'back_at')}, false) AS paying FROM endings
+    )
     SELECT version, ladder, level, seconds, cluster, place, amount, ending, epoch_ms(back_at) - epoch_ms(allowed),
       granted AND ending = 'cameBack', coalesce(paying AND back_at = max(back_at) FILTER (paying) OVER (PARTITION BY back_for), false),
       back_place, back_amount
-    FROM (
-      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${paidAfterWaitSql('waited_at', 'back_at')}, false) AS paying
-      FROM (
-        SELECT version, ladder, level, seconds, allowed, waited.decided_at AS waited_at, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
-          asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
-          CASE WHEN ended THEN 'ended' WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
-            WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
-        FROM (
-          SELECT wait_level.version AS version, wait_level.ladder AS ladder, wait_level.level AS level, max(seq) AS seq,
-            arg_max(decided_at, seq) AS decided_at, arg_max(wait_level.seconds, seq) AS seconds, arg_max(wait_level.allowed, seq) AS allowed, arg_max(place, seq) AS place,
-            arg_max(amount, seq) AS amount, any_value(client_hash) AS client_hash, any_value(cluster) AS cluster
-          FROM seen WHERE wait_level IS NOT NULL GROUP BY order_key, wait_level.version, wait_level.ladder, wait_level.level
-        ) waited
-        ASOF LEFT JOIN (SELECT client_hash, seq, decided_at, order_key, granted, place, amount FROM seen) asks
-          ON waited.client_hash = asks.client_hash AND waited.seq < asks.seq
-        LEFT JOIN (SELECT DISTINCT client_hash, split_part(decision_id, '.', 2)::BIGINT AS seq, true AS ended FROM waits_ended) ended
-          ON ended.client_hash = waited.client_hash AND ended.seq = waited.seq
-        LEFT JOIN told ON told.order_key = asks.order_key
-      )
-    )`);
+    FROM payments`);
 }
 
 /** Reads the results of all noted waits from the tables `waits` and `places`. */
@@ -108,23 +110,26 @@ export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLe
   const ended = ends.map((ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`);
   const counts = ['orders', ...ends, 'granted', 'paid'].map((name) => `sum("${name}") AS "${name}"`);
   const shares = SHARES.map((name) => `list("${name}" ORDER BY cluster) AS "${name}Parts"`);
-  const waits = '(SELECT waits.*, currency FROM waits JOIN places USING (place))';
-  const rows = await duck.rows(`SELECT * FROM (
+  const rows = await duck.rows(`
+    WITH in_currency AS (
+      SELECT waits.*, currency FROM waits JOIN places USING (place)
+    ), by_cluster AS (
+      SELECT version, ladder, level, currency, cluster, count(*)::DOUBLE AS orders, ${ended.join(', ')},
+        count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid
+      FROM in_currency GROUP BY ALL
+    ), counted AS (
       SELECT version, ladder, level, currency, ${[...counts, ...shares].join(', ')}, list(early + "cameBack" + lost ORDER BY cluster) AS wholes
-      FROM (
-        SELECT version, ladder, level, currency, cluster, count(*)::DOUBLE AS orders, ${ended.join(', ')},
-          count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid
-        FROM ${waits} GROUP BY ALL
-      ) GROUP BY version, ladder, level, currency
-    ) counted JOIN (
-      SELECT version, ladder, level, waits.currency, median(seconds) AS seconds,
+      FROM by_cluster GROUP BY version, ladder, level, currency
+    ), worth AS (
+      SELECT version, ladder, level, in_currency.currency, median(seconds) AS seconds,
         quantile_cont(back_after, 0.5) FILTER (ending = 'cameBack') / 1000 AS median,
         quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90,
         sum(amount) FILTER (ending <> 'unknown')::DOUBLE AS asked,
-        coalesce(sum(paid_amount) FILTER (paid AND other.currency = waits.currency), 0)::DOUBLE AS paid_amount,
+        coalesce(sum(paid_amount) FILTER (paid AND other.currency = in_currency.currency), 0)::DOUBLE AS paid_amount,
         coalesce(sum(amount) FILTER (ending = 'lost'), 0)::DOUBLE AS lost_amount
-      FROM ${waits} waits LEFT JOIN places other ON other.place = paid_place GROUP BY ALL
-    ) worth ON worth.version = counted.version AND worth.level = counted.level AND worth.currency = counted.currency
+      FROM in_currency LEFT JOIN places other ON other.place = paid_place GROUP BY ALL
+    )
+    SELECT * FROM counted JOIN worth ON worth.version = counted.version AND worth.level = counted.level AND worth.currency = counted.currency
       AND worth.ladder IS NOT DISTINCT FROM counted.ladder
     ORDER BY counted.version, counted.ladder NULLS FIRST, counted.level, counted.currency`);
   return rows.map((row) => {
