@@ -7,7 +7,7 @@ export interface AttributeHmacs {
    * Returns the pseudonyms of a clear text: under the present secret, and while that changes also under the previous
    * one.
    */
-  keptAs(text: string): readonly string[];
+  derivePseudonyms(text: string): readonly string[];
   /**
    * Whether a pseudonym was made under one of these secrets. A constant cannot be compared with any other pseudonym.
    */
@@ -15,7 +15,7 @@ export interface AttributeHmacs {
 }
 
 /** The HMACs of a process without a secret. They compare no constant with a pseudonym. */
-export const NO_SECRET: AttributeHmacs = { keptAs: () => [], isComparable: () => false };
+export const NO_SECRET: AttributeHmacs = { derivePseudonyms: () => [], isComparable: () => false };
 
 /**
  * Creates the HMACs of attributes. Each of `hides` makes the HMAC of a text under one secret. The present secret
@@ -24,7 +24,7 @@ export const NO_SECRET: AttributeHmacs = { keptAs: () => [], isComparable: () =>
 export function createHmacs(...hides: readonly ((text: string) => string)[]): AttributeHmacs {
   const secretIds = new Set(hides.map((hide) => readSecretId(hide(''))));
   return {
-    keptAs: (text) => hides.map((hide) => `${PSEUDONYM_MARK}${hide(text)}`),
+    derivePseudonyms: (text) => hides.map((hide) => `${PSEUDONYM_MARK}${hide(text)}`),
     isComparable: (kept) => secretIds.has(readSecretId(kept)),
   };
 }

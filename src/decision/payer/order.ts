@@ -232,7 +232,10 @@ export function listReports(known: KnownOrder | null): readonly DatedReport[] {
   return reports ?? [{ outcome, cause, occurredAt, ...(undated ? { undated } : {}) }];
 }
 
-/** Compares two reports by moment, then by strength, then by amount. */
+/**
+ * Compares two reports by moment and strength. Then an undated one comes before a dated one, and the amount decides
+ * last.
+ */
 export function compareReports(a: DatedReport, b: DatedReport): number {
   return (
     a.occurredAt - b.occurredAt ||

@@ -19,7 +19,7 @@ export interface TextForm {
   readonly pattern: RegExp;
   readonly words: string;
   /** Makes texts of that form, another for each number from 0, to find one that no condition names. */
-  readonly some: (number: number) => string;
+  readonly createText: (number: number) => string;
 }
 
 /** Text facts whose values have a form. A value of another form never occurs. */
@@ -30,7 +30,7 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
       pattern: new RegExp(CURRENCY_PATTERN),
       words: 'a currency is 3 or 4 capital letters or digits',
       // XTS is the currency code that ISO 4217 reserves for testing.
-      some: (number) => (number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X')),
+      createText: (number) => (number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X')),
     },
   ],
   [
@@ -38,7 +38,7 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
     {
       pattern: new RegExp(PLATFORM_NAME_PATTERN),
       words: `a platform name has ${PLATFORM_NAME_FORM}`,
-      some: (number) => `other${number === 0 ? '' : `-${number}`}`,
+      createText: (number) => `other${number === 0 ? '' : `-${number}`}`,
     },
   ],
 ]);

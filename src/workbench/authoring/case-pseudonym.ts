@@ -9,6 +9,6 @@ export const CASE_PSEUDONYM: Pseudonymize = (kind, value) =>
 
 /** The HMACs of attributes in cases, and of payers that proofs find. All count as kept under one secret. */
 export const CASE_HMACS: AttributeHmacs = {
-  keptAs: (text) => [`${PSEUDONYM_MARK}${CASE_PSEUDONYM('attribute', text)}`],
+  derivePseudonyms: (text) => [`${PSEUDONYM_MARK}${CASE_PSEUDONYM('attribute', text)}`],
   isComparable: () => true,
 };

@@ -35,7 +35,7 @@ function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparis
   if (constants === null) return comparison;
   const { operator } = comparison;
   // While the secret changes, a text has several HMACs. A pseudonym is the text when it equals one of them.
-  const value = [constants].flat().flatMap((text) => hmacs.keptAs(String(text)));
+  const value = [constants].flat().flatMap((text) => hmacs.derivePseudonyms(String(text)));
   return { ...comparison, operator: operator === 'notEqual' || operator === 'notIn' ? 'notIn' : 'in', value };
 }
 

@@ -117,8 +117,8 @@ export const ATTRIBUTES: Form<DeclaredAttributes> = withCheck(
     { pattern: ATTRIBUTE_NAME_PATTERN },
     ATTRIBUTE,
     {
-      each: (name) => `attribute "${name}"`,
-      refusal: (name) =>
+      nameItem: (name) => `attribute "${name}"`,
+      refuseName: (name) =>
         isAttributeName(name)
           ? null
           : `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`,

@@ -221,14 +221,14 @@ export function uncheckedMapping(description: string): Form<true> {
 }
 
 /**
- * A mapping whose names the author chooses. Messages call an item `each(name)`. `refusal` says why a name is not
+ * A mapping whose names the author chooses. Messages call an item `nameItem(name)`. `refuseName` says why a name is not
  * allowed.
  */
 export function mapByName<T>(
   description: string,
   names: JsonSchema,
   form: Form<T>,
-  { each, refusal, most: [max, overflow] = UNBOUNDED }: NamedMembers,
+  { nameItem, refuseName, most: [max, overflow] = UNBOUNDED }: NamedMembers,
 ): Form<ReadonlyMap<string, T>> {
   return {
     schema: { type: 'object', description, propertyNames: names, additionalProperties: form.schema },
@@ -237,9 +237,9 @@ export function mapByName<T>(
       if (members !== null && members.size > max) return file.report(node, overflow(members.size));
       const values = new Map<string, T>();
       for (const [name, { key, value }] of members ?? []) {
-        const refused = refusal(name);
+        const refused = refuseName(name);
         if (refused !== null) file.report(key, refused);
-        const read = form.read(file, value, each(name));
+        const read = form.read(file, value, nameItem(name));
         if (refused === null && read !== null) values.set(name, read);
       }
       return values.size === members?.size ? values : null;
@@ -248,9 +248,9 @@ export function mapByName<T>(
 }
 
 interface NamedMembers {
-  readonly each: (name: string) => string;
+  readonly nameItem: (name: string) => string;
   /** Returns null for a name that is allowed. */
-  readonly refusal: (name: string) => string | null;
+  readonly refuseName: (name: string) => string | null;
   readonly most?: ItemLimit;
 }
 
@@ -358,7 +358,7 @@ export function amounts(description: string, each: string): Form<ReadonlyMap<str
     },
   );
   return mapByName(description, { pattern: CURRENCY_PATTERN }, amount, {
-    each: (currency) => `${each} in ${currency}`,
-    refusal: refuseCurrency,
+    nameItem: (currency) => `${each} in ${currency}`,
+    refuseName: refuseCurrency,
   });
 }

@@ -223,8 +223,8 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
     { pattern: PLATFORM_NAME_PATTERN },
     platform,
     {
-      each: (name) => `platform "${name}"`,
-      refusal: (name) =>
+      nameItem: (name) => `platform "${name}"`,
+      refuseName: (name) =>
         isPlatformName(name) ? null : `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`,
     },
   );

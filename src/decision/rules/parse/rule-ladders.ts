@@ -33,7 +33,7 @@ interface Level {
   readonly at: Location;
 }
 
-/** A ladder that rules name. Null: the `resetAfter` of the ladder without a name holds for this one, too. */
+/** A ladder that rules name. With null it uses the `resetAfter` of the ladder without a name. */
 interface NamedLadder {
   readonly levels: readonly Level[];
   readonly resetAfterMs: number | null;
@@ -165,8 +165,8 @@ function createLadderForm(
     { pattern: NAME_PATTERN },
     NAMED_LADDER,
     {
-      each: (name) => `the ladder "${name}"`,
-      refusal,
+      nameItem: (name) => `the ladder "${name}"`,
+      refuseName: refusal,
       most: [LADDERS_MAX, (size) => `at most ${LADDERS_MAX} ladders have names, not ${size}`],
     },
   );

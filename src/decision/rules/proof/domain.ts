@@ -10,9 +10,9 @@ import { findDecimals, findTextForm, type TextForm } from '#decision/rules/value
 export interface Domain {
   readonly all: Spans;
   /** The numbers whose values stand in this relation to `expected`. */
-  readonly where: (operator: OperatorName, expected: Expected) => Spans;
-  readonly value: (number: number) => FactReading;
-  readonly number: (value: FactReading) => number;
+  readonly findNumbers: (operator: OperatorName, expected: Expected) => Spans;
+  readonly toValue: (number: number) => FactReading;
+  readonly toNumber: (value: FactReading) => number;
   /** The number of 0 when values may be below 0. A witness shows 0 instead of the least value. */
   readonly zero?: number;
 }
@@ -35,7 +35,7 @@ export function createShortText(number: number): string {
 
 const LETTERS = 26;
 
-const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: createShortText };
+const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', createText: createShortText };
 
 /** Builds the domain of a fact. `constants` are the values that conditions compare the fact with. */
 export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
@@ -49,10 +49,10 @@ function addUnknown(known: Domain): Domain {
   const alone: Spans = [[unknown, unknown]];
   return {
     all: mergeSpans([...known.all, ...alone]),
-    where: (operator, expected) =>
-      operator === 'known' && expected !== true ? alone : known.where(operator, expected),
-    value: (number) => (number === unknown ? null : known.value(number)),
-    number: (value) => (value === null ? unknown : known.number(value)),
+    findNumbers: (operator, expected) =>
+      operator === 'known' && expected !== true ? alone : known.findNumbers(operator, expected),
+    toValue: (number) => (number === unknown ? null : known.toValue(number)),
+    toNumber: (value) => (value === null ? unknown : known.toNumber(value)),
     ...(known.zero === undefined ? {} : { zero: known.zero }),
   };
 }
@@ -85,9 +85,9 @@ function createListedDomain(values: readonly FactValue[]): Domain {
   const value = (number: number) => values[number] ?? false;
   return {
     all: mergeSpans([[0, values.length - 1]]),
-    where: (operator, expected) => findNumbersWhere(operator, expected, each, value),
-    value,
-    number: (wanted) => (wanted === null ? -1 : values.indexOf(wanted)),
+    findNumbers: (operator, expected) => findNumbersWhere(operator, expected, each, value),
+    toValue: value,
+    toNumber: (wanted) => (wanted === null ? -1 : values.indexOf(wanted)),
   };
 }
 
@@ -123,8 +123,9 @@ function createSteppedDomain(low: number, high: number, steps: number): Domain {
   });
   return {
     ...domain,
-    where: (operator, expected) => {
-      if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return domain.where(operator, expected);
+    findNumbers: (operator, expected) => {
+      if (operator !== 'multipleOf' && operator !== 'notMultipleOf')
+        return domain.findNumbers(operator, expected);
       const multiples = listMultiples(all, Math.max(1, Math.round(Number(expected) * steps)));
       return operator === 'multipleOf' ? multiples : subtractSpans(all, multiples);
     },
@@ -168,7 +169,7 @@ function createDomainWithZero(
   constants: readonly FactValue[],
 ): Domain {
   const domain = createContinuousDomain(min, max, [...constants, 0]);
-  return { ...domain, zero: domain.number(0) };
+  return { ...domain, zero: domain.toNumber(0) };
 }
 
 interface NumberOrder {
@@ -182,7 +183,7 @@ interface NumberOrder {
 function createOrderedDomain(all: Spans, { below, upTo, value }: NumberOrder): Domain {
   return {
     all,
-    where: (operator, expected) => {
+    findNumbers: (operator, expected) => {
       const limits = [expected].flat().filter((limit) => typeof limit === 'number');
       const starts = new Set(limits.flatMap((limit) => [below(limit) + 1, upTo(limit) + 1]));
       const cuts = [Number.NEGATIVE_INFINITY, ...[...starts].toSorted((a, b) => a - b)];
@@ -191,8 +192,8 @@ function createOrderedDomain(all: Spans, { below, upTo, value }: NumberOrder): D
       });
       return findNumbersWhere(operator, expected, pieces, value);
     },
-    value,
-    number: (wanted) => (typeof wanted === 'number' ? upTo(wanted) : Number.NaN),
+    toValue: value,
+    toNumber: (wanted) => (typeof wanted === 'number' ? upTo(wanted) : Number.NaN),
   };
 }
 
@@ -219,7 +220,7 @@ function listTexts(constants: readonly FactValue[], form: TextForm | null): read
 
 function findUnnamedText(named: ReadonlySet<string>, form: TextForm | null): string {
   for (let number = 0; ; number++) {
-    const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : form.some(number);
+    const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : form.createText(number);
     if (!named.has(text)) return text;
   }
 }

@@ -67,7 +67,7 @@ export class FormulaBuilder {
     const index = this.#facts.indexOf.get(fact.label);
     const domain = index === undefined ? undefined : this.#facts.domains[index];
     if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);
-    return this.#createWithin(index, domain.where(operator, value));
+    return this.#createWithin(index, domain.findNumbers(operator, value));
   }
 
   #buildNegation(formula: Formula): Formula {
@@ -228,7 +228,7 @@ function createScorePropagator(
     const smoothing = relation.smoothings[low(platform)];
     if (smoothing === undefined || low(platform) !== high(platform)) return true;
     const number = (paidCount: number, unpaidCount: number) =>
-      domain.number(computePaymentScore(paidCount, paidCount + unpaidCount, smoothing));
+      domain.toNumber(computePaymentScore(paidCount, paidCount + unpaidCount, smoothing));
     if (low(paid) === high(paid) && low(unpaid) === high(unpaid)) {
       const exact = number(low(paid), low(unpaid));
       return keep(result, exact, exact);
@@ -253,7 +253,7 @@ function createWeightPropagator(
   const result = at(total);
   const domain = facts.domains[result];
   if (domain === undefined) return () => true;
-  const number = (some: readonly SignalParams[]) => domain.number(sumSignalWeights(some));
+  const number = (some: readonly SignalParams[]) => domain.toNumber(sumSignalWeights(some));
   return ({ low, high, keep }) => {
     const certain = weights.filter(({ index }) => low(index) === 1);
     const possible = weights.filter(({ index }) => high(index) === 1);

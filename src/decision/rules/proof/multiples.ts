@@ -96,7 +96,7 @@ export class MultipleFacts {
       const domain = domainOf(ref.label);
       const left = leftOf(ref.label);
       const isLeft = (seen: number) => {
-        const number = domain?.number(seen) ?? Number.NaN;
+        const number = domain?.toNumber(seen) ?? Number.NaN;
         return includesSpans(left, [[number, number]]) && !(isWhole(ref) && !Number.isInteger(seen));
       };
       const found = listCandidates(domain, left, [...flags.keys()]).find(
@@ -199,7 +199,7 @@ function listCandidates(
 ): readonly number[] {
   if (domain === undefined) return [];
   return left.flatMap(([low]) => {
-    const [start, before] = [domain.value(low), domain.value(low - 1)].map(Number);
+    const [start, before] = [domain.toValue(low), domain.toValue(low - 1)].map(Number);
     if (start === undefined || before === undefined) return [];
     const found = [start, start + 0.01, start + 0.1, start + 0.5, start + 1, start + 2, start + 3];
     for (const divisor of divisors) {

@@ -19,7 +19,9 @@ export class KnowledgeIndex {
     this.all = [
       ...knowledge.conditions.map((condition) => this.#add([condition], [], null)),
       ...knowledge.relations.map((relation) => this.#add([], [relation], null)),
-      ...knowledge.definitions.map(({ of, conditions, relations }) => this.#add(conditions, relations, of)),
+      ...knowledge.definitions.map(({ defined, conditions, relations }) =>
+        this.#add(conditions, relations, defined),
+      ),
     ];
   }
 

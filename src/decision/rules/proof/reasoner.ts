@@ -194,7 +194,7 @@ export class Reasoner {
 /** Makes the formula that a fact has exactly this value. */
 function pinValue({ domains, indexOf }: NumberedFacts, { label, value }: FixedValue): readonly Formula[] {
   const index = indexOf.get(label) ?? -1;
-  const number = domains[index]?.number(value) ?? 0;
+  const number = domains[index]?.toNumber(value) ?? 0;
   return [{ kind: 'within', index, allowed: [[number, number]] }];
 }
 
@@ -207,7 +207,7 @@ function collectValues(
   for (const label of labels) {
     const index = indexOf.get(label) ?? -1;
     const domain = domains[index];
-    if (domain !== undefined) values.set(label, domain.value(pickShownNumber(domain, left[index] ?? [])));
+    if (domain !== undefined) values.set(label, domain.toValue(pickShownNumber(domain, left[index] ?? [])));
   }
   return values;
 }

@@ -50,9 +50,9 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/** The conclusions that later rules draw from other facts. They matter only when a question asks for `of`. */
+/** The conclusions that later rules draw from other facts. They matter only when a question asks for `defined`. */
 interface Definition {
-  readonly of: FactRef;
+  readonly defined: FactRef;
   readonly conditions: readonly Condition[];
   readonly relations: readonly Relation[];
 }
@@ -395,7 +395,7 @@ function defineGroup({ groups }: KnownRules, facts: FactsByName): Definition {
     const otherwise = groups.otherwise === group ? [allOf(...others(groups.rules))] : [];
     return anyOf(compare(clientGroup, 'notEqual', group), ...ways, ...otherwise);
   });
-  return { of: clientGroup, conditions, relations: [] };
+  return { defined: clientGroup, conditions, relations: [] };
 }
 
 /**
@@ -423,12 +423,12 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
   const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
   return [
     {
-      of: botWeight,
+      defined: botWeight,
       conditions: matching.flatMap(({ rule, matches }) => relateSignal(rule, matches)),
       relations: [{ kind: 'weight', signals: matching, total: botWeight }],
     },
     {
-      of: isBot,
+      defined: isBot,
       conditions: [
         implies(facts.is('isBot', true), allOf(reached, facts.is('isNewClient', false))),
         implies(allOf(reached, facts.is('isNewClient', false)), facts.is('isBot', true)),

@@ -173,7 +173,7 @@ const sharedLists = (rules: ParsedRules | null) =>
         return false;
       },
     ),
-    { each: () => 'a shared list', refusal: (name) => (isName(name) ? null : refuseListName(name)) },
+    { nameItem: () => 'a shared list', refuseName: (name) => (isName(name) ? null : refuseListName(name)) },
   );
 
 function whyNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
@@ -280,8 +280,8 @@ const SAID: Form<AttributeValue> = {
 const attributes = optional(
   withSchema(
     mapByName('What the caller says of the payer, by name; of any type, as a caller may send it.', {}, SAID, {
-      each: (name) => `attribute "${name}"`,
-      refusal: () => null,
+      nameItem: (name) => `attribute "${name}"`,
+      refuseName: () => null,
       most: [ATTRIBUTES_MAX, (size) => `a request has at most ${ATTRIBUTES_MAX} attributes, not ${size}`],
     }),
     { maxProperties: ATTRIBUTES_MAX },

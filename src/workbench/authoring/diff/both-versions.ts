@@ -123,7 +123,7 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
     knowledge: (moment) => {
       const shared = listKnowledge(withFactsOf(was.rules, own), moment);
       const ofAfter = listKnowledge(withFactsOf(own, was.rules), moment);
-      const defined = new Set(shared.definitions.map(({ of }) => of.label));
+      const defined = new Set(shared.definitions.map(({ defined: of }) => of.label));
       return {
         conditions: [
           ...shared.conditions,
@@ -136,7 +136,7 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
         ],
         definitions: [
           ...shared.definitions,
-          ...ofAfter.definitions.filter(({ of }) => !defined.has(of.label)),
+          ...ofAfter.definitions.filter(({ defined: of }) => !defined.has(of.label)),
         ],
       };
     },

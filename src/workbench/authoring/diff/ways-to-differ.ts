@@ -386,7 +386,7 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
 /** Converts a text of a payer whom a proof found to the HMAC that decisions keep, where they keep one. */
 function asKept(ref: FactRef, value: FactReading): FactReading {
   if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
-  return CASE_HMACS.keptAs(value)[0] ?? null;
+  return CASE_HMACS.derivePseudonyms(value)[0] ?? null;
 }
 
 /** The settings of the place are those of the whole rule set, so the name of the platform does not matter. */

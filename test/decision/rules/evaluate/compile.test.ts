@@ -24,7 +24,7 @@ const HMACS = createAttributeHmacs(['the present secret', 'the secret before']);
 function asKept(ref: FactRef, values: readonly FactReading[]): readonly FactReading[] {
   if (!keepsPseudonym(ref)) return values;
   return values.flatMap((value): readonly FactReading[] =>
-    typeof value === 'string' ? [...HMACS.keptAs(value)] : [value],
+    typeof value === 'string' ? [...HMACS.derivePseudonyms(value)] : [value],
   );
 }
 
@@ -121,8 +121,8 @@ describe('compiled rules', () => {
   it('compare a pseudonym with constants under both secrets while they change', async () => {
     const asks = (operator: string, value: string) =>
       `{ fact: attribute, params: { name: cardBin }, operator: ${operator}, value: ${value} }`;
-    const [present = '', former = ''] = HMACS.keptAs('411111');
-    const [other = '', formerOther = ''] = HMACS.keptAs('400000');
+    const [present = '', former = ''] = HMACS.derivePseudonyms('411111');
+    const [other = '', formerOther = ''] = HMACS.derivePseudonyms('400000');
     expect(present).not.to.equal(former);
     for (const [comparison, holds, not] of [
       [asks('equal', '"411111"'), [present, former], [other, formerOther, null, '411111']],
@@ -148,7 +148,7 @@ describe('compiled rules', () => {
     const [rule] = rules.verdicts.rules;
     expect(JSON.stringify(rule?.condition)).to.include('411111').and.not.to.include('hmac:');
     let asked = 0;
-    const counting = { ...HMACS, keptAs: (text: string) => [text, String(++asked)] };
+    const counting = { ...HMACS, derivePseudonyms: (text: string) => [text, String(++asked)] };
     const ready = rehashConstants(rules, counting).verdicts.rules[0];
     const once = asked;
     for (let time = 0; time < 3; time++) ready?.matches(rules.facts.map(() => null));

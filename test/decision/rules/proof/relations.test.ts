@@ -77,7 +77,7 @@ function broken(facts: Readonly<Record<string, FactReading>>, moment: Moment): r
   const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? null);
   const { conditions, relations, definitions } = listKnowledge(RULES, moment);
   const defined = definitions.flatMap((definition) =>
-    definition.of.name === 'botWeight' ? [] : definition.conditions,
+    definition.defined.name === 'botWeight' ? [] : definition.conditions,
   );
   return [
     ...[...conditions, ...defined].filter((condition) => !createMatcher(condition)(values)),

@@ -335,8 +335,8 @@ describe('the past answer of another version', () => {
 
   it('compares a pseudonym with the constants of that version, where its secret is at hand', async () => {
     const hmacs = createAttributeHmacs(['present', 'before']);
-    const [present = '', before = ''] = hmacs.keptAs('510000');
-    const [foreign = ''] = createAttributeHmacs(['foreign']).keptAs('510000');
+    const [present = '', before = ''] = hmacs.derivePseudonyms('510000');
+    const [foreign = ''] = createAttributeHmacs(['foreign']).derivePseudonyms('510000');
     const version = rehashConstants(BIN_RULES, hmacs);
     const then = (value: string | null) => {
       const { waitRemainingSeconds: _, ...others } = TOO_EARLY.facts;
