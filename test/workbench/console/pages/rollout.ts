@@ -52,6 +52,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     const { page } = tab;
     const stages = page.getByRole('list', { name: 'Stages of p2.v11' });
+    await stages.waitFor();
     expect(await stages.getByRole('listitem').allTextContents()).to.deep.equal([
       ...['shadow', '5 %', 'Give p2.v11 20 % …', 'Give p2.v11 50 % …', 'Activate p2.v11 …'],
     ]);

@@ -36,11 +36,11 @@ export function Stages({ candidate, rollout, session, propose }: StagesProps) {
       const isHere = at === reached;
       const words = stage.mode === 'active' ? `Activate ${version}` : `Give ${version} ${stage.name}`;
       const isAhead = at > reached;
-      return html`<li aria-current=${isHere ? 'step' : undefined} class=${isAhead ? 'ahead' : 'reached'}>
+      return html`<li aria-current=${isHere ? 'step' : undefined} class=${isAhead ? 'ahead' : undefined}>
         ${
           isAhead && mayStep
             ? html`<button type="button" onClick=${() => step(stage)}>${words} …</button>`
-            : stage.name
+            : html`<span>${stage.name}</span>`
         }
       </li>`;
     })}

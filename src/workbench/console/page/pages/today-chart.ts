@@ -1,5 +1,5 @@
 import { may, useAnswer } from '#workbench/console/page/api.ts';
-import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
+import { type Html, h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import { Chart, Happened } from '#workbench/console/page/parts/chart.ts';
 import { COUNT_FIELDS, filterField, RuleNames } from '#workbench/console/page/parts/filter-field.ts';
 import { choice, goTo, sent } from '#workbench/console/page/parts/form.ts';
@@ -92,10 +92,17 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
         )}
       </div>
     </form>
-    <details>
-      <summary>Filters</summary>
-      ${h(Filters, { key: query.toString(), query, session })}
-    </details>`;
+    ${h(FoldedFilters, { query, session })}`;
+}
+
+/** Asks for nothing before somebody opens it. */
+function FoldedFilters({ query, session }: { query: URLSearchParams; session: Session }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const toggle = (event: { currentTarget: HTMLDetailsElement }) => setIsOpen(event.currentTarget.open);
+  return html`<details onToggle=${toggle}>
+    <summary>Filters</summary>
+    ${isOpen && h(Filters, { key: query.toString(), query, session })}
+  </details>`;
 }
 
 /** Narrows what is counted by several things at once. */

@@ -297,6 +297,7 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing
   const end = bbox.left + bbox.width;
   ctx.save();
   ctx.font = `${11 * scale}px Inter, system-ui, sans-serif`;
+  ctx.textAlign = 'left';
   ctx.textBaseline = 'bottom';
   let free = bbox.left;
   for (const { at, label, isAlert } of marks) {

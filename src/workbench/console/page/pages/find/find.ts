@@ -26,7 +26,11 @@ export function FindPage(props: PageProps) {
   const { session, place } = props;
   const { query: key } = place;
   return html`${h(FindBox, { key, session, hasFocus: key.size === 0 })}
-    ${may(session, 'decisions') && h(DecisionList, { key, ...props })}`;
+    ${
+      may(session, 'decisions')
+        ? h(DecisionList, { key, ...props })
+        : empty('What was found stands here', 'Type a name into the box above.')
+    }`;
 }
 
 /** One payer. */

@@ -182,7 +182,7 @@ function summary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
   const all = `${counted(entries.length, 'entry', 'entries')}, newest first`;
   if (waits === 0) return `${all}; no wait`;
   const asked =
-    early === 0 ? 'none was cut into' : `asked too early ${early === 1 ? 'once' : `${early} times`}`;
+    early === 0 ? 'no early request' : `asked too early ${early === 1 ? 'once' : `${early} times`}`;
   return `${all}; ${counted(waits, 'wait')}, ${asked}`;
 }
 
