@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 /** Pictures must stay small, since they are part of every clone. */
 const BYTES_MAX = 160_000;
 
-const WEBP_QUALITY = 60;
+const WEBP_QUALITY = 72;
 
 const LOOK: Look = { width: 1280, height: 800, scale: 2, colorScheme: 'light' };
 

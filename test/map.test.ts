@@ -79,7 +79,7 @@ describe('the guides', () => {
 describe('the pictures of the console', () => {
   it('are all shown in README.md', () => {
     const pictures = readdirSync(join(ROOT, 'scripts', 'screenshots', 'pictures'));
-    expect(pictures.filter((name) => !text('README.md').includes(`pictures/${name})`))).to.deep.equal([]);
+    expect(pictures.filter((name) => !text('README.md').includes(`pictures/${name}"`))).to.deep.equal([]);
   });
 });
 
