@@ -270,6 +270,31 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
   });
 
+  it('is read from a snapshot and the few commits after it, by a new node and by one that was away for long', async () => {
+    await shipped('order-1');
+    const away = nodeOf(place.store);
+    await away.refresh();
+    const nothing = { by: 'test', at: T0, add: [], remove: [] };
+    for (let count = 0; count < 90; count += 1)
+      await place.archive.commit(await place.archive.refresh(), nothing);
+    const { version, segments } = place.archive.read();
+    const logOf = ({ folder }: Archive) => filesIn(join(folder, 'log'));
+    for (const node of [away, nodeOf(place.store)]) {
+      expect(await node.refresh()).to.deep.include({ version, segments });
+      expect(logOf(node).length).to.be.below(20);
+    }
+    expect([...(await bucket.list('log/')).keys()].length).to.be.below(90);
+    const restarted = nodeOf(place.store, undefined, away.folder);
+    expect(restarted.read(), 'before it asks anybody').to.deep.include({ version, segments });
+  });
+
+  it('gets its salt back from its own store when the object is lost', async () => {
+    await shipped('order-1');
+    await bucket.remove(['client-salt']);
+    await place.shipper({ archive: nodeOf(place.store) }).step();
+    expect((await bucket.text('client-salt'))?.trim()).to.equal(TEST_SALT);
+  });
+
   it('drops what a killed writer had put before its commit', async () => {
     await shipped('order-1');
     await bucket.put('decisions/platform=shop/day=2026-11-21/never-committed.parquet', Buffer.from('rows'));
