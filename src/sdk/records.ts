@@ -839,6 +839,7 @@ export interface RolloutRequest {
   /** Where to bring it. shadow: decides on a copy and is only compared; canary: decides for `percent` of the clients; active: decides for all */
   readonly mode: 'shadow' | 'canary' | 'active';
   readonly percent?: number | undefined;
+  /** So many points worse than the active version, and a canary is taken back by itself */
   readonly guard?: number | undefined;
   /** True: it may decide for more than 20 % although it answers very differently from the active version; without it that is refused, with figures */
   readonly acceptDifference?: boolean | undefined;

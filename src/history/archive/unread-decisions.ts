@@ -1,6 +1,6 @@
 import { formatCount } from '#base/counted.ts';
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, list, meaning, type Shape, shape } from '#base/shapes.ts';
+import { count, epochMs, list, meaning, type Shape, shape, type WithMomentsAsText } from '#base/shapes.ts';
 
 /** Why the archive's file could not be fetched; for people. */
 const WHY_UNREAD = {
@@ -37,8 +37,13 @@ export const unreadDecisions = list(
   'Only when there are such: what they hold is not among these decisions',
 );
 
-/** For people. */
-export function formatUnread({ from, to, decisions, why }: UnreadDecisions): string {
+/** For people; also as the interface answers it, with moments as text. */
+export function formatUnread({
+  from,
+  to,
+  decisions,
+  why,
+}: UnreadDecisions | WithMomentsAsText<UnreadDecisions>): string {
   if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
   const [first, last] = [from, to].map((at) => new Date(at).toISOString());
   return `${formatCount(decisions, 'decision')} from ${first} to ${last} ${decisions === 1 ? 'lies' : 'lie'} in a file of the archive that ${explainUnread(why)}`;

@@ -9,6 +9,7 @@ import {
   nullable,
   type Shape,
   shape,
+  type WithMomentsAsText,
   word,
   yesNo,
 } from '#base/shapes.ts';
@@ -278,10 +279,10 @@ export function listStatusCells(orders: OrderCounts): readonly Cell[] {
  * Says as of which moment the figures are, and how many payers were erased since. Returns nothing when the figures
  * use all that is known.
  */
-export function listAsOfNotes(asOf: AsOf | undefined): readonly string[] {
+export function listAsOfNotes(asOf: AsOf | WithMomentsAsText<AsOf> | undefined): readonly string[] {
   if (asOf === undefined) return [];
   const { at, erasedPayers, erasedRows } = asOf;
-  const known = `As known at ${formatTime(at)}.`;
+  const known = `As known at ${formatTime(Number(new Date(at)))}.`;
   if (erasedPayers === 0) return [known];
   return [
     known,

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import { formatCount } from '#base/counted.ts';
+import { createMomentWriter, type Shape, type WithMomentsAsText } from '#base/shapes.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { formatTime } from '#decision/payer/instant.ts';
-import type { ChainEnd } from '#state/audit-log.ts';
-import { Audit, type AuditEntry } from '#workbench/access/audit.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { type AuditEntry, AuditEntrySchema } from '#workbench/access/audit.ts';
+import { type AuditCheckSchema, checkAudit } from '#workbench/platform/audit.ts';
+import { EXIT } from './exit.ts';
 import { readPages, withLongOutput } from './follow.ts';
-import { withOpenStore } from './open-store.ts';
-import { escapeToLine, print, printError } from './print.ts';
+import { addOperationCommand, onParts } from './operation-command.ts';
+import { escapeToLine, printError } from './print.ts';
 
 interface AuditOptions {
   readonly follow?: true;
@@ -15,12 +17,13 @@ interface AuditOptions {
 
 const PAGE_ENTRIES = 500;
 
-/** audit: who changed what, when and why. */
+/** audit: who changed what, when and why. It follows the log, which no operation does. */
 export function auditCommand(program: Command): void {
   const audit = program
     .command('audit')
+    .summary('who did what, oldest first')
     .description(
-      'who did what, oldest first: keys, rollouts, bindings, overrides, lists, payers read, erasures, rebuilt clients',
+      'Who did what, oldest first: keys, rollouts, bindings, overrides, lists, payers read, erasures, rebuilt clients.',
     )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
     .option(
@@ -28,53 +31,36 @@ export function auditCommand(program: Command): void {
       'print one JSON object a line, with the number and hash by which "audit verify --known" knows an entry',
     )
     .action((options: AuditOptions) => printAudit(options));
-  audit
-    .command('verify')
-    .description(
-      'find entries that were changed, dropped or swapped, with --known also those that a rebuilt chain hides, up to that entry; exit code 1 when there are any',
-    )
-    .option(
-      '--known <number:hash>',
-      'an entry written down elsewhere, from the log of a node or "audit --json": it must still be there',
-    )
-    .action((options: { known?: string }, command: Command) =>
-      verify(knownEntry(options.known), command.optsWithGlobals<AuditOptions>().json === true),
-    );
+
+  addOperationCommand<WithMomentsAsText<Shape<typeof AuditCheckSchema>>>(audit, {
+    operation: checkAudit,
+    text: ({ entries, forgotten, faults }, { options }) =>
+      [
+        ...faults.map(({ what }) => what),
+        ...(faults.length > 0 ? [] : [soundText(options['known'] === undefined, entries, forgotten)]),
+        ...(options['known'] === undefined ? [UNPROVEN] : []),
+      ].join('\n'),
+    end: ({ faults }) => {
+      if (faults.length > 0) process.exitCode = EXIT.findings;
+    },
+  });
 }
 
-function knownEntry(text: string | undefined): ChainEnd | null {
-  if (text === undefined) return null;
-  const [, number, hash = ''] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? [];
-  if (number !== undefined) return { number: Number(number), hash };
-  throw new UsageError(
-    '--known takes the number and the hash of an entry as "audit --json" prints them, like 17:9f86..',
-  );
+function soundText(isAlone: boolean, entries: number, forgotten: number): string {
+  const what = isAlone ? 'No entry is out of line' : 'Nothing was changed up to the known entry';
+  return `${what}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`;
 }
 
 /** The chain lies beside the data, and has no key. */
 const UNPROVEN =
   'This proves nothing against somebody who can write to the store: he can change entries, or leave out the last, and make the chain anew. Pass --known NUMBER:HASH of an entry from elsewhere; each node logs the newest every hour and when it stops ("known").';
 
-async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
-  const { check, faults } = await withOpenStore(({ auditLog }, clock) =>
-    new Audit(auditLog, clock).verify(known),
-  );
-  const { entries, forgotten } = check;
-  if (faults.length > 0) process.exitCode = EXIT.findings;
-  if (json) return print(JSON.stringify({ entries, forgotten, faults }));
-  for (const { what } of faults) print(what);
-  if (faults.length === 0)
-    print(
-      `${known === null ? 'No entry is out of line' : 'Nothing was changed up to the known entry'}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`,
-    );
-  if (known === null) print(UNPROVEN);
-}
+const tellMoments = createMomentWriter(AuditEntrySchema);
 
 function printAudit({ follow, json }: AuditOptions): Promise<void> {
-  const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(entry) : inWords;
+  const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(tellMoments(entry)) : inWords;
   return withLongOutput(({ stop, write }) =>
-    withOpenStore(async (store, clock) => {
-      const audit = new Audit(store.auditLog, clock);
+    onParts({}, {}, INSTALLATION, async ({ parts: { audit } }) => {
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
       for await (const { entries, unreadable } of readPages({
         read,

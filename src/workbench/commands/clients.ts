@@ -1,42 +1,26 @@
 import type { Command } from 'commander';
-import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
-import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
-import { formatUserActor } from '#workbench/access/actors.ts';
-import { Audit } from '#workbench/access/audit.ts';
-import { streamClientExport } from '#workbench/payers/client-export.ts';
-import { UsageError } from './exit.ts';
+import { exportClient } from '#workbench/platform/client/client.ts';
 import { withLongOutput } from './follow.ts';
-import { withArchiveOf } from './open-archive.ts';
-import { parsePlatform } from './options.ts';
-import { withLists } from './with-lists.ts';
+import { addOperationCommand } from './operation-command.ts';
 
+/** clients export: all that is held on a client, which is written while it is read. */
 export function clientsCommands(program: Command): void {
-  program
-    .command('clients')
-    .description('what is held on single clients')
-    .command('export <client>')
-    .description('print one JSON object with all that is held on a client; the audit notes that it was read')
-    .requiredOption('--platform <name>', 'whose client it is')
-    .action((client: string, { platform }: { platform: string }) => exportClient(client, platform));
-}
-
-async function exportClient(clientIdKey: string, platform: string): Promise<void> {
-  const whose = parsePlatform(platform);
-  if (clientIdKey === '' || [...clientIdKey].length > KEY_CHARACTERS_MAX || !clientIdKey.isWellFormed())
-    throw new UsageError(`A client's id has 1 to ${KEY_CHARACTERS_MAX} characters.`);
-  await withLongOutput(({ stop, write }) =>
-    withLists(({ store, editor: listEditor, names, clock }) =>
-      withArchiveOf(store, async (archive) => {
-        const decisions = new DecisionLookup(store, archive);
-        const audit = new Audit(store.auditLog, clock);
-        const parts = { store, decisions, listEditor, names, audit, clock };
-        const client = store.clientKeys.of(whose, clientIdKey);
-        for await (const piece of streamClientExport(parts, client, formatUserActor())) {
+  const clients = program.command('clients').description('what is held on single clients');
+  addOperationCommand<void>(clients, {
+    operation: exportClient,
+    platform: 'named',
+    needs: { lists: true, archive: true },
+    run: ({ ask }, given) =>
+      withLongOutput(async ({ stop, write }) => {
+        const { stream } = await ask(exportClient, given);
+        for await (const piece of stream ?? []) {
           if (stop.aborted) return;
-          await write(piece);
+          await write(String(piece));
         }
         await write('\n');
       }),
-    ),
-  );
+    text: () => '',
+    json: () => undefined,
+    jsonHelp: 'print JSON, as without it',
+  });
 }

@@ -1,153 +1,110 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { exactSystemClock } from '#base/clock.ts';
-import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { readConfig, signalSecretsAtHand } from '#config.ts';
+import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Decision } from '#decision/decision.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { formatName, quoteText } from '#decision/rules/condition-text.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
-import { formatProblems } from '#decision/rules/problem.ts';
-import type { LookedUpDecision } from '#history/archive/read/decision-lookup.ts';
-import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
-import { createStoreClock } from '#state/clock-offset.ts';
-import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
-import { listRuleVersions } from '#state/rule-folders/rules-dir.ts';
-import type { Store } from '#state/store.ts';
-import {
-  type Explanation,
-  explainFromRecord,
-  explainWithoutRules,
-} from '#workbench/authoring/explain/explain.ts';
-import { formatExplanation } from '#workbench/authoring/explain/explanation-text.ts';
+import { formatExplanation, type ToldExplanation } from '#workbench/authoring/explain/explanation-text.ts';
+import { type DecisionListSchema, explainDecision, listDecisions } from '#workbench/platform/decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { explainUnreadDecisions, withDecisions } from './open-archive.ts';
-import { parsePlatform, parseWholeNumber } from './options.ts';
-import { formatTable, paintForTerminal, print, printError } from './print.ts';
-import { toRelativePath } from './rules/rule-folders.ts';
+import { explainUnreadDecisions } from './open-archive.ts';
+import { type Asking, addOperationCommand, type CommandOptions } from './operation-command.ts';
+import { inputsOf, readInput } from './operation-inputs.ts';
+import { formatTable, paintForTerminal, printError } from './print.ts';
 
-/** Each is a row on a screen. */
-const SHOWN_MAX = 500;
+type FoundList = WithMomentsAsText<Shape<typeof DecisionListSchema>>;
+type FoundDecision = WithMomentsAsText<Decision>;
+type Unread = NonNullable<FoundList['lookedAt']['unread']>;
 
-const NOWHERE: LookedUpDecision = { decision: null, unread: [] };
-
-async function explainDecision(id: string, json: boolean): Promise<void> {
-  const { decision, unread } =
-    parseDecisionId(id) === null ? NOWHERE : await withDecisions((decisions) => decisions.decision(id, null));
-  const explanation = decision === null ? null : await explainKept(decision);
-  if (json) print(JSON.stringify(explanation));
-  else if (explanation !== null) print(formatExplanation(explanation, paintForTerminal));
-  for (const one of unread)
-    printError(explainUnreadDecisions(`Whether there is a decision ${quoteText(id)}`, one));
-  if (!json && explanation === null && unread.length === 0) {
-    printError(
-      `There is no decision ${quoteText(id)}, or it is past its retention; decisions find lists the ids by order or client.`,
-    );
-  }
-  if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
-}
-
-/** Uses the rule set that decided, which the archive keeps when its folder is gone or changed. */
-function explainKept(decision: Decision): Promise<Explanation> | Explanation {
-  const config = readConfig();
-  const { archiveDir, rulesDir } = config;
-  const hmacs = createAttributeHmacs(signalSecretsAtHand(config));
-  const decided =
-    archiveDir === null
-      ? null
-      : new ArchivedRuleSets(archiveDir, null, hmacs).get(decision.ruleVersion, decision.digest);
-  return decided === null ? explainFromDisk(decision, rulesDir, hmacs) : explainFromRecord(decided, decision);
-}
-
-function explainFromDisk(
-  decision: Decision,
-  rulesDir: string,
-  hmacs: AttributeHmacs,
-): Promise<Explanation> | Explanation {
-  const folder = join(rulesDir, decision.ruleVersion);
-  if (!existsSync(folder)) {
-    const versions = existsSync(rulesDir) ? listRuleVersions(rulesDir).join(', ') : '';
-    return explainWithoutRules(
-      decision,
-      `${toRelativePath(rulesDir)} holds ${versions === '' ? 'no rule set' : versions}`,
-    );
-  }
-  const loaded = loadRuleSet(folder);
-  if (loaded.ok) return explainFromRecord(rehashConstants(loaded.ruleSet, hmacs), decision);
-  return explainWithoutRules(
-    decision,
-    `the folder is refused, ${formatProblems(toRelativePath(folder), loaded.problems.slice(0, 1))}`,
-  );
-}
-
-interface FindOptions {
-  readonly order?: string;
-  readonly client?: string;
-  readonly limit: string;
-  readonly platform?: string;
-  readonly json?: true;
-}
+const SHOWN_DEFAULT = '100';
 
 /** decisions ...: what was decided and why, for people who answer a dispute. */
 export function decisionsCommands(program: Command): void {
   const decisions = program.command('decisions').description('recorded decisions');
-  decisions
-    .command('find')
-    .description(
-      'the decisions about an order or a payer, newest first; exit code 1 when there is none, or files cannot be read',
-    )
-    .option('--order <ref>', "the caller's orderRef")
-    .option('--client <key>', 'clientIdKey of a payer; beside --order only what both name')
-    .option('--limit <number>', 'the most decisions to show', '100')
-    .option('--platform <name>', 'only of this platform; without it all that have a key')
-    .option('--json', 'print a JSON array of decision records')
-    .action((options: FindOptions) => find(options));
-  decisions
-    .command('explain <id>')
-    .description('why a verdict fell: every rule with the values it saw, and whether it can be reproduced')
-    .option('--json', 'print the explanation as one JSON object; null when there is no such decision')
-    .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
+
+  addOperationCommand<Found>(decisions, {
+    operation: listDecisions,
+    platform: 'of all with keys',
+    needs: { archive: true },
+    without: ['include'],
+    options: LIMITS.map((input) => input.option().default(SHOWN_DEFAULT)),
+    given: limited,
+    run: find,
+    text: ({ decisions: found }) => (found.length === 0 ? '' : describe(found)),
+    json: ({ decisions: found }) => found,
+    jsonHelp: 'print a JSON array of decision records',
+    end: endOfFind,
+  });
+
+  addOperationCommand<Explained>(decisions, {
+    operation: explainDecision,
+    needs: { rules: true, archive: true },
+    run: explain,
+    text: ({ explanation }) => (explanation === null ? '' : formatExplanation(explanation, paintForTerminal)),
+    json: ({ explanation }) => explanation,
+    jsonHelp: 'print the explanation as one JSON object; null when there is no such decision',
+    end: endOfExplain,
+  });
 }
 
-async function find({ order, client, limit, platform, json }: FindOptions): Promise<void> {
-  if (order === undefined && client === undefined)
+interface Found {
+  readonly decisions: readonly FoundDecision[];
+  readonly unread: Unread;
+  /** There are older ones, which the limit leaves out. */
+  readonly isCut: boolean;
+}
+
+/** Newest first, so that more than fit a screen are seldom wanted. */
+const LIMITS = inputsOf(listDecisions).filter(({ name }) => name === 'limit');
+
+/** All decisions of all platforms are no answer to anything. */
+function limited({ limit }: CommandOptions, given: CommandOptions): CommandOptions {
+  if (Object.keys(given).length === 0)
     throw new UsageError('name what to find: --order REF, --client KEY, or both');
-  const wanted = platform === undefined ? null : parsePlatform(platform);
-  const shownMax = parseWholeNumber('--limit', limit, SHOWN_MAX);
-  const lists = await withDecisions(async (decisions, store) => {
-    const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
-    return Promise.all(
-      platforms.map((name) =>
-        order === undefined
-          ? decisions.ofClient(store.clientKeys.of(name, client ?? ''), shownMax + 1)
-          : decisions.ofOrder(name, order),
-      ),
-    );
-  });
-  const unread = lists.flatMap((list) => list.unread);
+  return Object.fromEntries(LIMITS.map((input) => [input.name, readInput(input, limit)]));
+}
+
+/** At the platform that is named, or at every platform that has a key. */
+async function find({ read, platform, parts }: Asking, given: CommandOptions): Promise<Found> {
+  const keys = isInstallation(platform) ? await parts.keys.list() : [];
+  const platforms = isInstallation(platform) ? new Set(keys.map((key) => key.platform)) : [platform];
+  const lists = await Promise.all(
+    [...platforms]
+      .filter((name) => !isInstallation(name))
+      .map((name: PlatformName) => read<FoundList>(listDecisions, given, name)),
+  );
+  const [limit, client] = [Number(given['limit']), given['clientIdKey']];
   const found = lists
     .flatMap((list) => list.decisions)
-    .filter(({ clientIdKey }) => client === undefined || clientIdKey === client)
-    .toSorted((a, b) => b.at - a.at || b.seq - a.seq);
-  const shown = found.slice(0, shownMax);
-  const what = [
-    ...(order === undefined ? [] : [`order ${quoteText(order)}`]),
-    ...(client === undefined ? [] : [`client ${quoteText(client)}`]),
-  ].join(' of ');
-  if (json === true) print(JSON.stringify(shown));
-  else if (found.length > 0) print(describe(shown));
-  else if (unread.length === 0) printError(`No decision about ${what} is kept.`);
-  if (found.length > shownMax)
-    printError(`There are older decisions about ${what}; --limit N shows more than ${shownMax}.`);
-  const others = `Whether there are ${found.length === 0 ? 'any' : 'others'} about ${what}`;
-  for (const one of unread) printError(explainUnreadDecisions(others, one));
-  if (found.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
+    .filter((one) => client === undefined || one.clientIdKey === client)
+    .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at) || b.seq - a.seq);
+  return {
+    decisions: found.slice(0, limit),
+    unread: lists.flatMap(({ lookedAt }) => lookedAt.unread ?? []),
+    isCut: found.length > limit || lists.some(({ next }) => next !== null),
+  };
 }
 
-function describe(decisions: readonly Decision[]): string {
+function endOfFind({ decisions, unread, isCut }: Found, { options }: Asking): void {
+  const what = aboutWhat(options);
+  if (options['json'] !== true && decisions.length === 0 && unread.length === 0)
+    printError(`No decision about ${what} is kept.`);
+  if (isCut)
+    printError(`There are older decisions about ${what}; --limit N shows more than ${decisions.length}.`);
+  const others = `Whether there are ${decisions.length === 0 ? 'any' : 'others'} about ${what}`;
+  for (const one of unread) printError(explainUnreadDecisions(others, one));
+  if (decisions.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
+}
+
+function aboutWhat({ order, client }: CommandOptions): string {
+  const named = [
+    ...(order === undefined ? [] : [`order ${quoteText(String(order))}`]),
+    ...(client === undefined ? [] : [`client ${quoteText(String(client))}`]),
+  ];
+  return named.length === 0 ? 'what is asked for' : named.join(' of ');
+}
+
+function describe(decisions: readonly FoundDecision[]): string {
   const rows = decisions.map((decision) => [
     new Date(decision.at).toISOString(),
     decision.platform,
@@ -165,7 +122,27 @@ function describe(decisions: readonly Decision[]): string {
   );
 }
 
-async function platformsWithKeys(store: Store): Promise<readonly PlatformName[]> {
-  const keys = await new AccessKeys(store.documents, createStoreClock(exactSystemClock, store)).list();
-  return [...new Set(keys.map(({ platform }) => platform))];
+interface Explained {
+  readonly explanation: ToldExplanation | null;
+  readonly unread: Parameters<typeof explainUnreadDecisions>[1][];
+}
+
+/** With the eyes of the platform whose decision it is, which nobody needs to know. */
+async function explain({ read, parts }: Asking, { decisionId }: CommandOptions): Promise<Explained> {
+  const id = String(decisionId);
+  if (parseDecisionId(id) === null) return { explanation: null, unread: [] };
+  const { decision, unread } = await parts.records.decisions.decision(id, null);
+  if (decision === null) return { explanation: null, unread: [...unread] };
+  return { explanation: await read(explainDecision, { decisionId }, decision.platform), unread: [...unread] };
+}
+
+function endOfExplain({ explanation, unread }: Explained, { options }: Asking): void {
+  const id = quoteText(String(options['decisionId']));
+  for (const one of unread) printError(explainUnreadDecisions(`Whether there is a decision ${id}`, one));
+  if (options['json'] !== true && explanation === null && unread.length === 0) {
+    printError(
+      `There is no decision ${id}, or it is past its retention; decisions find lists the ids by order or client.`,
+    );
+  }
+  if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
 }

@@ -12,6 +12,9 @@ export function toExitCode({ exitCode }: CommanderError): number {
 /** The named thing has faults; the message lists them all. */
 export class FindingsError extends NamedError {}
 
+/** What the command names is not there. */
+export class NotFoundError extends FindingsError {}
+
 /** What is there now stands against it; nothing was changed. */
 export class RefusedError extends NamedError {}
 

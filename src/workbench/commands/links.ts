@@ -1,82 +1,56 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatCount } from '#base/counted.ts';
-import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { WithMomentsAsText } from '#base/shapes.ts';
 import { formatName, quoteText } from '#decision/rules/condition-text.ts';
-import { formatDay } from '#history/archive/period.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';
-import {
-  type ClientLinks,
-  createLinksAsk,
-  findClientLinks,
-  findRefusedPayers,
-  LINKS_DEFAULT,
-  LINKS_MAX,
-  type LinkedClient,
-  type LinksBounds,
-  type RefusedPayers,
-} from '#workbench/payers/client-links.ts';
-import { EXIT, UsageError } from './exit.ts';
-import { withArchiveOf } from './open-archive.ts';
-import { parsePlatform, parseTime, parseWholeNumber } from './options.ts';
-import { formatTable, print, printError } from './print.ts';
-import { withLists } from './with-lists.ts';
+import { type ClientLinks, findRefusedPayers, type RefusedPayers } from '#workbench/payers/client-links.ts';
+import { readClientLinks } from '#workbench/platform/client/client.ts';
+import { EXIT, NotFoundError, UsageError } from './exit.ts';
+import { addOperationCommand } from './operation-command.ts';
+import { formatTable, printError } from './print.ts';
 
-interface LinksOptions {
-  readonly platform: string;
-  readonly days: string;
-  readonly depth: string;
-  readonly limit: string;
-  readonly asOf?: string;
-  readonly block?: readonly string[];
-  readonly json?: true;
-}
+type Links = WithMomentsAsText<ClientLinks>;
 
 /** links: who shares devices and addresses with a client, and whom a block would hit. */
 export function linksCommand(program: Command): void {
-  const { days, depth, clients } = LINKS_DEFAULT;
-  program
-    .command('links <client>')
-    .description(
-      'who shares devices and addresses with a client, with what became of their orders; whom a list could block together, and which payers that would refuse. Exit code 1 when nothing is known of the client, or a part could not be read',
-    )
-    .requiredOption('--platform <name>', 'whose client it is')
-    .option('--days <number>', 'how many days are looked back over', String(days))
-    .option('--depth <number>', '1: who shares something with it; 2: also who does with these', String(depth))
-    .option('--as-of <time>', 'what was known then, looking back from there; lists are as they are now')
-    .option('--limit <number>', 'the most clients to show', String(clients))
-    .option('--block <client...>', 'say whom a list of these clients would refuse; all must be shown')
-    .option('--json', 'print what GET /v1/platform/client/links answers; null for nobody')
-    .action((clientIdKey: string, options: LinksOptions) => links(clientIdKey, options));
+  addOperationCommand<Links | null>(program, {
+    operation: readClientLinks,
+    platform: 'named',
+    needs: { lists: true, archive: true },
+    options: [
+      new Option('--block <client...>', 'say whom a list of these clients would refuse; all must be shown'),
+    ],
+    run: async ({ read, options }, given) => {
+      const found = await orNull(read<Links>(readClientLinks, given));
+      const { block } = options;
+      return proposing(found, Array.isArray(block) ? block.map(String) : null);
+    },
+    text: (found) => (found === null ? '' : describe(found)),
+    jsonHelp: 'print what GET /v1/platform/client/links answers; null for nobody',
+    end: (found, { options, platform }) => {
+      if (found === null && options['json'] !== true)
+        printError(
+          `Nothing is known of the client ${quoteText(String(options['clientIdKey']))} of ${platform}.`,
+        );
+      if (found?.complete === false)
+        printError('A part could not be read, or was too much: there may be more. archive status says why.');
+      if (found?.complete !== true) process.exitCode = EXIT.findings;
+    },
+  });
 }
 
-async function links(clientIdKey: string, options: LinksOptions): Promise<void> {
-  const platform = parsePlatform(options.platform);
-  const bounds = {
-    days: parseWholeNumber('--days', options.days, LINKS_MAX.days),
-    depth: parseWholeNumber('--depth', options.depth, LINKS_MAX.depth),
-    clients: parseWholeNumber('--limit', options.limit, LINKS_MAX.clients),
-  };
-  const asOf = parseTime(options.asOf, '--as-of');
-  const found = proposing(await read(platform, clientIdKey, bounds, asOf), options.block ?? null);
-  if (options.json === true) print(JSON.stringify(found));
-  else if (found !== null) print(describe(found));
-  else printError(`Nothing is known of the client ${quoteText(clientIdKey)} of ${platform}.`);
-  if (found?.complete === false)
-    printError('A part could not be read, or was too much: there may be more. archive status says why.');
-  if (found?.complete !== true) process.exitCode = EXIT.findings;
-}
-
-function read(platform: PlatformName, clientIdKey: string, bounds: LinksBounds, asOf: number | null) {
-  return withLists(({ store, node, names, clock }) =>
-    withArchiveOf(store, (archive) => {
-      const parts = { store, archive, lists: node.copy, names, now: clock() };
-      return findClientLinks(parts, platform, clientIdKey, createLinksAsk(bounds, asOf, parts.now));
-    }),
-  );
+/** Null for what is not there. */
+async function orNull<T>(read: Promise<T>): Promise<T | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  }
 }
 
 /** The clients proposed for a block, instead of those that the links propose. */
-function proposing(found: ClientLinks | null, block: readonly string[] | null): ClientLinks | null {
+function proposing(found: Links | null, block: readonly string[] | null): Links | null {
   if (found === null || block === null) return found;
   const chosen = found.clients.filter(({ clientIdKey }) => block.includes(clientIdKey));
   const missing = block.find((one) => chosen.every(({ clientIdKey }) => clientIdKey !== one));
@@ -87,14 +61,14 @@ function proposing(found: ClientLinks | null, block: readonly string[] | null): 
   return { ...found, clients, proposal };
 }
 
-function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks): string {
+function describe({ clients, devices, cut, from, asOf, proposal }: Links): string {
   const more = [
     ...(cut.clients === 0 ? [] : [`${cut.clients} more clients with weaker ties are not shown.`]),
     ...(cut.devices === 0 ? [] : [`${cut.devices} more devices and addresses were not followed.`]),
   ];
   return [
     ...listAsOfNotes(asOf),
-    `Since ${new Date(from).toISOString()}:`,
+    `Since ${from}:`,
     '',
     devices.length === 0
       ? 'Nobody shares a device or an address with it.'
@@ -136,10 +110,15 @@ function deviceCells({ kind, value, clients, firstAt, lastAt, followed, lists, r
         ? 'more clients than are shown'
         : `${clients} clients: too many to be a ring`
       : refusedText(refused);
-  return [kind, value, String(clients), formatDay(firstAt), formatDay(lastAt), lists.join(', ') || '-', hit];
+  return [kind, value, String(clients), dayIn(firstAt), dayIn(lastAt), lists.join(', ') || '-', hit];
 }
 
-type Device = ClientLinks['devices'][number];
+type Device = Links['devices'][number];
+type LinkedClient = Links['clients'][number];
+
+function dayIn(moment: string): string {
+  return moment.slice(0, 10);
+}
 
 function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }: LinkedClient) {
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;

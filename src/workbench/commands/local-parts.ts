@@ -34,7 +34,7 @@ export interface Needs {
 export function withLocalParts<T>(needs: Needs, run: (parts: RuleParts) => Promise<T>): Promise<T> {
   const config = readConfig();
   return withOpenStore((store, clock) =>
-    withArchiveIf(needs.archive === true, store, async (archive) => {
+    withArchiveIf(needs.archive === true && config.archiveDir !== null, store, async (archive) => {
       const secrets = await secretsFor(needs, config, store, clock());
       const { rulesDir } = config;
       const loadedRules = new LoadedRules(rulesDir, new ThreadedReader(rulesDir), secrets.attributeHmacs);

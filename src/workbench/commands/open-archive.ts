@@ -9,10 +9,9 @@ import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
 import { getSegmentFile } from '#history/archive/segment-files.ts';
 import { createSnapshotOpener, type OpenSnapshot } from '#history/archive/snapshot.ts';
-import { formatUnread, type UnreadDecisions } from '#history/archive/unread-decisions.ts';
+import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { sqlitePath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
-import type { DecidedLately } from '#workbench/rollout/difference.ts';
 import { withOpenStore, withRegisters } from './open-store.ts';
 
 /** Runs a command on decisions in the hot store and in the archive. */
@@ -40,14 +39,8 @@ export async function withArchiveOf<T>(
   }
 }
 
-/** What versions are compared on; the archive is opened only for that. */
-export function readDecidedLately(store: Store): DecidedLately {
-  return (platform, from, limit) =>
-    withArchiveOf(store, async (past) => (await past.findDecisions(platform, { from }, limit)).decisions);
-}
-
 /** Says what is not known, and what to do about it. */
-export function explainUnreadDecisions(what: string, unread: UnreadDecisions): string {
+export function explainUnreadDecisions(what: string, unread: Parameters<typeof formatUnread>[0]): string {
   return `${what} is not known: ${formatUnread(unread)}; archive status or archive verify names it.`;
 }
 

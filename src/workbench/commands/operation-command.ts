@@ -9,7 +9,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { isGated } from '#workbench/platform/gated-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { FindingsError, RefusedError, UsageError } from './exit.ts';
+import { FindingsError, NotFoundError, RefusedError, UsageError } from './exit.ts';
 import type { Needs } from './local-parts.ts';
 import type { Answer } from './operation-call.ts';
 import {
@@ -18,6 +18,7 @@ import {
   type OperationInput,
   readInput,
   withLowerFirst,
+  wordOf,
 } from './operation-inputs.ts';
 import { parseListOwner, parsePlatform } from './options.ts';
 import { print } from './print.ts';
@@ -33,6 +34,11 @@ const PLATFORM_OPTIONS = {
     isRequired: true,
   },
   /** The whole installation unless a platform is named. */
+  'of all with keys': {
+    flags: '--platform <name>',
+    text: 'only of this platform; without it all that have a key',
+    isRequired: false,
+  },
   any: { flags: '--platform <name>', text: 'whose; "*" of the whole installation', isRequired: false },
 } as const;
 
@@ -99,7 +105,7 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
     isRequired: declared.optional?.includes(name) !== true,
   }));
   const command = group
-    .command([spec.name.split(' ').slice(1).join(' '), ...words.map(wordText)].join(' '))
+    .command([spec.name.split(' ').at(-1), ...words.map(wordText)].join(' '))
     .summary(withLowerFirst(spec.summary ?? operation.summary))
     .description(helpOf(operation, spec));
   if (platform !== undefined) command.addOption(platformOption(platform));
@@ -112,7 +118,8 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
   command.action(async (...given: readonly unknown[]) => {
     const taken: CommandOptions = {
-      ...command.opts(),
+      // A command between may have the same option, as "audit" has --json.
+      ...command.optsWithGlobals(),
       ...Object.fromEntries(words.map(({ name }, index) => [name, given[index]])),
     };
     const whose = whoseEyes(platform, taken['platform']);
@@ -144,8 +151,7 @@ function givenFor(input: OperationInput, taken: CommandOptions): unknown {
 }
 
 function wordText({ name, isRequired }: { readonly name: string; readonly isRequired: boolean }): string {
-  const word = name === 'clientIdKey' ? 'client' : name.endsWith('Id') ? 'id' : name;
-  return isRequired ? `<${word}>` : `[${word}]`;
+  return isRequired ? `<${wordOf(name)}>` : `[${wordOf(name)}]`;
 }
 
 function attributeOf(input: OperationInput): string {
@@ -313,6 +319,7 @@ function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unk
       ? `${member} ${at.detail}`
       : message.replace(/^(?:The parameter )?(\w+)/, (whole, name: string) => flags.get(name) ?? whole);
   if (status === 400) return new UsageError(said);
+  if (status === 404) return new NotFoundError(said);
   if (status === 409) return new RefusedError(said);
   return status >= 500 ? error : new FindingsError(said);
 }

@@ -45,10 +45,17 @@ export function inputsOf({
     const flag = flagOf(command?.flags?.[input.name] ?? plainName(input.name));
     const option = () => {
       const made = new Option(optionText(flag, input.name, input.schema), toldOf({ ...input, description }));
-      return input.isRequired ? made.makeOptionMandatory() : made;
+      if (input.isRequired) made.makeOptionMandatory();
+      return 'default' in input.schema ? made.default(String(input.schema.default)) : made;
     };
-    return { ...input, shown: isWord(input.name) ? input.name : `--${flag}`, option };
+    return { ...input, shown: isWord(input.name) ? wordOf(input.name) : `--${flag}`, option };
   });
+}
+
+/** How a word of a command is called in its help. */
+export function wordOf(name: string): string {
+  if (name === 'clientIdKey') return 'client';
+  return name.endsWith('Id') ? 'id' : name;
 }
 
 /** A moment at which something ends is given by how long it lasts. */

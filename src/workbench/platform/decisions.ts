@@ -8,6 +8,7 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import { declareRefusal, HttpProblem, notFound } from '#checkout/http/request/problems.ts';
+import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import type { DecisionFilter } from '#decision/decision-filter.ts';
 import {
@@ -111,8 +112,15 @@ const INCLUDE = query.choice(
 const AFTER = query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = query.limit(DECISIONS_LISTED);
 
-const listDecisions = declareOperation<PlatformParts>({
+export const listDecisions = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions',
+  command: {
+    name: 'decisions find',
+    summary: 'the decisions about an order or a payer, newest first',
+    description:
+      'With neither the newest of all that the other options let through. Exit code 1 when there is none, or files cannot be read.',
+    flags: { orderRef: 'order', clientIdKey: 'client' },
+  },
   summary: 'Decisions of an order or a client',
   description:
     'Newest first: of an order, of a client, or with neither of all. The other parameters leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
@@ -223,8 +231,14 @@ function withoutNulls(members: object): object {
 }
 
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
-const explainDecision = declareOperation<PlatformParts>({
+export const explainDecision = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
+  command: {
+    name: 'decisions explain',
+    summary: 'why a verdict fell: every rule with the values it saw, and whether it is reproduced',
+    description: 'Exit code 1 when there is no such decision, or it is not reproduced.',
+    words: ['decisionId'],
+  },
   summary: 'Why a decision fell as it did',
   description:
     'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
@@ -236,15 +250,25 @@ const explainDecision = declareOperation<PlatformParts>({
     ExplanationSchema,
   ),
   refusals: DECISION_REFUSALS,
-  answer: async (asked, { records }) => {
+  answer: async (asked, { records, rollout }) => {
     const decision = await namedDecision(asked, records);
     return searchThrottle.run(async () => {
-      const rules = records.rulesBehind(decision);
+      const { ruleVersion } = decision;
+      const rules = records.rulesBehind(decision) ?? rollout?.loadedRules.get(ruleVersion) ?? null;
       if (rules !== null) return explainFromRecord(rules, decision);
-      return explainWithoutRules(decision, 'neither has this node loaded it nor does its archive keep it');
+      return explainWithoutRules(decision, describeRulesHere(ruleVersion, rollout?.loadedRules ?? null));
     });
   },
 });
+
+/** Why a version is not here, and what is. */
+function describeRulesHere(version: string, loadedRules: LoadedRules | null): string {
+  if (loadedRules === null) return 'neither has this node loaded it nor does its archive keep it';
+  const refused = loadedRules.refused().find((one) => one.version === version);
+  if (refused !== undefined) return `the folder is refused, ${refused.problems[0]}`;
+  const versions = loadedRules.versions().join(', ');
+  return `the archive does not keep it, and RULES_DIR holds ${versions === '' ? 'no rule set' : versions}`;
+}
 
 const VERSION = requiredVersionParameter('version', 'The rule set to ask, like p2.v11');
 

@@ -140,4 +140,17 @@ describeOnStores('the audit over HTTP', (store) => {
     expect(whole.entries).to.equal(await store().auditLog.newest());
     expect(whole.checkedAt).to.be.closeTo(service.clock.now(), 60_000);
   });
+
+  it('names an entry that was noted elsewhere and is missing, and refuses what names no entry', async () => {
+    const shop = await tenant();
+    const missing = (await store().auditLog.newest()) + 1;
+    const path = `audit/check?known=${missing}:${'0'.repeat(64)}`;
+    const { faults } = (await shop.ask<Check>('GET', path)).body;
+    expect(faults.map(({ what }) => what)).to.deep.equal([`Entry ${missing} is missing.`]);
+    const refused = await shop.ask<{ detail: string }>('GET', 'audit/check?known=1:zz');
+    expect([refused.status, refused.body.detail]).to.deep.equal([
+      400,
+      'The parameter known takes the number and the hash of an entry as the audit tells them, like 17:9f86..',
+    ]);
+  });
 });

@@ -381,8 +381,8 @@ function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, la
 }
 
 /** Formats a moment like `2026-07-03 10:21:44.123 UTC`. */
-export function formatDateTime(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', ' UTC');
+export function formatDateTime(at: number | string): string {
+  return new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
 
 function factCalled(rules: RuleSet, values: readonly FactReading[], label: string): FactReading | undefined {

@@ -11,11 +11,20 @@ import type { ConditionTrace, RuleTrace } from '#decision/rules/evaluate/trace.t
 import type { Location } from '#decision/rules/problem.ts';
 import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } from './explain.ts';
 
+/** An explanation, also as the interface answers it: of its moments the text tells the decision's alone. */
+export interface ToldExplanation extends Omit<Explanation, 'decision'> {
+  readonly decision: ToldDecision;
+}
+
+interface ToldDecision extends Omit<Decision, 'at'> {
+  readonly at: number | string;
+}
+
 /**
  * Formats an explanation for analysts: the question and the answer, why, by which rules and values, what it did to
  * the ladder, and whether it can be reproduced.
  */
-export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN_PAINT): string {
+export function formatExplanation(explanation: ToldExplanation, paint: Paint = PLAIN_PAINT): string {
   const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
   const title = (text: string) => paint('strong', text);
   return [
@@ -38,7 +47,7 @@ export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN
   ].join('\n');
 }
 
-function decisionLines(decision: Decision, title: (text: string) => string): readonly string[] {
+function decisionLines(decision: ToldDecision, title: (text: string) => string): readonly string[] {
   const { decisionId, at, clientIdKey, platform, sellPointKey, orderRef, rule, ruleVersion, digest, arm } =
     decision;
   const source = rule === OTHERWISE ? '"otherwise"' : `the rule ${rule}`;
@@ -55,7 +64,7 @@ function listsLine(lists: readonly string[]): string {
   return `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${joinWords(lists, 'and')}.`;
 }
 
-function answerInWords({ verdict, waitSeconds }: Decision): string {
+function answerInWords({ verdict, waitSeconds }: ToldDecision): string {
   return waitSeconds === undefined ? verdict : `${verdict} ${waitSeconds} s`;
 }
 
@@ -86,7 +95,7 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
 
 /** Formats what the record itself says, when its rules cannot be asked. */
 function withoutRules(
-  { clientGroup, isBot, signals, facts }: Decision,
+  { clientGroup, isBot, signals, facts }: ToldDecision,
   title: (text: string) => string,
 ): readonly string[] {
   const width = Math.max(0, ...Object.keys(facts).map((label) => label.length));
@@ -100,7 +109,7 @@ function withoutRules(
 }
 
 function verificationLines(
-  { reproduced, differences, verification }: Explanation,
+  { reproduced, differences, verification }: ToldExplanation,
   paint: Paint,
 ): readonly string[] {
   const width = Math.max(0, ...differences.map(({ member }) => member.length));

@@ -15,8 +15,8 @@ import {
   type Remark,
 } from '#workbench/authoring/desk/examine.ts';
 import { EXIT, UsageError } from '#workbench/commands/exit.ts';
+import { onParts } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
-import { withLists } from '#workbench/commands/with-lists.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
 const FORMATS = ['text', 'json', 'github'] as const;
@@ -68,7 +68,9 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
     throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
   }
   const lists = looksAtLists
-    ? await withLists(async ({ node, clock }) => findKnownLists(node.copy, clock(), INSTALLATION))
+    ? await onParts({ lists: true }, {}, INSTALLATION, async ({ parts }) =>
+        findKnownLists(parts.lists.copy, parts.clock(), INSTALLATION),
+      )
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
   const text = inFormat(checked, skipped, format);

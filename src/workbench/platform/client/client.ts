@@ -182,8 +182,13 @@ const AS_OF = query.instant(
 
 const CLIENTS = query.limit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
-const readClientLinks = declareClientOperation({
+export const readClientLinks = declareClientOperation({
   route: 'get /v1/platform/client/links',
+  command: {
+    name: 'links',
+    summary: 'who shares devices and addresses with a client, and whom a block would hit',
+    words: ['clientIdKey'],
+  },
   summary: 'Who shares devices and addresses with a client',
   description:
     'The clients of the platform that were seen on its devices and addresses, with what became of their orders; whom a list could block together, and which payers that would refuse. Of a device nothing but its HMAC is known.',
@@ -204,8 +209,13 @@ const readClientLinks = declareClientOperation({
   },
 });
 
-const exportClient = declareClientOperation({
+export const exportClient = declareClientOperation({
   route: 'get /v1/platform/client/export',
+  command: {
+    name: 'clients export',
+    summary: 'print one JSON object with all that is held on a client',
+    words: ['clientIdKey'],
+  },
   summary: 'All that is held on a client, as one document',
   description:
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',

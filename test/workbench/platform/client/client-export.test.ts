@@ -215,6 +215,9 @@ describe('clients export', () => {
 
   it('refuses an id that no client has', async () => {
     const { exitCode, stderr } = await run('', '--platform', 'shop');
-    expect([exitCode, stderr]).to.deep.equal([2, "error: A client's id has 1 to 256 characters.\n"]);
+    expect([exitCode, stderr]).to.deep.equal([
+      2,
+      'error: client must have 1 to 256 characters of well-formed Unicode.\n',
+    ]);
   });
 });
