@@ -1,6 +1,7 @@
 import { ask, Refusal } from '#workbench/console/page/api.ts';
 import { h, hear, html, useEffect, useRef } from '#workbench/console/page/html.ts';
 import { field, sent } from '#workbench/console/page/parts/form.ts';
+import { icon } from '#workbench/console/page/parts/icon.ts';
 import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { SESSION, type Session, SIGN_IN, type SignIn } from '#workbench/console/page/questions.ts';
 
@@ -25,7 +26,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 export function SignInPage({ enter, provider }: Entering) {
   const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
   return html`<main class="sign-in">
-    <h1>Client Scoring</h1>
+    <h1 class="brand">${icon('Brand')}Client Scoring</h1>
     ${outcome && h(Trouble, { error: new Refusal(401, outcome) })}
     ${h(WithProvider, { provider, target: '_self' })}
     ${h(WithKey, { enter })}

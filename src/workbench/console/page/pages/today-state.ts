@@ -53,12 +53,17 @@ export function State({ session, found, reporting, status }: StateProps) {
   const known = [
     compared !== null && 'verdicts are as in these hours of the last eight days',
     reporting !== null && 'outcomes arrive',
-    status?.nodes && `${counted(status.nodes.length, 'node')} follow the rollout`,
+    followedText(status),
   ].filter((words) => typeof words === 'string');
   return html`${
     known.length > 0 && html`<p class="all-well" role="status"><b>All well</b>: ${sentenceOf(known)}.</p>`
   }
   ${proposals && html`<section class="notice notice-note">${proposals}</section>`}`;
+}
+
+function followedText(status: RolloutStatus | null) {
+  if (!status?.nodes) return null;
+  return status.nodes.length === 1 ? 'the node follows the rollout' : 'all nodes follow the rollout';
 }
 
 function sentenceOf(parts: readonly string[]) {
