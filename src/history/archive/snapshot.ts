@@ -53,6 +53,8 @@ export interface SnapshotParts {
   /** Null: the archive alone. */
   readonly unshipped: UnshippedSpan | null;
   readonly erased: ErasedClients;
+  /** The store's decisions are archived where this machine does not look. */
+  readonly isForeign: boolean;
   /** What was found to be damaged before. */
   readonly damaged: readonly Segment[];
   readonly duck: () => Promise<QueryEngine>;
@@ -123,7 +125,8 @@ export class Snapshot implements Disposable {
 
   /** Whether everything could be read so far that was not lost. */
   get isWhole(): boolean {
-    return this.#leftOut.length === 0 && this.upTo === null && this.unshippedGaps.length === 0;
+    const { isForeign } = this.#parts;
+    return !isForeign && this.#leftOut.length === 0 && this.upTo === null && this.unshippedGaps.length === 0;
   }
 
   /** Before this all was read, epoch ms; null: all was. */
@@ -372,7 +375,16 @@ export function createSnapshotOpener(archive: Archive | string, erased: ErasedCl
       );
       engine = null;
     };
-    return new Snapshot({ archive: opened, state, unshipped: null, erased, damaged, duck, release });
+    return new Snapshot({
+      archive: opened,
+      state,
+      unshipped: null,
+      isForeign: false,
+      erased,
+      damaged,
+      duck,
+      release,
+    });
   };
 }
 

@@ -12,6 +12,7 @@ import {
 } from '#decision/payer/client-key.ts';
 import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
 import { Archive, readErasedClients, type SegmentBounds } from '#history/archive/archive.ts';
+import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { type Bind, type DuckRow, QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { OrderFilters } from '#history/archive/order-filter.ts';
@@ -73,7 +74,13 @@ const SEARCHED_GROWTH = 8;
 
 type ReadStore = Pick<
   Store,
-  'unshippedErasures' | 'readJournal' | 'journalLength' | 'newestCursor' | 'clientKeys' | 'cursors'
+  | 'unshippedErasures'
+  | 'readJournal'
+  | 'journalLength'
+  | 'newestCursor'
+  | 'clientKeys'
+  | 'cursors'
+  | 'registers'
 >;
 
 /**
@@ -110,10 +117,12 @@ export class ArchiveReader {
   readonly open: OpenSnapshot = async (damaged) => {
     // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
     const erased = await readErasedClients(this.#store);
+    const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
     return this.#snapshot(opened.state, {
       unshipped: opened.span,
       erased,
+      isForeign,
       damaged,
       release: () => opened[Symbol.dispose](),
     });
@@ -324,7 +333,13 @@ export class ArchiveReader {
   }
 }
 
-const ARCHIVE_ALONE = { unshipped: null, erased: [], damaged: [], release: () => {} } as const;
+const ARCHIVE_ALONE = {
+  unshipped: null,
+  isForeign: false,
+  erased: [],
+  damaged: [],
+  release: () => {},
+} as const;
 
 async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
   const duck = await QueryEngine.open({ ...READER_LIMITS, temporaryFolder });

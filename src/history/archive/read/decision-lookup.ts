@@ -119,12 +119,11 @@ export class DecisionLookup {
   /** What happened to a client before a place (null: ever), newest first, and whether there is nothing older. */
   async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
     const { entries, isWhole } = await this.#archive.history(client, before, limit + 1);
-    const isElsewhere = (await this.#unread([])).length > 0;
     const isCut = entries.length > limit;
     const page = entries.slice(0, limit);
     return {
       entries: page,
-      complete: !isCut && isWhole && !isElsewhere,
+      complete: !isCut && isWhole,
       next: isCut ? (page.at(-1) ?? null) : null,
     };
   }
@@ -150,15 +149,15 @@ export class DecisionLookup {
       yield othersOf(read.entries);
       oldest = read.entries.at(-1) ?? oldest;
       isWhole &&= read.isWhole;
-      if (read.entries.length < PAGE_MAX) return isWhole && (await this.#unread([])).length === 0;
+      if (read.entries.length < PAGE_MAX) return isWhole;
     }
   }
 
   /** What this node cannot look into: some files, or all of an archive that only others have. */
   async #unread(segments: readonly UnreadSegment[]): Promise<readonly UnreadDecisions[]> {
-    const isElsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive.folder);
-    const elsewhere = isElsewhere ? [{ from: 0, to: Date.now(), decisions: 0 }] : [];
-    return [...segments.map(toUnreadDecisions), ...elsewhere];
+    const unread = segments.map(toUnreadDecisions);
+    if (!(await isArchivedElsewhere(this.#store.registers, this.#archive.folder))) return unread;
+    return [...unread, { from: 0, to: Date.now(), decisions: 0 }];
   }
 }
 

@@ -2,7 +2,6 @@ import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
 import type { Override } from '#decision/payer/client-state.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
-import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import {
   type Bind,
   type DuckRow,
@@ -82,9 +81,8 @@ export async function readLinks<T>(
   time: LinkTime,
   work: (reading: LinkReading) => Promise<T>,
 ): Promise<T> {
-  const isElsewhere = await isArchivedElsewhere(store.registers, archive.folder);
   const span = { platform, ...time, keys: store.clientKeys };
-  return archive.reading((past) => work(new LinkReading(span, past, isElsewhere)));
+  return archive.reading((past) => work(new LinkReading(span, past)));
 }
 
 const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
@@ -93,17 +91,15 @@ const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, W
 class LinkReading {
   readonly #span: Span;
   readonly #past: Snapshot;
-  readonly #isElsewhere: boolean;
 
-  constructor(span: Span, past: Snapshot, isElsewhere: boolean) {
+  constructor(span: Span, past: Snapshot) {
     this.#span = span;
     this.#past = past;
-    this.#isElsewhere = isElsewhere;
   }
 
   /** Whether something could not be read so far, or was too much to read. */
   isIncomplete(): boolean {
-    return this.#isElsewhere || !this.#past.isWhole;
+    return !this.#past.isWhole;
   }
 
   async devicesOf(clients: readonly string[]): Promise<readonly SeenClient[]> {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { type Exploration, type ExplorationAsk, explore } from '#history/archive/read/exploration.ts';
+import { NO_STORE } from '#history/archive/s3/open-archive.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';
 import { TEST_KEYS } from '../../../decision/payer/client-keys.ts';
 import { MINUTE_MS, newClient, newPlatform, paymentOf, T0, verdict } from '../../../state/clients.ts';
@@ -14,6 +15,7 @@ const NOTHING_UNSHIPPED = {
   cursors: NUMBER_CURSORS,
   journalLength: async () => 0,
   newestCursor: async () => null,
+  registers: NO_STORE,
   unshippedErasures: async () => [],
   readJournal: async () => ({ entries: [], cursor: null, gap: null }),
 };
