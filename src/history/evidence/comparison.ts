@@ -102,19 +102,19 @@ export async function compareAnswers(
       arg_min(order_ref, {first: first_at, ref: order_ref}, ${SAMPLES_MAX}) AS samples
     FROM (SELECT base, candidate, order_key, count(*) AS n, min("at") AS first_at FROM ${answers} GROUP BY ALL)
     JOIN (SELECT order_key, order_ref, status FROM orders) USING (order_key) GROUP BY base, candidate`);
-  const found = pairs.map((row) => pairOf(row, codes));
+  const found = pairs.map((row) => readPair(row, codes));
   const clusters = await duck.rows(
     `SELECT ${clusterSql('client_hash')} AS cluster, count(*) FILTER (base & 3 <> candidate & 3)::DOUBLE AS part,
        count(*)::DOUBLE AS whole FROM ${answers} GROUP BY cluster ORDER BY cluster`,
   );
   const changed = found.filter(({ base, candidate }) => base.verdict !== candidate.verdict);
   return {
-    compared: total(found).decisions,
-    changed: total(changed).decisions,
+    compared: sumPairs(found).decisions,
+    changed: sumPairs(changed).decisions,
     changedShare: estimateClusteredShares(clusters.map((row) => toNumbers(row, { part: 0, whole: 0 }))),
     transitions: mapVerdicts((from) =>
       mapVerdicts((to) =>
-        total(found.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to)),
+        sumPairs(found.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to)),
       ),
     ),
     changes: changed
@@ -133,9 +133,9 @@ export async function compareAnswers(
 
 const NONE = { decisions: 0, ...NO_ORDERS };
 
-type Pair = ReturnType<typeof pairOf>;
+type Pair = ReturnType<typeof readPair>;
 
-function pairOf(row: DuckRow, codes: AnswerCodes) {
+function readPair(row: DuckRow, codes: AnswerCodes) {
   const samples = row['samples'];
   return {
     base: codes.answerOf(toNumberOrNull(row['base']) ?? 0),
@@ -145,7 +145,7 @@ function pairOf(row: DuckRow, codes: AnswerCodes) {
   };
 }
 
-function total(pairs: readonly Pair[]): typeof NONE {
+function sumPairs(pairs: readonly Pair[]): typeof NONE {
   return pairs.reduce((sum, { counts }) => addSums(sum, counts), NONE);
 }
 

@@ -95,7 +95,7 @@ export function presentDrift(found: Drift): Presentation {
         : [
             `The earlier part compares with a store that began empty: the first decision that is kept was made at ${formatTime(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
           ]),
-      `The score is measured on ${leftOutText(found)}`,
+      `The score is measured on ${formatLeftOutOrders(found)}`,
       ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
     ],
     tables: [
@@ -123,7 +123,7 @@ export function presentDrift(found: Drift): Presentation {
 }
 
 /** Says which orders the figures of the score leave out. */
-function leftOutText({ earlier, later, unknown }: Drift): string {
+function formatLeftOutOrders({ earlier, later, unknown }: Drift): string {
   const never = earlier.orders.neverGranted + later.orders.neverGranted;
   return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;
 }

@@ -31,13 +31,16 @@ export async function measureDrift(
 ): Promise<Drift> {
   const { duck, span } = evidence;
   const splitAt = split ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
-  const columns = await comparedColumns(duck);
-  const [earlier, later] = [await mixOf(evidence, splitAt, false), await mixOf(evidence, splitAt, true)];
+  const columns = await listComparedColumns(duck);
+  const [earlier, later] = [
+    await measureMix(evidence, splitAt, false),
+    await measureMix(evidence, splitAt, true),
+  ];
   const sizes = [earlier.size, later.size] as const;
   const facts: FactDrift[] = [];
   for (const column of columns) {
     onProgress(facts.length, columns.length + 1);
-    facts.push(await factDrift(duck, column, splitAt, sizes));
+    facts.push(await measureFactDrift(duck, column, splitAt, sizes));
   }
   const scored = await readScoredOrders(evidence, splitAt);
   const groups = scored.filter(({ paid, unpaid }) => paid + unpaid > 0);
@@ -58,11 +61,11 @@ export async function measureDrift(
     version: evidence.ask.decidedBy ?? null,
     ...span,
     splitAt,
-    beganAt: await beganIn(evidence, splitAt),
+    beganAt: await findFirstDecisionTime(evidence, splitAt),
     earlier: part(earlier, false),
     later: part(later, true),
     unknown: unknownIn(false) + unknownIn(true),
-    facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
+    facts: facts.toSorted((a, b) => rankDrift(b) - rankDrift(a)),
   };
 }
 
@@ -70,7 +73,7 @@ export async function measureDrift(
  * Lists the columns of facts. An attribute has a column for each type of its values. Columns without any value are
  * left out, except that one remains where all columns of an attribute are empty.
  */
-async function comparedColumns(duck: QueryEngine): Promise<readonly string[]> {
+async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]> {
   const facts = (await listColumns(duck, 'decisions')).filter((name) => toFactLabel(name) !== null);
   const byLabel = Map.groupBy(facts, toFactLabel);
   const twins = facts.filter((name) => (byLabel.get(toFactLabel(name))?.length ?? 0) > 1);
@@ -88,7 +91,7 @@ async function comparedColumns(duck: QueryEngine): Promise<readonly string[]> {
  * Finds the time of the first of all recorded decisions, in epoch ms. Returns null when that time is not in the
  * earlier part.
  */
-async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
+async function findFirstDecisionTime({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
   const rows = knownRowsSql(ask.place, 'decisions', { ...ask, from: null, to: null });
   const [row = {}] = await duck.rows(`SELECT min(decided_at) AS first FROM ${rows}`);
   const first = toNumberOrNull(row['first']);
@@ -99,7 +102,7 @@ async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<
  * Ranks a fact by its index in units of what chance allows. A fact with a single value has not moved, so its rank is
  * 0.
  */
-function beyondChance({ index, byChance }: FactDrift): number {
+function rankDrift({ index, byChance }: FactDrift): number {
   return byChance === 0 ? 0 : index / byChance;
 }
 
@@ -107,7 +110,7 @@ function beyondChance({ index, byChance }: FactDrift): number {
  * Counts the decisions and clients of a part, and estimates the share of each verdict. `size` is the effective number
  * of clients (Kish, Survey sampling, 1965), because a client with most of the decisions moves every share.
  */
-async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
+async function measureMix({ duck }: Evidence, splitAt: number, isLater: boolean) {
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS "${verdict}"`);
   const sums = VERDICTS.map((verdict) => `sum("${verdict}") AS "${verdict}"`);
   const rows = await duck.rows(
@@ -137,14 +140,14 @@ const VALUES_MAX = 20;
  * Compares a column of facts before and after the split. `sizes` are the effective numbers of clients of the two
  * parts.
  */
-async function factDrift(
+async function measureFactDrift(
   duck: QueryEngine,
   column: string,
   splitAt: number,
   sizes: readonly [number, number],
 ): Promise<FactDrift> {
   const later = `decided_at >= make_timestamp_ms(${splitAt})`;
-  const bins = await binsOf(duck, column, `NOT (${later})`);
+  const bins = await createBins(duck, column, `NOT (${later})`);
   const rows = await duck.rows(
     `SELECT ${bins.sql} AS bin, ${clusterSql('client_hash')} AS cluster,
        count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
@@ -153,27 +156,30 @@ async function factDrift(
   const cells = rows.map((row) => toNumbers(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
   const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
     bin,
-    earlier: sumOf(some, 'earlier'),
-    later: sumOf(some, 'later'),
+    earlier: sumPart(some, 'earlier'),
+    later: sumPart(some, 'later'),
   }));
   const stability = computePopulationStability(
     counts.map(({ earlier }) => earlier),
     counts.map((bin) => bin.later),
     sizes,
   );
-  return { fact: toFactLabel(column) ?? column, ...stability, moved: movedMost(counts, cells, bins) };
+  return { fact: toFactLabel(column) ?? column, ...stability, moved: findLargestMove(counts, cells, bins) };
 }
 
 type Part = 'earlier' | 'later';
 
 type PartCounts = Readonly<Record<Part, number>>;
 
-function movedMost(
+function findLargestMove(
   counts: readonly (PartCounts & { readonly bin: number })[],
   cells: readonly (PartCounts & { readonly bin: number; readonly cluster: number })[],
   bins: Bins,
 ): FactDrift['moved'] {
-  const [ofEarlier, ofLater] = [Math.max(1, sumOf(counts, 'earlier')), Math.max(1, sumOf(counts, 'later'))];
+  const [ofEarlier, ofLater] = [
+    Math.max(1, sumPart(counts, 'earlier')),
+    Math.max(1, sumPart(counts, 'later')),
+  ];
   const [most] = counts
     .map(({ bin, earlier, later }) => ({ bin, earlier: earlier / ofEarlier, later: later / ofLater }))
     .toSorted((a, b) => Math.abs(b.later - b.earlier) - Math.abs(a.later - a.earlier));
@@ -183,11 +189,11 @@ function movedMost(
   const interval = (part: Part) =>
     estimateClusteredShares(
       clusters.map((some) => ({
-        part: sumOf(
+        part: sumPart(
           some.filter(({ bin }) => bin === most.bin),
           part,
         ),
-        whole: sumOf(some, part),
+        whole: sumPart(some, part),
       })),
     );
   const { bin, earlier, later } = most;
@@ -195,7 +201,7 @@ function movedMost(
   return { values: bins.name(bin), earlier, later, intervals };
 }
 
-function sumOf(some: readonly PartCounts[], part: Part): number {
+function sumPart(some: readonly PartCounts[], part: Part): number {
   return some.reduce((sum, counts) => sum + counts[part], 0);
 }
 
@@ -215,12 +221,14 @@ function noValueSql(column: string): string {
   return `CASE WHEN ${notKnownSql(toFactLabel(column) ?? '')} THEN -2 ELSE -1 END`;
 }
 
-function binsOf(duck: QueryEngine, column: string, where: string): Promise<Bins> {
+function createBins(duck: QueryEngine, column: string, where: string): Promise<Bins> {
   const type = getColumnType(column);
-  return type === 'BIGINT' || type === 'DOUBLE' ? tenths(duck, column, where) : values(duck, column);
+  return type === 'BIGINT' || type === 'DOUBLE'
+    ? createTenths(duck, column, where)
+    : createValueBins(duck, column);
 }
 
-async function tenths(duck: QueryEngine, column: string, where: string): Promise<Bins> {
+async function createTenths(duck: QueryEngine, column: string, where: string): Promise<Bins> {
   const name = quoteName(column);
   const [row = {}] = await duck.rows(
     `SELECT list_transform(list_distinct(quantile_disc(${name}, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])), x -> x::DOUBLE) AS edges
@@ -242,7 +250,7 @@ function rangeText(edges: readonly number[], bin: number): string {
   return upTo === undefined ? `above ${above}` : `above ${above}, up to ${upTo}`;
 }
 
-async function values(duck: QueryEngine, column: string): Promise<Bins> {
+async function createValueBins(duck: QueryEngine, column: string): Promise<Bins> {
   const name = `${quoteName(column)}::VARCHAR`;
   const rows = await duck.rows(
     `SELECT ${name} AS value, count(*) AS n FROM decisions WHERE ${name} IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT ${VALUES_MAX}`,

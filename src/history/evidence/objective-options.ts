@@ -47,7 +47,7 @@ const REVERSAL_DAYS = numberOption({
     'after these a payment counts as lasting; absent: by the ages at which the platform saw reversals',
   schema: objectiveMembers.reversalDays,
 });
-const OF_A_TRIAL = [
+const TRIAL_ONLY = [
   numberOption({
     name: 'windowDays',
     description: 'for so long after its first request what a client does counts; absent: 7',
@@ -63,13 +63,13 @@ const OF_A_TRIAL = [
 
 /** The options that define value. A report takes these, and an experiment also takes `windowDays` and `cap`. */
 export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY, RATE, REVERSAL_DAYS];
-export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...OF_A_TRIAL];
+export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...TRIAL_ONLY];
 
 /**
  * Reads the given members of an objective and leaves out the others. Throws `BadQuestion` for a bad currency or rate.
  */
 export function readGivenObjective(options: AskedOptions): GivenObjective {
-  const numbers = [...COSTS, REVERSAL_DAYS, ...OF_A_TRIAL].flatMap((option) => {
+  const numbers = [...COSTS, REVERSAL_DAYS, ...TRIAL_ONLY].flatMap((option) => {
     const value = option.read(options);
     return value === null ? [] : [[option.name, value] as const];
   });
@@ -79,7 +79,7 @@ export function readGivenObjective(options: AskedOptions): GivenObjective {
   return {
     ...Object.fromEntries(numbers),
     ...(currency === null ? {} : { currency }),
-    ...(rates.length === 0 ? {} : { rates: Object.fromEntries(rates.map(rateOf)) }),
+    ...(rates.length === 0 ? {} : { rates: Object.fromEntries(rates.map(parseRate)) }),
   };
 }
 
@@ -91,7 +91,7 @@ export function readAskedObjective(options: AskedOptions): Objective | null {
 
 const CODE = /^[A-Z0-9]{3,4}$/;
 
-function rateOf(text: string): readonly [string, number] {
+function parseRate(text: string): readonly [string, number] {
   const [code = '', rate = ''] = text.split('=');
   const value = Number(rate);
   if (CODE.test(code) && value > 0) return [code, value];

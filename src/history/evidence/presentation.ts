@@ -186,7 +186,7 @@ export function sortTables<Result extends Presentation>(shown: Result, column: s
   const tables = shown.tables.map((table) => {
     const place = placeIn(table);
     const by = (a: EvidenceTable['rows'][number], b: EvidenceTable['rows'][number]) =>
-      cellOrder(a[place] ?? null, b[place] ?? null);
+      compareCells(a[place] ?? null, b[place] ?? null);
     return place < 0 ? table : { ...table, rows: table.rows.toSorted(by) };
   });
   return { ...shown, tables };
@@ -197,7 +197,7 @@ export function listSortNames({ columns }: EvidenceTable): readonly string[] {
   return columns.map(({ name }) => name.toLowerCase().replace(/,.*/, ''));
 }
 
-function cellOrder(one: Cell, other: Cell): number {
+function compareCells(one: Cell, other: Cell): number {
   const [a, b] = [one, other].map((cell) => (typeof cell === 'object' ? (cell?.value ?? null) : cell));
   if (typeof a === 'number' && typeof b === 'number') return b - a;
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : Number(a > b);

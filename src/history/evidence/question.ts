@@ -39,7 +39,7 @@ export interface Option<T> {
 type OptionText = Pick<Option<unknown>, 'name' | 'description'> &
   Partial<Pick<Option<unknown>, 'isArgument' | 'isRequired'>>;
 
-function optionOf<T>(
+function createOption<T>(
   kind: OptionKind,
   { schema, ...told }: OptionText & Partial<Option<unknown>> & Pick<Option<unknown>, 'schema'>,
   valueIn: (value: unknown) => T,
@@ -50,19 +50,19 @@ function optionOf<T>(
 
 /** Declares an option that names a rule set by its version, released or a draft. The value is null without it. */
 export function versionOption(told: OptionText): Option<string | null> {
-  return optionOf('version', { ...told, schema: versionTextSchema(told.description) }, textIn);
+  return createOption('version', { ...told, schema: versionTextSchema(told.description) }, readText);
 }
 
 export function versionsOption(told: OptionText): Option<readonly string[]> {
   const schema = Type.Array(versionTextSchema('A version'), { maxItems: 10, description: told.description });
-  return optionOf('versions', { ...told, schema }, textsIn);
+  return createOption('versions', { ...told, schema }, readTexts);
 }
 
 export function choiceOption<const T extends string>(
   told: OptionText & { readonly values: readonly T[] },
 ): Option<T | null> {
   const schema = choice(told.values, told.description);
-  return optionOf(
+  return createOption(
     'choice',
     { ...told, schema },
     (given) => told.values.find((value) => value === given) ?? null,
@@ -76,28 +76,28 @@ export function textsOption({
 }: OptionText & { readonly form: string; readonly most: number }): Option<readonly string[]> {
   const { description } = told;
   const schema = Type.Array(text(200, told.form), { minItems: 1, maxItems, description });
-  return optionOf('texts', { ...told, schema }, textsIn);
+  return createOption('texts', { ...told, schema }, readTexts);
 }
 
 export function textOption(told: OptionText): Option<string | null> {
-  return optionOf('text', { ...told, schema: text(200, told.description) }, textIn);
+  return createOption('text', { ...told, schema: text(200, told.description) }, readText);
 }
 
 /** Declares an option for a number within the bounds of its schema. The value is null without it. */
 export function numberOption(told: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
-  return optionOf('number', told, (value) => (typeof value === 'number' ? value : null));
+  return createOption('number', told, (value) => (typeof value === 'number' ? value : null));
 }
 
 /** Declares an option for a time. The value is in epoch ms, and null without it. */
 export function timeOption(told: OptionText): Option<number | null> {
-  return optionOf('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
+  return createOption('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
 }
 
-function textIn(value: unknown): string | null {
+function readText(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function textsIn(value: unknown): readonly string[] {
+function readTexts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 

@@ -103,7 +103,8 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
   const figures = (times: Uint32Array) => {
     const orders = draws.orders(times);
     const gaps = computeCalibrationGaps(orders);
-    const known = gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
+    const known =
+      gaps === null || seen === null ? [null, null] : [sumAbsolute(gaps), sumAbsolute(gaps, seen)];
     return [computeBrierScore(orders), computeAreaUnderCurve(orders), ...known];
   };
   // A single client cannot be drawn in different ways.
@@ -114,7 +115,7 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
     orders: countOrders(groups),
     brier,
     auc,
-    calibrationError: calibrationErrorOf(error, distance),
+    calibrationError: estimateCalibrationError(error, distance),
     reliability: computeReliability(all).map((bin) => ({
       ...bin,
       paidShare: computePaidShare(byBin.get(findBin(bin.from)) ?? []) ?? NO_SHARE,
@@ -130,13 +131,13 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
  * amount by which it exceeds the low draws (the basic bootstrap of Davison and Hinkley, Bootstrap methods and their
  * application, 1997).
  */
-function calibrationErrorOf(error: Estimate | null, distance: Estimate | null): Estimate | null {
+function estimateCalibrationError(error: Estimate | null, distance: Estimate | null): Estimate | null {
   if (error === null || distance === null) return null;
   const { value, low } = error;
   return { value, low: Math.max(0, value - distance.high), high: Math.max(value, 2 * value - low) };
 }
 
-function total(gaps: readonly number[], less: readonly number[] = []): number {
+function sumAbsolute(gaps: readonly number[], less: readonly number[] = []): number {
   return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
 }
 

@@ -30,8 +30,8 @@ export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number |
  * Verification of forecasts expressed in terms of probability, 1950). Returns null without orders.
  */
 export function computeBrierScore(scored: readonly ScoredOrders[]): number | null {
-  const errors = sum(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
-  const orders = sum(scored, countOf);
+  const errors = sumOver(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
+  const orders = sumOver(scored, countKnown);
   return orders === 0 ? null : errors / orders;
 }
 
@@ -45,18 +45,18 @@ export function findBin(score: number): number {
  * score.
  */
 export function computeReliability(scored: readonly ScoredOrders[]) {
-  const withOrders = scored.filter((some) => countOf(some) > 0);
+  const withOrders = scored.filter((some) => countKnown(some) > 0);
   const bins = Map.groupBy(withOrders, ({ score }) => findBin(score));
   return [...bins]
     .toSorted(([a], [b]) => a - b)
     .map(([bin, members]) => {
-      const count = sum(members, countOf);
+      const count = sumOver(members, countKnown);
       return {
         from: bin / BINS,
         to: (bin + 1) / BINS,
         count,
-        meanScore: sum(members, (some) => some.score * countOf(some)) / count,
-        paidShare: sum(members, ({ paid }) => paid) / count,
+        meanScore: sumOver(members, (some) => some.score * countKnown(some)) / count,
+        paidShare: sumOver(members, ({ paid }) => paid) / count,
       };
     });
 }
@@ -70,7 +70,7 @@ export type ReliabilityBin = ReturnType<typeof computeReliability>[number];
  * without orders.
  */
 export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
-  const orders = sum(scored, countOf);
+  const orders = sumOver(scored, countKnown);
   if (orders === 0) return null;
   const gaps = Array.from({ length: BINS }, () => 0);
   for (const { score, paid, unpaid } of scored) {
@@ -86,15 +86,15 @@ export function groupByScore(scored: readonly ScoredOrders[]): readonly ScoredOr
     .toSorted(([a], [b]) => a - b)
     .map(([score, same]) => ({
       score,
-      paid: sum(same, ({ paid }) => paid),
-      unpaid: sum(same, ({ unpaid }) => unpaid),
+      paid: sumOver(same, ({ paid }) => paid),
+      unpaid: sumOver(same, ({ unpaid }) => unpaid),
     }));
 }
 
-function countOf({ paid, unpaid }: ScoredOrders): number {
+function countKnown({ paid, unpaid }: ScoredOrders): number {
   return paid + unpaid;
 }
 
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
+function sumOver<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }

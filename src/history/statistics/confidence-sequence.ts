@@ -22,12 +22,12 @@ const SEEN_MIN = 50;
  * Computes Kish's effective sample size (Survey sampling, 1965). When a few clients hold most of the sum, it is close
  * to the number of these few.
  */
-function effectiveNumber({ size, squares }: Moments): number {
+function computeEffectiveClients({ size, squares }: Moments): number {
   return squares === 0 ? 0 : size ** 2 / squares;
 }
 
-function speaks(moments: Moments): boolean {
-  return moments.seen >= SEEN_MIN && effectiveNumber(moments) >= SEEN_MIN;
+function hasEnoughClients(moments: Moments): boolean {
+  return moments.seen >= SEEN_MIN && computeEffectiveClients(moments) >= SEEN_MIN;
 }
 
 /** The number of clients, in two arms of equal size, at which the sequence is narrowest. */
@@ -44,11 +44,11 @@ const NARROWEST_CLIENTS = 5000;
  * Robbins, 1970).
  */
 export function estimateDifference(base: Moments, other: Moments, alpha: number): Estimate | null {
-  if (!speaks(base) || !speaks(other)) return null;
-  const error = errorOf(base, other);
+  if (!hasEnoughClients(base) || !hasEnoughClients(other)) return null;
+  const error = computeStandardError(base, other);
   if (error === 0) return null;
   const value = computeMean(other) - computeMean(base);
-  const half = error * width(equalArms(base, other), alpha);
+  const half = error * computeHalfWidth(computeEqualArms(base, other), alpha);
   return { value, low: value - half, high: value + half };
 }
 
@@ -63,9 +63,9 @@ export function estimateClientsToGo(
   difference: number,
 ): number | null {
   if (estimateDifference(base, other, alpha) === null || difference <= 0) return null;
-  const [now, error] = [equalArms(base, other), errorOf(base, other)];
+  const [now, error] = [computeEqualArms(base, other), computeStandardError(base, other)];
   const shows = (times: number) =>
-    (error / Math.sqrt(times)) * (width(now * times, alpha) + NORMAL_80) <= difference;
+    (error / Math.sqrt(times)) * (computeHalfWidth(now * times, alpha) + NORMAL_80) <= difference;
   if (shows(1)) return 0;
   let [low, high] = [1, 2];
   while (!shows(high) && high < TIMES_MAX) [low, high] = [high, high * 2];
@@ -87,24 +87,24 @@ const NORMAL_80 = 0.8416212335729143;
  * Computes the standard error of the difference. A small arm with rare large values often has a low mean and a low
  * variance together, which would look like certainty. Therefore each arm's variance is at least the pooled variance.
  */
-function errorOf(base: Moments, other: Moments): number {
-  const [one, two] = [varianceOf(base), varianceOf(other)];
+function computeStandardError(base: Moments, other: Moments): number {
+  const [one, two] = [computeVariance(base), computeVariance(other)];
   const pooled = (base.clients * one + other.clients * two) / (base.clients + other.clients);
   return Math.sqrt(Math.max(one, pooled) / base.clients + Math.max(two, pooled) / other.clients);
 }
 
-function varianceOf(moments: Moments): number {
+function computeVariance(moments: Moments): number {
   const { clients, squares } = moments;
   return Math.max(0, (squares - clients * computeMean(moments) ** 2) / Math.max(1, clients - 1));
 }
 
 /** Converts two arms to two arms of equal size that carry as much information, and returns their clients together. */
-function equalArms(base: Moments, other: Moments): number {
+function computeEqualArms(base: Moments, other: Moments): number {
   return (4 * base.clients * other.clients) / (base.clients + other.clients);
 }
 
 /** Computes half the width of the interval, in standard errors. */
-function width(clients: number, alpha: number): number {
+function computeHalfWidth(clients: number, alpha: number): number {
   const wide = -2 * Math.log(alpha);
   const mixed = (clients * (wide + Math.log(wide + 1))) / NARROWEST_CLIENTS;
   return Math.sqrt(2 * (1 + 1 / mixed) * Math.log(Math.sqrt(mixed + 1) / alpha));

@@ -44,18 +44,18 @@ export function findContributions(
   parts: RankingParts,
 ): readonly Contribution[] {
   const { all } = parts;
-  const more = growth(all);
+  const more = computeGrowth(all);
   const whole = all.after.part - more * all.before.part;
-  if (all.before.whole === 0 || Math.abs(whole) <= deviation(all, more)) return [];
+  if (all.before.whole === 0 || Math.abs(whole) <= computeDeviation(all, more)) return [];
   const values = Map.groupBy(counted, ({ dimension }) => dimension);
   const ranked = counted
     // A dimension in which all decisions have the same value explains nothing.
     .filter(({ dimension }) => (values.get(dimension)?.length ?? 0) > 1)
     .map((one) => {
-      const difference = one.after.part - expected(one, parts);
+      const difference = one.after.part - computeExpected(one, parts);
       const share = difference / whole;
       const usual = all.before.part === 0 ? 0 : one.before.part / all.before.part;
-      const chance = deviation(one, more) / Math.abs(whole);
+      const chance = computeDeviation(one, more) / Math.abs(whole);
       return { ...one, difference, share, rank: Math.min(1, share - chance) - usual };
     })
     .filter(({ rank }) => rank > 0)
@@ -66,18 +66,18 @@ export function findContributions(
 }
 
 /** Computes one standard deviation of a difference that is chance alone. */
-function deviation({ before, after }: TwoTimes, more: number): number {
+function computeDeviation({ before, after }: TwoTimes, more: number): number {
   return Math.sqrt(after.part + more ** 2 * before.part);
 }
 
 /** Computes by what factor the number of all decisions grew. Such growth does not count as a change of the mix. */
-function growth({ before, after }: TwoTimes): number {
+function computeGrowth({ before, after }: TwoTimes): number {
   return after.whole / before.whole;
 }
 
 /** Computes how many cases the later time would have if the value's share had not changed. */
-function expected({ dimension, before, after }: CountedValue, { all, divided }: RankingParts): number {
-  if (!divided.has(dimension)) return growth(all) * before.part;
+function computeExpected({ dimension, before, after }: CountedValue, { all, divided }: RankingParts): number {
+  if (!divided.has(dimension)) return computeGrowth(all) * before.part;
   const others = { part: all.after.part - after.part, whole: all.after.whole - after.whole };
   const usual = others.whole >= OTHERS_MIN * all.after.whole ? others : all.before;
   return usual.whole === 0 ? 0 : (after.whole * usual.part) / usual.whole;
@@ -108,16 +108,17 @@ export function computePopulationStability(
   after: readonly number[],
   sizes: readonly [number, number],
 ): PopulationStability {
-  const [a, b] = [smoothed(before), smoothed(after)];
+  const [a, b] = [smoothShares(before), smoothShares(after)];
   const index = a.reduce((sum, share, bin) => {
     const other = b[bin] ?? share;
     return sum + (other - share) * Math.log(other / share);
   }, 0);
-  const byChance = (1 / Math.max(1, sizes[0]) + 1 / Math.max(1, sizes[1])) * chiSquared95(before.length - 1);
+  const byChance =
+    (1 / Math.max(1, sizes[0]) + 1 / Math.max(1, sizes[1])) * computeChiSquared95(before.length - 1);
   return { index, byChance };
 }
 
-function smoothed(counts: readonly number[]): readonly number[] {
+function smoothShares(counts: readonly number[]): readonly number[] {
   const total = counts.reduce((sum, count) => sum + count + EMPTY_BIN, 0);
   return counts.map((count) => (count + EMPTY_BIN) / total);
 }
@@ -126,7 +127,7 @@ function smoothed(counts: readonly number[]): readonly number[] {
  * Computes the 95 % point of chi-squared by the cube root (Wilson and Hilferty, The distribution of chi-square,
  * 1931).
  */
-function chiSquared95(degrees: number): number {
+function computeChiSquared95(degrees: number): number {
   if (degrees <= 0) return 0;
   const spread = 2 / (9 * degrees);
   return degrees * (1 - spread + NORMAL_95 * Math.sqrt(spread)) ** 3;

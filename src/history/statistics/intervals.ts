@@ -70,7 +70,7 @@ export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estim
 }
 
 /** The 97.5 % points for one and two degrees of freedom, for which the expansion is not exact enough. */
-const FIRST = [12.706204736174698, 4.302652729749462];
+const STUDENT_975_FIRST = [12.706204736174698, 4.302652729749462];
 
 /**
  * Computes the 97.5 % point of Student's t by the expansion in powers of 1 / degrees (Abramowitz and Stegun, Handbook
@@ -85,7 +85,9 @@ export function student975(degrees: number): number {
     (3 * x ** 7 + 19 * x ** 5 + 17 * x ** 3 - 15 * x) / 384,
     (79 * x ** 9 + 776 * x ** 7 + 1482 * x ** 5 - 1920 * x ** 3 - 945 * x) / 92160,
   ];
-  return FIRST[degrees - 1] ?? terms.reduce((sum, term, power) => sum + term / degrees ** power, 0);
+  return (
+    STUDENT_975_FIRST[degrees - 1] ?? terms.reduce((sum, term, power) => sum + term / degrees ** power, 0)
+  );
 }
 
 /** The number of resamples. 10 of them lie below the interval and 10 above it. */
@@ -107,17 +109,17 @@ export function estimateByBootstrap(
   const values = statistics(new Uint32Array(clusters).fill(1));
   const chance = xoroshiro128plus(seed);
   const again: number[][] = values.map(() => []);
-  for (const drawn of resamples(clusters, chance))
+  for (const drawn of drawResamples(clusters, chance))
     for (const [place, value] of statistics(drawn).entries()) if (value !== null) again[place]?.push(value);
   return values.map((value, place) => {
     if (value === null) return null;
     const sorted = (again[place] ?? []).toSorted((a, b) => a - b);
-    return { value, low: quantile(sorted, 0.025), high: quantile(sorted, 0.975) };
+    return { value, low: interpolateQuantile(sorted, 0.025), high: interpolateQuantile(sorted, 0.975) };
   });
 }
 
 /** Yields for each resample how often each cluster was drawn. */
-function* resamples(clusters: number, chance: RandomGenerator): Generator<Uint32Array> {
+function* drawResamples(clusters: number, chance: RandomGenerator): Generator<Uint32Array> {
   for (let resample = 0; resample < RESAMPLES; resample++) {
     const drawn = new Uint32Array(clusters);
     for (let draw = 0; draw < clusters; draw++) {
@@ -152,7 +154,7 @@ export function predictInterval(
   if (value === null) return null;
   const chance = xoroshiro128plus(seed);
   const counts: number[] = [];
-  for (const drawn of resamples(clusters, chance)) {
+  for (const drawn of drawResamples(clusters, chance)) {
     const expected = expectation(drawn);
     if (expected === null) continue;
     // Several counts are drawn for each resample, so that the ends do not depend on a few draws.
@@ -162,15 +164,15 @@ export function predictInterval(
   const sorted = counts.toSorted((a, b) => a - b);
   return {
     value,
-    low: Math.min(Math.floor(quantile(sorted, 0.025)), Math.floor(value)),
-    high: Math.min(most, Math.max(Math.ceil(quantile(sorted, 0.975)), Math.ceil(value))),
+    low: Math.min(Math.floor(interpolateQuantile(sorted, 0.025)), Math.floor(value)),
+    high: Math.min(most, Math.max(Math.ceil(interpolateQuantile(sorted, 0.975)), Math.ceil(value))),
   };
 }
 
 const COUNTS_A_RESAMPLE = 10;
 
 /** Interpolates linearly between sorted values. */
-function quantile(sorted: readonly number[], share: number): number {
+function interpolateQuantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? 0;
   return below + (place - Math.floor(place)) * ((sorted[Math.ceil(place)] ?? below) - below);

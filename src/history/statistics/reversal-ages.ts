@@ -43,7 +43,7 @@ interface Survival {
  * product-limit estimate, which uses young payments for as long as they were observed (Kaplan and Meier,
  * Nonparametric estimation from incomplete observations, 1958).
  */
-function survival(payments: AgedPayments): readonly Survival[] {
+function computeSurvival(payments: AgedPayments): readonly Survival[] {
   const days = [...Map.groupBy(payments, ({ day }) => day)].toSorted(([a], [b]) => a - b);
   let atRisk = payments.reduce((sum, { left }) => sum + left, 0);
   let [holding, passed] = [1, 0];
@@ -62,7 +62,7 @@ function survival(payments: AgedPayments): readonly Survival[] {
  * may be coming.
  */
 export function findMaturityDays(payments: AgedPayments): number | null {
-  const days = ageAt(payments, MATURE_SHARE, EVENTS_MIN);
+  const days = findAge(payments, MATURE_SHARE, EVENTS_MIN);
   if (days === null) return null;
   const watched = payments.reduce((sum, { day, left }) => sum + (day >= WATCHED_RATIO * days ? left : 0), 0);
   return watched < AT_RISK_MIN ? null : days;
@@ -73,13 +73,13 @@ export function findMaturityDays(payments: AgedPayments): number | null {
  * reversals.
  */
 export function findLastingAfterDays(payments: AgedPayments): number {
-  return ageAt(payments, LASTING_SHARE, 1) ?? 0;
+  return findAge(payments, LASTING_SHARE, 1) ?? 0;
 }
 
-function ageAt(payments: AgedPayments, share: number, eventsMin: number): number | null {
+function findAge(payments: AgedPayments, share: number, eventsMin: number): number | null {
   const events = payments.reduce((sum, one) => sum + one.events, 0);
   if (events < eventsMin) return null;
-  const curve = survival(payments);
+  const curve = computeSurvival(payments);
   const reversed = 1 - (curve.at(-1)?.holding ?? 1);
   const reached = curve.find(({ holding }) => 1 - holding >= share * reversed);
   return reached === undefined ? null : reached.day + 1;
@@ -101,7 +101,7 @@ export function estimateReversalRisks(
   ages: Iterable<number>,
 ): readonly ReversalRisk[] | null {
   if (payments.length === 0) return null;
-  const curve = survival(payments);
+  const curve = computeSurvival(payments);
   const end = curve.at(-1)?.holding ?? 1;
   return [...new Set(ages)].map((day) => {
     const holding = curve.findLast((one) => one.day < day)?.holding ?? 1;

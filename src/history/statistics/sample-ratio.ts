@@ -16,9 +16,11 @@ export function isOffBalance(
     (sum, one) => {
       const share = one.share / shares;
       const before = PRIOR_CLIENTS * share;
-      return sum + logGamma(before + one.clients) - logGamma(before) - one.clients * Math.log(share);
+      return (
+        sum + computeLogGamma(before + one.clients) - computeLogGamma(before) - one.clients * Math.log(share)
+      );
     },
-    logGamma(PRIOR_CLIENTS) - logGamma(PRIOR_CLIENTS + clients),
+    computeLogGamma(PRIOR_CLIENTS) - computeLogGamma(PRIOR_CLIENTS + clients),
   );
   return evidence >= -Math.log(alpha);
 }
@@ -27,7 +29,7 @@ export function isOffBalance(
  * Computes the logarithm of the gamma function by Stirling's series, once recurrence has raised the argument to 10 or
  * more.
  */
-function logGamma(value: number): number {
+function computeLogGamma(value: number): number {
   let [argument, shift] = [value, 0];
   for (; argument < 10; argument += 1) shift += Math.log(argument);
   const series = 1 / (12 * argument) - 1 / (360 * argument ** 3) + 1 / (1260 * argument ** 5);

@@ -13,7 +13,7 @@ import { RETENTION } from '#state/retention.ts';
 /** Reads an entry with its part about a payer, where that part is kept. Returns null when the entry was changed. */
 export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
-  const part = payer === null ? [{}] : parsed(payer.text);
+  const part = payer === null ? [{}] : parseJson(payer.text);
   const detail: unknown = Array.isArray(part) ? part[0] : null;
   return isJsonObject(entry) && isJsonObject(detail) ? { at, entry: { ...entry, ...detail } } : null;
 }
@@ -73,13 +73,13 @@ class AuditCheck {
     }));
     const known = this.#known?.number ?? 0;
     const end = Math.max(newest, known);
-    return end > last ? [...gone, { number: end, what: missing(last + 1, end) }] : gone;
+    return end > last ? [...gone, { number: end, what: formatMissing(last + 1, end) }] : gone;
   }
 
   #place({ number, previous }: AuditLink, isOld: boolean): string | null {
     const before = this.#before;
-    if (before === null) return number === 1 || isOld ? null : missing(1, number - 1);
-    if (number > before.number + 1) return missing(before.number + 1, number - 1);
+    if (before === null) return number === 1 || isOld ? null : formatMissing(1, number - 1);
+    if (number > before.number + 1) return formatMissing(before.number + 1, number - 1);
     if (number === before.number + 1 && previous === before.hash) return null;
     return `Entry ${number} does not follow entry ${before.number}.`;
   }
@@ -94,11 +94,11 @@ class AuditCheck {
   }
 }
 
-function missing(from: number, to: number): string {
+function formatMissing(from: number, to: number): string {
   return from === to ? `Entry ${from} is missing.` : `Entries ${from} to ${to} are missing.`;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

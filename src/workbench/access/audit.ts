@@ -105,7 +105,7 @@ const SEARCHED_MAX = 5_000;
 const READ_AT_ONCE = 500;
 
 /** The part that a key's repeated actions have in common. */
-type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
+type RepeatedAction = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
 /**
  * Notes what was done through the platform API, the console and the commands. The entry is written after the change.
@@ -119,7 +119,7 @@ export class Audit {
   readonly #buckets = new LocalRateBuckets(() => performance.now());
   readonly #readings = new LRUCache<string, true>({ max: READINGS_MAX, ttl: READ_AGAIN_MS });
   /** Actions since the last sum that were not noted one by one. */
-  #unnoted = new Map<string, { readonly doing: Doing; count: number }>();
+  #unnoted = new Map<string, { readonly doing: RepeatedAction; count: number }>();
   #summing: NodeJS.Timeout | null = null;
 
   constructor(log: AuditLog, now: () => number, oneByOne = ONE_BY_ONE) {
@@ -165,7 +165,7 @@ export class Audit {
    */
   async read(after: string | null, limit: number) {
     const { links, cursor } = await this.#log.read(after, limit);
-    const read = links.map(entryOf);
+    const read = links.map(readEntry);
     const entries = read.flatMap((one) => (isFault(one) ? [] : [one]));
     return { entries, unreadable: read.filter(isFault), cursor };
   }
@@ -187,9 +187,9 @@ export class Audit {
     const entries: NotedEntry[] = [];
     const unreadable: AuditFault[] = [];
     for await (const link of this.#backwards(begin, last)) {
-      const read = entryOf(link);
+      const read = readEntry(link);
       if (isFault(read)) unreadable.push(read);
-      else if (fits(read, filter)) entries.push(read);
+      else if (matchesFilter(read, filter)) entries.push(read);
       if (entries.length + unreadable.length === limit)
         return { entries, unreadable, next: nextBelow(link.number) };
     }
@@ -216,7 +216,7 @@ export class Audit {
   async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<readonly NotedEntry[], boolean> {
     let isWhole = true;
     for await (const link of this.#log.about(hash)) {
-      const read = entryOf(link);
+      const read = readEntry(link);
       if (isFault(read)) isWhole = false;
       else yield [read];
     }
@@ -235,7 +235,7 @@ export class Audit {
     }
   }
 
-  #isTooMuch(doing: Doing): boolean {
+  #isTooMuch(doing: RepeatedAction): boolean {
     const key = `${doing.action} ${doing.who}`;
     const { admitted } = this.#buckets.takeNow(key, this.#oneByOne);
     if (admitted) return false;
@@ -248,7 +248,7 @@ export class Audit {
   }
 }
 
-function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): boolean {
+function matchesFilter({ at, who, action, platform }: AuditEntry, filter: AuditFilter): boolean {
   return (
     (filter.platform === null || filter.platform === platform) &&
     (filter.who === null || who.toLowerCase().includes(filter.who.toLowerCase())) &&
@@ -259,7 +259,7 @@ function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): b
 }
 
 /** Reads the entry of a link. Returns a fault when the entry was changed and cannot be read. */
-function entryOf(link: AuditLink): NotedEntry | AuditFault {
+function readEntry(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
   const told = readAuditLink(link);

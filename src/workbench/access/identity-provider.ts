@@ -83,7 +83,7 @@ export class IdentityProvider {
       config.serverMetadata().userinfo_endpoint === undefined
         ? {}
         : await fetchUserInfo(config, tokens.access_token, claims.sub);
-    return personOf(this.#settings.roles, claims.sub, [more, claims]);
+    return createPerson(this.#settings.roles, claims.sub, [more, claims]);
   }
 
   /** Asks for the scopes of the claims that are needed, because some claims are given only with their scope. */
@@ -144,14 +144,14 @@ const EMAIL_CHARACTERS_MAX = 254;
  * Creates the person. Where several documents have a claim, the first document counts. Throws when the person's
  * subject is too long or has invisible characters.
  */
-function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
+function createPerson(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
   if (sub.length > SUB_CHARACTERS_MAX || findInvisible(sub) !== null)
     throw new Error(
       `the provider names this person by a sub that is not taken: it must have at most ${SUB_CHARACTERS_MAX} characters, none of them a control character`,
     );
   return {
     sub,
-    email: documents.map(verifiedEmailOf).find((email) => email !== null) ?? null,
+    email: documents.map(findVerifiedEmail).find((email) => email !== null) ?? null,
     items: findRoles(roles, documents).map(({ item }) => item),
   };
 }
@@ -160,7 +160,7 @@ function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly 
  * Returns a document's address when the same document says that it is verified. The flag of another document says
  * nothing about it.
  */
-function verifiedEmailOf({ email, email_verified: isVerified }: Claims): string | null {
+function findVerifiedEmail({ email, email_verified: isVerified }: Claims): string | null {
   if (typeof email !== 'string' || isVerified !== true) return null;
   return email.length > EMAIL_CHARACTERS_MAX || findInvisible(email) !== null ? null : email;
 }

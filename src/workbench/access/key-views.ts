@@ -52,7 +52,7 @@ export function createKeyNote(
 }
 
 /** Operations of programs, which no role of people includes. */
-const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
+const PROGRAM_OPERATIONS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
 
 /**
  * Lists the operations that the holder of a key may grant to other keys. At a platform these are its own operations
@@ -65,6 +65,6 @@ export function listGivableOperations(
   const actsForPrograms = isGranted(maker, 'clients') && isGranted(maker, 'decisions');
   return listGrantable(maker.platform).filter((one) => {
     if (one === 'operate' || one === 'approve') return false;
-    return isGranted(maker, one) || (actsForPrograms && OF_PROGRAMS.includes(one));
+    return isGranted(maker, one) || (actsForPrograms && PROGRAM_OPERATIONS.includes(one));
   });
 }

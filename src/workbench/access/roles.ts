@@ -66,17 +66,17 @@ export function findRoles(
   documents: readonly Readonly<Record<string, unknown>>[],
 ): readonly RoleGrant[] {
   return grants.filter(({ claim, value }) => {
-    const given = documents.map((claims) => claimAt(claims, claim)).find((one) => one !== undefined);
+    const given = documents.map((claims) => readClaim(claims, claim)).find((one) => one !== undefined);
     return Array.isArray(given) ? given.includes(value) : given === value;
   });
 }
 
 /** Reads a claim by its name, or a nested claim by a dotted path, like Keycloak's `realm_access.roles`. */
-function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
+function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   const [first = '', ...rest] = path.split('.');
   const within = Object.hasOwn(claims, first) ? claims[first] : undefined;
-  return rest.length > 0 && isJsonObject(within) ? claimAt(within, rest.join('.')) : undefined;
+  return rest.length > 0 && isJsonObject(within) ? readClaim(within, rest.join('.')) : undefined;
 }
 
 /**

@@ -87,7 +87,7 @@ export class Sessions {
     const oldest = others.toSorted((a, b) => b.endsAt - a.endsAt).slice(SESSIONS_MAX - 1);
     for (const { id } of oldest) await this.#remove(id);
     const secret = randomBytes(32).toString('base64url');
-    const id = idOf(secret);
+    const id = hashSecret(secret);
     const record: SessionRecord = { id, who, endsAt: this.#now() + SESSION_MS_MAX };
     await this.#noteUse(id);
     await this.#documents.set(SESSIONS, id, record, SESSION_MS_MAX);
@@ -96,7 +96,7 @@ export class Sessions {
 
   /** Finds a session. Returns null when the session is unknown or has ended, or when its key or role has ended. */
   find(secret: string): Promise<Session | null> {
-    return this.#find(idOf(secret));
+    return this.#find(hashSecret(secret));
   }
 
   /** Tells whether a credential still allows an operation, for work that takes longer than its request. */
@@ -108,7 +108,7 @@ export class Sessions {
 
   /** Ends this session, or all sessions of the same user. Returns how many ended. */
   async end(secret: string, which: 'this' | 'all'): Promise<number> {
-    const record = await this.#documents.get<SessionRecord>(SESSIONS, idOf(secret));
+    const record = await this.#documents.get<SessionRecord>(SESSIONS, hashSecret(secret));
     if (record === undefined) return 0;
     const ending = which === 'this' ? [record] : await this.#of(record.who);
     for (const { id } of ending) await this.#remove(id);
@@ -121,9 +121,9 @@ export class Sessions {
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
     const each = (await mapInBatches(newestFirst, (record) => this.#personOf(record))).flat();
     return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
-      .map((same) => visibleTo(platform, same))
+      .map((same) => selectVisible(platform, same))
       .filter((same) => same.length > 0)
-      .map((same) => same.reduce(merged))
+      .map((same) => same.reduce(mergePeople))
       .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
   }
 
@@ -164,7 +164,7 @@ export class Sessions {
     const caller = toCaller(key);
     const at = (platform: string | null): Caller | null => {
       if (platform === null || platform === key.platform) return caller;
-      return reaches([key.platform], platform) ? { ...caller, platform } : null;
+      return coversPlatform([key.platform], platform) ? { ...caller, platform } : null;
     };
     return { platforms: [key.platform], at };
   }
@@ -176,7 +176,7 @@ export class Sessions {
     if (first === undefined) return null;
     const at = (name: string | null): Caller | null => {
       const platform = name ?? first;
-      if (!reaches(platforms, platform)) return null;
+      if (!coversPlatform(platforms, platform)) return null;
       return {
         actor: toPersonActor(person),
         platform,
@@ -210,7 +210,7 @@ export class Sessions {
       this.#documents.list<SessionRecord>(SESSIONS),
       this.#documents.list<SessionUse>(USES),
     ]);
-    return records.filter((record) => nameOf(record.who) === nameOf(who));
+    return records.filter((record) => getUserId(record.who) === getUserId(who));
   }
 
   async #remove(id: string): Promise<void> {
@@ -223,7 +223,7 @@ function isOpen(endsAt: number, { at }: SessionUse, now: number): boolean {
   return now < endsAt && now - at < IDLE_MS_MAX;
 }
 
-function merged(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
+function mergePeople(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
   const access = [...one.access, ...other.access].map(
     (each) => [`${each.role}@${each.platform}`, each] as const,
   );
@@ -234,7 +234,10 @@ function merged(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
  * Returns the part of a user's sessions that a platform may know. A platform knows nothing of users of the whole
  * installation; the installation knows all.
  */
-function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
+function selectVisible(
+  platform: PlatformName,
+  sessions: readonly SignedInPerson[],
+): readonly SignedInPerson[] {
   if (platform === INSTALLATION) return sessions;
   if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION))) return [];
   return sessions
@@ -242,14 +245,14 @@ function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]):
     .filter(({ access }) => access.length > 0);
 }
 
-function reaches(platforms: readonly PlatformName[], name: string): name is PlatformName {
+function coversPlatform(platforms: readonly PlatformName[], name: string): name is PlatformName {
   return platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
 }
 
-function nameOf(who: SignedIn): string {
+function getUserId(who: SignedIn): string {
   return who.kind === 'key' ? `key ${who.keyId}` : toPersonActor(who).id;
 }
 
-function idOf(secret: string): string {
+function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

@@ -65,7 +65,7 @@ interface ApprovalParts {
   readonly clock: () => number;
 }
 
-type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
+type ChangeOf<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
 
 /** Who makes a change, and the platform whose clients and keys it may concern. */
 interface Maker {
@@ -107,12 +107,12 @@ export class Approvals {
    * `ProposalRefused`.
    */
   async proposeDraft(
-    { version, platform, revision, reason }: DraftPlace & Pick<Asked<'release'>, 'version' | 'reason'>,
+    { version, platform, revision, reason }: DraftPlace & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal> {
     if (this.isRequired) requireOwner(actor);
     const draft = { platform, revision };
-    return orRefused(async () => {
+    return refuseKnownErrors(async () => {
       const { digest, ...prospect } = await this.#prospectOfDraft(version, draft, reason);
       const change = { what: 'release', version, digest, reason, draft } as const;
       return this.#parts.proposals.add(INSTALLATION, change, prospect, actor);
@@ -126,7 +126,7 @@ export class Approvals {
     actor: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal | null> {
     if (!this.isRequired) return null;
-    const prospect = await orRefused(() => this.#prospect(platform, change));
+    const prospect = await refuseKnownErrors(() => this.#prospect(platform, change));
     if (prospect === null) return null;
     requireOwner(actor);
     return this.#parts.proposals.add(platform, change, prospect, actor);
@@ -144,7 +144,7 @@ export class Approvals {
     if (this.isRequired || findProposedDraft(proposal.change) === undefined)
       requireSomebodyElse(proposal, actor);
     if (proposal.state === 'open') {
-      const basis = await orRefused(() => this.#basisNow(platform, proposal.change));
+      const basis = await refuseKnownErrors(() => this.#basisNow(platform, proposal.change));
       if (basis !== proposal.basis) {
         throw new ProposalRefused(
           `it was proposed on ${proposal.basis}, and now there is ${basis ?? 'nothing to approve'}; return it, and have it proposed again on what is there now`,
@@ -154,7 +154,7 @@ export class Approvals {
     const approved = await proposals.decide(platform, proposalId, 'approved', actor, note);
     const who = `${approved.proposedBy}, approved by ${actor.text}`;
     try {
-      await orRefused(() => this.#carryOut({ platform, who }, approved.change));
+      await refuseKnownErrors(() => this.#carryOut({ platform, who }, approved.change));
     } catch (error) {
       await proposals.fail(platform, proposalId, error instanceof Error ? error.message : String(error));
       throw error;
@@ -172,7 +172,7 @@ export class Approvals {
   }
 
   /** Carries out a rollout change. Throws `RolloutRefused`. */
-  rollOut({ who }: Maker, change: Asked<'rollout'>): Promise<FollowReport> {
+  rollOut({ who }: Maker, change: ChangeOf<'rollout'>): Promise<FollowReport> {
     const { version, goal, ...how } = change;
     return rollOut(this.#changeParts(), version, goal, { ...how, who, at: this.#parts.clock() });
   }
@@ -183,11 +183,11 @@ export class Approvals {
    */
   async release(
     { platform, who }: Maker,
-    { version, digest, reason, draft }: Asked<'release'>,
+    { version, digest, reason, draft }: ChangeOf<'release'>,
   ): Promise<LostCases | null> {
     const { desk, loadedRules } = this.#rules();
     if (draft !== undefined) await this.#drafts.layDown(platform, version, draft);
-    const { lost } = unobstructed(version, await desk.release(platform, version, digest));
+    const { lost } = requireUnobstructed(version, await desk.release(platform, version, digest));
     await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
     await waitUntilTakenUp(() => loadedRules.get(version)?.released === true);
     if (draft !== undefined) await this.#drafts.discard(version, draft);
@@ -208,7 +208,7 @@ export class Approvals {
     );
     const place = proposed === undefined ? undefined : findProposedDraft(proposed.change);
     if (place === undefined) return null;
-    return orRefused(async () => {
+    return refuseKnownErrors(async () => {
       const { draft } = await this.#drafts.open(version, place);
       const { files } = await this.#drafts.complete(INSTALLATION, version, place);
       return { draft, files: Object.fromEntries(files) };
@@ -217,7 +217,7 @@ export class Approvals {
 
   async override(
     { platform, who }: Maker,
-    { clientIdKey, group, reason, expiresAt }: Asked<'override'>,
+    { clientIdKey, group, reason, expiresAt }: ChangeOf<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
     const { service, audit } = this.#parts;
     // Blocking a payer is never delayed.
@@ -233,7 +233,7 @@ export class Approvals {
     return made;
   }
 
-  async key({ who }: Maker, { record }: Asked<'key'>): Promise<void> {
+  async key({ who }: Maker, { record }: ChangeOf<'key'>): Promise<void> {
     await this.#parts.keys.keep(record);
     await this.#parts.audit.note({ ...createKeyNote('key issued', null, record, this.#parts.clock()), who });
   }
@@ -265,7 +265,7 @@ export class Approvals {
     if (change.what !== 'release' || draft === undefined)
       return (await this.#prospect(platform, change))?.basis ?? null;
     const { digest } = await this.#drafts.complete(platform, change.version, draft);
-    return basisOfRelease(change.version, digest);
+    return formatReleaseBasis(change.version, digest);
   }
 
   /** Foresees what a change would do. Returns null when the change needs no approval. */
@@ -278,13 +278,13 @@ export class Approvals {
       case 'override':
         return change.group === 'TRUSTED' ? this.#prospectOfOverride(platform, change) : null;
       case 'key':
-        return prospectOfKey(change);
+        return foreseeKey(change);
       default:
         return change satisfies never;
     }
   }
 
-  async #prospectOfRollout(change: Asked<'rollout'>): Promise<ForeseenChange | null> {
+  async #prospectOfRollout(change: ChangeOf<'rollout'>): Promise<ForeseenChange | null> {
     const { version, goal, reason } = change;
     if (!isFarReaching(goal) || change.emergency) return null;
     const asked = { ...change, who: '', at: this.#parts.clock() };
@@ -308,14 +308,14 @@ export class Approvals {
     };
   }
 
-  async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<ForeseenChange> {
+  async #prospectOfRelease(platform: PlatformName, asked: ChangeOf<'release'>): Promise<ForeseenChange> {
     const { version, digest, reason } = asked;
     const { desk, fleet } = this.#rules();
-    const { lost, breaches } = unobstructed(version, await desk.releasable(platform, version, digest));
+    const { lost, breaches } = requireUnobstructed(version, await desk.releasable(platform, version, digest));
     const active = (await fleet.read())?.rollout?.active.version;
     return {
       subject: version,
-      basis: basisOfRelease(version, digest),
+      basis: formatReleaseBasis(version, digest),
       lines: [
         `${version} is fixed for good, and may be rolled out then`,
         'nothing is found in it, and all its cases pass',
@@ -351,7 +351,7 @@ export class Approvals {
     return {
       digest,
       subject: version,
-      basis: basisOfRelease(version, digest),
+      basis: formatReleaseBasis(version, digest),
       lines: [
         `the draft ${version} of ${platform} is fixed for good, and may be rolled out then`,
         ...listBreaches(notes),
@@ -363,7 +363,7 @@ export class Approvals {
     };
   }
 
-  async #prospectOfOverride(platform: PlatformName, asked: Asked<'override'>): Promise<ForeseenChange> {
+  async #prospectOfOverride(platform: PlatformName, asked: ChangeOf<'override'>): Promise<ForeseenChange> {
     const { clientIdKey, reason, expiresAt } = asked;
     const { state } = await this.#parts.store.load(this.#parts.clientKeys.of(platform, clientIdKey));
     const { override } = state;
@@ -395,7 +395,7 @@ export class Approvals {
   }
 }
 
-function basisOfRelease(version: RuleVersion, digest: string): string {
+function formatReleaseBasis(version: RuleVersion, digest: string): string {
   return `${version} sha256:${digest}`;
 }
 
@@ -414,7 +414,7 @@ function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Sh
 const GATED: readonly Operation[] = ['operate', 'approve', 'outcomes', 'keys'];
 
 /** Foresees a new key. Returns null unless the key gets an operation that needs approval. */
-function prospectOfKey({ record }: Asked<'key'>): ForeseenChange | null {
+function foreseeKey({ record }: ChangeOf<'key'>): ForeseenChange | null {
   const { id, platform, owner, operations, expiresAt } = record;
   const may = operations.filter((one) => GATED.includes(one));
   if (may.length === 0) return null;
@@ -432,12 +432,12 @@ function prospectOfKey({ record }: Asked<'key'>): ForeseenChange | null {
   };
 }
 
-function unobstructed(version: RuleVersion, asked: DeskRelease): DeskRelease {
+function requireUnobstructed(version: RuleVersion, asked: DeskRelease): DeskRelease {
   if (asked.obstacle !== null) throw new ProposalRefused(formatObstacle(version, asked.obstacle));
   return asked;
 }
 
-async function orRefused<T>(act: () => Promise<T>): Promise<T> {
+async function refuseKnownErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

@@ -155,7 +155,7 @@ export class Proposals {
 
   /** Lists the proposals of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly StoredProposal[]> {
-    return this.#read(await this.#registers.read(registerOf(platform)));
+    return this.#read(await this.#registers.read(getRegisterName(platform)));
   }
 
   async get(platform: PlatformName, proposalId: string): Promise<StoredProposal> {
@@ -194,9 +194,9 @@ export class Proposals {
     };
     const all = await this.#write(platform, (before) => {
       if (before.some((one) => isSame(one, proposal))) return before;
-      const others = before.map((one) => (isReplaced(one, proposal) ? replacedBy(one, proposal) : one));
+      const others = before.map((one) => (isReplaced(one, proposal) ? markReplaced(one, proposal) : one));
       requirePlace(others, proposal);
-      return [proposal, ...keptOf(others)];
+      return [proposal, ...selectKept(others)];
     });
     if (!all.some(({ proposalId }) => proposalId === proposal.proposalId))
       return all.find((one) => isSame(one, proposal)) ?? proposal;
@@ -269,7 +269,7 @@ export class Proposals {
     platform: PlatformName,
     change: (proposals: readonly StoredProposal[]) => readonly StoredProposal[],
   ): Promise<readonly StoredProposal[]> {
-    const name = registerOf(platform);
+    const name = getRegisterName(platform);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const raw = await this.#registers.read(name);
       const next = change(this.#read(raw));
@@ -317,7 +317,7 @@ function isReplaced(one: StoredProposal, proposal: StoredProposal): boolean {
   return one.state === 'open' && before !== undefined && after !== undefined && isAboutOne;
 }
 
-function replacedBy(
+function markReplaced(
   one: StoredProposal,
   { proposalId, proposedBy, proposedAt }: StoredProposal,
 ): StoredProposal {
@@ -338,7 +338,7 @@ function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal):
     );
   }
   const places = open.filter(({ change }) => findProposedDraft(change) === undefined);
-  const own = places.filter((one) => proposerOf(one) === proposerOf(proposal));
+  const own = places.filter((one) => getProposer(one) === getProposer(proposal));
   if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
   throw new ProposalRefused(
     `${own.length} of the ${places.length} open proposals are of ${proposal.owner ?? proposal.proposedBy}; have some of them approved or returned first`,
@@ -346,12 +346,12 @@ function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal):
 }
 
 /** Names the proposer. A key without an owner counts as a proposer of its own. */
-function proposerOf({ owner, proposedBy }: StoredProposal): string {
-  return plainName(owner ?? proposedBy);
+function getProposer({ owner, proposedBy }: StoredProposal): string {
+  return normalizeName(owner ?? proposedBy);
 }
 
 /** Keeps all open proposals, and the newest of the decided ones. No platform displaces what others proposed. */
-function keptOf(all: readonly StoredProposal[]): readonly StoredProposal[] {
+function selectKept(all: readonly StoredProposal[]): readonly StoredProposal[] {
   const open = all.filter(({ state }) => state === 'open');
   const decided = all.filter(({ state }) => state !== 'open');
   const drafts = Map.groupBy(
@@ -395,13 +395,13 @@ export function isProposedBy(
   proposal: Pick<StoredProposal, 'owner'>,
   { owner }: Pick<Actor, 'owner'>,
 ): boolean {
-  return owner !== null && proposal.owner !== null && plainName(proposal.owner) === plainName(owner);
+  return owner !== null && proposal.owner !== null && normalizeName(proposal.owner) === normalizeName(owner);
 }
 
-function plainName(name: string): string {
+function normalizeName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-function registerOf(platform: PlatformName): string {
+function getRegisterName(platform: PlatformName): string {
   return `proposals:${platform}`;
 }

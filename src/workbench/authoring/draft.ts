@@ -48,7 +48,7 @@ interface DraftPlace {
   readonly version: RuleVersion;
 }
 
-type Lying =
+type FolderState =
   | { readonly is: 'nothing' }
   | { readonly is: 'draft'; readonly digest: string }
   | { readonly is: 'released' }
@@ -58,24 +58,24 @@ type Lying =
  * Reads what RULES_DIR has under a version's name, with or without problems. A link counts as unreadable, because
  * nothing is written through links.
  */
-export function readDraftPlace({ rulesDir, version }: DraftPlace): Lying {
-  return lying(join(rulesDir, version));
+export function readDraftPlace({ rulesDir, version }: DraftPlace): FolderState {
+  return readFolderState(join(rulesDir, version));
 }
 
-function lying(folder: string): Lying {
+function readFolderState(folder: string): FolderState {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return { is: 'nothing' };
   if (!found.isDirectory()) return { is: 'unreadable' };
   if (lstatSync(join(folder, RELEASE_FILE), { throwIfNoEntry: false }) !== undefined)
     return { is: 'released' };
-  const digest = digestLying(folder);
+  const digest = computeFolderDigest(folder);
   return digest === null ? { is: 'unreadable' } : { is: 'draft', digest };
 }
 
 /**
  * Computes the digest of the rule files in a folder, with or without problems. Returns null when they cannot be read.
  */
-function digestLying(folder: string): string | null {
+function computeFolderDigest(folder: string): string | null {
   const problems: [] = [];
   const files = readRuleFiles(folder, problems);
   return files === null || problems.length > 0 ? null : computeDigest(files);
@@ -89,8 +89,8 @@ function digestLying(folder: string): string | null {
  */
 function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null): void {
   const target = join(place.rulesDir, place.version);
-  refuseUnless(replaces, place.version, lying(target));
-  const beside = besideOf(target);
+  refuseUnless(replaces, place.version, readFolderState(target));
+  const beside = createFolderBeside(target);
   try {
     const made = join(beside, basename(target));
     if (replaces === null) mkdirSync(made);
@@ -100,7 +100,10 @@ function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null
       writeFileSync(join(made, path), text);
     }
     if (replaces === null) moveToFree(made, target);
-    else exchange(made, target, () => refuseUnless(replaces, place.version, lying(join(beside, 'before'))));
+    else
+      exchange(made, target, () =>
+        refuseUnless(replaces, place.version, readFolderState(join(beside, 'before'))),
+      );
   } finally {
     rmSync(beside, { recursive: true, force: true });
   }
@@ -116,7 +119,7 @@ function isKept(path: string): boolean {
   return found.isFile() && !/\.ya?ml$/.test(path) && basename(path) !== ROLLED_BACK_FILE;
 }
 
-function refuseUnless(replaces: string | null, version: RuleVersion, found: Lying): void {
+function refuseUnless(replaces: string | null, version: RuleVersion, found: FolderState): void {
   switch (found.is) {
     case 'nothing':
       if (replaces === null) return;
@@ -142,7 +145,7 @@ export const NOT_WRITABLE =
   'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
 
 /** Creates a folder beside the target and on the same disk. No version can have its name. */
-function besideOf(target: string): string {
+function createFolderBeside(target: string): string {
   try {
     return mkdtempSync(join(dirname(target), '.new-'));
   } catch (error) {

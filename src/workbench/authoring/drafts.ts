@@ -81,19 +81,19 @@ export class Drafts {
 
   /** Lists the drafts of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly DraftSummary[]> {
-    const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
-    return drafts.map(summaryOf);
+    const { drafts } = this.#read(await this.#store.registers.read(getRegisterName(platform)));
+    return drafts.map(toSummary);
   }
 
   /** Opens a draft. Returns null when there is none, or when its files are lost. */
   async open(platform: PlatformName, version: string): Promise<OpenedDraft | null> {
     let missing: string | null = null;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
+      const { drafts } = this.#read(await this.#store.registers.read(getRegisterName(platform)));
       const found = drafts.find((one) => one.version === version);
       if (found === undefined || found.filesId === missing) return null;
-      const files = await this.#store.documents.get<DraftFiles>(collectionOf(platform), found.filesId);
-      if (files !== undefined) return { draft: summaryOf(found), files };
+      const files = await this.#store.documents.get<DraftFiles>(getCollectionName(platform), found.filesId);
+      if (files !== undefined) return { draft: toSummary(found), files };
       // The draft may have been changed between the two reads.
       missing = found.filesId;
     }
@@ -112,7 +112,7 @@ export class Drafts {
   ): Promise<DraftSummary> {
     const filesId = randomUUID();
     const made = { ...written, changedBy, digest: computeDigest(new Map(Object.entries(files))), filesId };
-    await this.#store.documents.set(collectionOf(platform), filesId, files, FILES_MS_MAX);
+    await this.#store.documents.set(getCollectionName(platform), filesId, files, FILES_MS_MAX);
     try {
       const [draft, unneeded] = await this.#change<readonly [StoredDraft, string | null]>(
         platform,
@@ -120,7 +120,7 @@ export class Drafts {
           const { lastRevision, drafts } = register;
           const before = drafts.find(({ version }) => version === made.version);
           if (before !== undefined && isSame(before, made)) return [register, [before, filesId]];
-          if ((before?.revision ?? null) !== basis) throw changed(before);
+          if ((before?.revision ?? null) !== basis) throw createChangedError(before);
           if (before === undefined && drafts.length >= DRAFTS_MAX) throw new TooManyDrafts();
           const revision = lastRevision + 1;
           const draft = { ...made, revision, changedAt: this.#now() };
@@ -128,12 +128,12 @@ export class Drafts {
           return [{ lastRevision: revision, drafts: [draft, ...others] }, [draft, before?.filesId ?? null]];
         },
       );
-      if (unneeded !== null) await this.#store.documents.delete(collectionOf(platform), unneeded);
-      return summaryOf(draft);
+      if (unneeded !== null) await this.#store.documents.delete(getCollectionName(platform), unneeded);
+      return toSummary(draft);
     } catch (error) {
       // A store that did not answer may have made the change. Then the files belong to the draft and are kept.
       if (error instanceof DraftChanged || error instanceof TooManyDrafts)
-        await this.#store.documents.delete(collectionOf(platform), filesId);
+        await this.#store.documents.delete(getCollectionName(platform), filesId);
       throw error;
     }
   }
@@ -142,11 +142,11 @@ export class Drafts {
   async discard(platform: PlatformName, version: RuleVersion, basis: number): Promise<DraftSummary> {
     const gone = await this.#change(platform, ({ lastRevision, drafts }) => {
       const found = drafts.find((one) => one.version === version);
-      if (found?.revision !== basis) throw changed(found);
+      if (found?.revision !== basis) throw createChangedError(found);
       return [{ lastRevision, drafts: drafts.filter((one) => one !== found) }, found];
     });
-    await this.#store.documents.delete(collectionOf(platform), gone.filesId);
-    return summaryOf(gone);
+    await this.#store.documents.delete(getCollectionName(platform), gone.filesId);
+    return toSummary(gone);
   }
 
   /** Changes the register. Returns the second value of `change`; the first is the new register. */
@@ -154,20 +154,20 @@ export class Drafts {
     platform: PlatformName,
     change: (register: DraftRegister) => readonly [after: DraftRegister, given: T],
   ): Promise<T> {
-    const name = registerOf(platform);
+    const name = getRegisterName(platform);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const raw = await this.#store.registers.read(name);
       const [after, given] = change(this.#read(raw));
       if (!(await this.#store.registers.compareAndSet(name, raw, JSON.stringify(after)))) continue;
-      const old = registerContent(raw).drafts.filter((one) => !this.#isKept(one));
-      for (const { filesId } of old) await this.#store.documents.delete(collectionOf(platform), filesId);
+      const old = parseRegister(raw).drafts.filter((one) => !this.#isKept(one));
+      for (const { filesId } of old) await this.#store.documents.delete(getCollectionName(platform), filesId);
       return given;
     }
     throw new Error(`others keep changing the drafts of ${platform}`);
   }
 
   #read(raw: string | null): DraftRegister {
-    const { lastRevision, drafts } = registerContent(raw);
+    const { lastRevision, drafts } = parseRegister(raw);
     return { lastRevision, drafts: drafts.filter((one) => this.#isKept(one)) };
   }
 
@@ -176,11 +176,11 @@ export class Drafts {
   }
 }
 
-function registerContent(raw: string | null): DraftRegister {
+function parseRegister(raw: string | null): DraftRegister {
   return raw === null ? { lastRevision: 0, drafts: [] } : JSON.parse(raw);
 }
 
-function summaryOf({ filesId: _, digest: __, ...draft }: StoredDraft): DraftSummary {
+function toSummary({ filesId: _, digest: __, ...draft }: StoredDraft): DraftSummary {
   return draft;
 }
 
@@ -188,14 +188,14 @@ function isSame(before: StoredDraft, now: Pick<StoredDraft, 'digest' | 'changedB
   return before.digest === now.digest && before.changedBy === now.changedBy && before.from === now.from;
 }
 
-function changed(now: StoredDraft | undefined): DraftChanged {
-  return new DraftChanged(now === undefined ? null : summaryOf(now));
+function createChangedError(now: StoredDraft | undefined): DraftChanged {
+  return new DraftChanged(now === undefined ? null : toSummary(now));
 }
 
-function registerOf(platform: PlatformName): string {
+function getRegisterName(platform: PlatformName): string {
   return `drafts:${platform}`;
 }
 
-function collectionOf(platform: PlatformName): string {
+function getCollectionName(platform: PlatformName): string {
   return `draft-files:${platform}`;
 }

@@ -49,13 +49,13 @@ export function findBrokenPromises(
     trustedIsFlagged: proof.trustedIsFlagged(),
     trustedIsRefused: proof.trustedIsRefused(),
     earlyRequestIsGranted: proof.earlyRequestIsGranted(),
-    firstLevelIsShort: firstLevelIsShort(rules),
+    firstLevelIsShort: findShortFirstLevel(rules),
   };
   const meantAt = (name: PromiseBreach) => locateMember(files, 'ruleset.yaml', 'meant', name);
-  return PROMISE_BREACHES.flatMap((name) => told(name, found[name], rules.meant, meantAt(name)));
+  return PROMISE_BREACHES.flatMap((name) => listRemarks(name, found[name], rules.meant, meantAt(name)));
 }
 
-function told(
+function listRemarks(
   promise: PromiseBreach,
   finding: Finding,
   meant: MeantBreaches,
@@ -81,7 +81,7 @@ function told(
 /** A payer who waits for less than this does not reconsider. */
 const FIRST_LEVEL_MS_MIN = 10_000;
 
-function firstLevelIsShort(rules: ParsedRules): Finding {
+function findShortFirstLevel(rules: ParsedRules): Finding {
   const platforms = [...rules.platforms.keys()];
   const all = ['', ...platforms].flatMap((platform) => {
     const { levelsMs, ladders, levelsAt } = getPlatformSettings(rules, platform).ladder;
@@ -222,7 +222,7 @@ class PromiseProof {
     if (first === undefined) return 'none';
     return {
       at: first.at,
-      what: `a payer whom a person trusts can be flagged as a bot${byNames(signals)}`,
+      what: `a payer whom a person trusts can be flagged as a bot${formatNames(signals)}`,
       remedy:
         'exempt them in bot-signals.yaml: exempt: { any: [{ fact: overrideGroup, operator: equal, value: TRUSTED }] }',
       example: this.#exampleOf(found.facts, given),
@@ -279,7 +279,7 @@ class PromiseProof {
     }
     const [first] = shown;
     if (first === undefined) return isDecided ? 'none' : 'undecided';
-    const names = byNames(shown.map(({ answer }) => answer));
+    const names = formatNames(shown.map(({ answer }) => answer));
     return {
       at: first.answer.at,
       what: `${what}${names}${law === undefined ? '' : `, and ${law}`}`,
@@ -305,7 +305,7 @@ class PromiseProof {
 }
 
 /** Names the rules, like ` ("some-rule" and 2 more)`. */
-function byNames(some: readonly { readonly name: string }[]): string {
+function formatNames(some: readonly { readonly name: string }[]): string {
   const names = some.slice(0, NAMES_SHOWN).map(({ name }) => `"${name}"`);
   const others = some.length - names.length;
   return ` (${joinWords(others > 0 ? [...names, `${others} more`] : names, 'and')})`;

@@ -65,19 +65,19 @@ export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
     proveOrdered(groups.rules, anyRequest, locateMember(files, 'groups.yaml', OTHERWISE)),
     proveSignals(rules, anyRequest, files),
     proveOrdered(verdicts.rules, aVerdict, locateMember(files, 'verdicts.yaml', OTHERWISE)),
-    { findings: thatNeverMatch(flags.rules, aVerdict), notes: [] },
+    { findings: findNeverMatching(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
-    ...remarksOn([...groups.rules, ...listSignalRules(signals)], anyRequest),
-    ...askedTwice(signals, anyRequest),
-    ...remarksOn([...verdicts.rules, ...flags.rules], aVerdict),
+    ...listRemarks([...groups.rules, ...listSignalRules(signals)], anyRequest),
+    ...findAskedTwice(signals, anyRequest),
+    ...listRemarks([...verdicts.rules, ...flags.rules], aVerdict),
     ...findLongNumbers(files),
     ...findNamesAsTexts(rules, files),
     ...findPersonalAttributes(rules, files),
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),
-    notes: [...all.flatMap(({ notes }) => notes), ...remarks, ...countedTwice(signals, anyRequest)],
+    notes: [...all.flatMap(({ notes }) => notes), ...remarks, ...findCountedTwice(signals, anyRequest)],
   };
 }
 
@@ -86,16 +86,16 @@ export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
  * several times. Facts about who the payer is are no observations, because most signals ask for them to exempt
  * somebody.
  */
-function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
   const { threshold } = ruleFile;
   const hints = listSignalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
   const byObservation = new Map<string, Rule<SignalParams>[]>();
   for (const rule of hints) {
-    const observed = listFacts([rule.written]).flatMap((ref) => observationOf(ref) ?? []);
+    const observed = listFacts([rule.written]).flatMap((ref) => describeObservation(ref) ?? []);
     for (const name of new Set(observed)) byObservation.getOrInsertComputed(name, () => []).push(rule);
   }
   return [...byObservation].flatMap(([observed, signals]) => {
-    const together = matchingTogether(signals, reasoner, threshold);
+    const together = findMatchingTogether(signals, reasoner, threshold);
     const last = together.at(-1);
     if (last === undefined) return [];
     const names = joinWords(
@@ -108,7 +108,7 @@ function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): rea
 }
 
 /** Says in words what a fact observes. Returns null for a fact about who the payer is. */
-function observationOf({ name, fact, attribute }: FactRef): string | null {
+function describeObservation({ name, fact, attribute }: FactRef): string | null {
   if (fact.kind === 'windowed' && fact.sharing !== null)
     return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
   if (fact.kind === 'windowed' && fact.ofAttribute?.counts === 'clients')
@@ -121,7 +121,7 @@ function observationOf({ name, fact, attribute }: FactRef): string | null {
  * Finds signals that can match together and then reach the threshold, the heaviest first. Returns an empty list when
  * it finds none.
  */
-function matchingTogether(
+function findMatchingTogether(
   signals: readonly Rule<SignalParams>[],
   reasoner: Reasoner,
   threshold: number,
@@ -141,12 +141,12 @@ function matchingTogether(
 }
 
 /** Finds conditions of signals that always hold where signals apply, because everybody who fails them is exempt. */
-function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+function findAskedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
   if (exempt === null || exemptsEverybody(exempt, reasoner)) return [];
   const mayFail = (part: Condition, spared: readonly Condition[]) =>
     reasoner.find([], [part, ...spared]).kind !== 'none';
   return rules.flatMap((rule) =>
-    conjuncts(rule.condition)
+    splitConjuncts(rule.condition)
       .filter((part) => mayFail(part, []) && !mayFail(part, [exempt.condition]))
       .map((part) => ({
         at: part.at,
@@ -159,11 +159,11 @@ function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasone
  * Remarks on rules that work but may contain a slip. A remark on a named condition that several rules share is
  * reported for the first of them.
  */
-function remarksOn(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Problem[] {
+function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Problem[] {
   const told = new Map<string, Problem>();
   for (const rule of rules) {
     const remarks = [
-      ...partsThatNeverHold(rule, reasoner),
+      ...findPartsThatNeverHold(rule, reasoner),
       ...findPayersNeverSeen(rule, reasoner),
       ...findAmountsWithoutCurrency(rule),
       ...findUnboundHoldout(rule),
@@ -196,7 +196,7 @@ export function proveOrdered(
 
 function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): Proofs {
   const matching = reasoner.find([rule.condition]);
-  if (matching.kind === 'none') return found(neverMatches(rule, reasoner));
+  if (matching.kind === 'none') return toProofs(createNeverMatches(rule, reasoner));
   const beaten = before.map(({ condition }) => condition);
   const first = reasoner.find([rule.condition], beaten);
   if (first.kind === 'witness') return NOTHING_FOUND;
@@ -204,18 +204,18 @@ function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reason
     const message = `whether "${rule.name}" can be the first to match could not be decided in reasonable time`;
     return { findings: [], notes: [{ at: rule.at, message }] };
   }
-  return found(neverFirst(rule, before, matching.facts, reasoner));
+  return toProofs(createNeverFirst(rule, before, matching.facts, reasoner));
 }
 
 const NOTHING_FOUND: Proofs = { findings: [], notes: [] };
 
-function found(finding: Finding): Proofs {
+function toProofs(finding: Finding): Proofs {
   return { findings: [finding], notes: [] };
 }
 
-function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
-  const parts = necessary(conjuncts(rule.condition), (some) => reasoner.find(some).kind === 'none');
-  const together = parts.length === 1 ? `never holds${whyNever(parts)}` : 'cannot hold together';
+function createNeverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
+  const parts = keepNecessary(splitConjuncts(rule.condition), (some) => reasoner.find(some).kind === 'none');
+  const together = parts.length === 1 ? `never holds${explainNever(parts)}` : 'cannot hold together';
   return {
     kind: 'never matches',
     rule: rule.name,
@@ -226,7 +226,7 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
 }
 
 /** Says why a comparison never holds and what to ask instead, where that is known for the fact. */
-function whyNever([condition]: readonly Condition[]): string {
+function explainNever([condition]: readonly Condition[]): string {
   if (condition?.kind !== 'comparison') return '';
   const why = WHY_NEVER[condition.fact.name];
   return why === undefined ? '' : `; ${why}`;
@@ -241,7 +241,7 @@ const WHY_NEVER: Readonly<Record<string, string>> = {
 };
 
 /** Finds comparisons that never hold in a rule that can still match, for example within an "any". */
-function partsThatNeverHold(
+function findPartsThatNeverHold(
   { name, condition, written }: Rule<unknown>,
   reasoner: Reasoner,
 ): readonly Problem[] {
@@ -251,11 +251,11 @@ function partsThatNeverHold(
     .filter((comparison) => reasoner.find([comparison]).kind === 'none')
     .map((comparison) => ({
       at: comparison.at,
-      message: `in "${name}", ${formatPart(comparison)} never holds${whyNever([comparison])}`,
+      message: `in "${name}", ${formatPart(comparison)} never holds${explainNever([comparison])}`,
     }));
 }
 
-function neverFirst(
+function createNeverFirst(
   rule: Rule<unknown>,
   before: readonly Rule<unknown>[],
   facts: ReadonlyMap<string, FactReading>,
@@ -266,7 +266,7 @@ function neverFirst(
       [rule.condition],
       some.map(({ condition }) => condition),
     );
-  const covering = necessary(coveringRules(before, leftBy), (some) => leftBy(some).kind === 'none');
+  const covering = keepNecessary(findCoveringRules(before, leftBy), (some) => leftBy(some).kind === 'none');
   const names = covering.map(({ name, at }) => `"${name}" (line ${at.line})`);
   return {
     kind: 'never first',
@@ -278,7 +278,7 @@ function neverFirst(
 }
 
 /** Finds rules that cover another rule. As long as some facts are left to that rule, it adds a rule that takes them. */
-function coveringRules(
+function findCoveringRules(
   before: readonly Rule<unknown>[],
   leftBy: (some: readonly Rule<unknown>[]) => Answer,
 ): readonly Rule<unknown>[] {
@@ -306,22 +306,22 @@ export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, Fa
 }
 
 /** Splits a condition into the parts that must all hold. */
-function conjuncts(condition: Condition): readonly Condition[] {
-  return condition.kind === 'all' ? condition.conditions.flatMap(conjuncts) : [condition];
+function splitConjuncts(condition: Condition): readonly Condition[] {
+  return condition.kind === 'all' ? condition.conditions.flatMap(splitConjuncts) : [condition];
 }
 
 /** Keeps as few items as possible: it drops each item without which `enough` still holds. */
-function necessary<T>(items: readonly T[], enough: (some: readonly T[]) => boolean): readonly T[] {
+function keepNecessary<T>(items: readonly T[], enough: (some: readonly T[]) => boolean): readonly T[] {
   return items.reduce<readonly T[]>((kept, item) => {
     const rest = kept.filter((other) => other !== item);
     return enough(rest) ? rest : kept;
   }, items);
 }
 
-function thatNeverMatch(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Finding[] {
+function findNeverMatching(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Finding[] {
   return rules
     .filter(({ condition }) => reasoner.find([condition]).kind === 'none')
-    .map((rule) => neverMatches(rule, reasoner));
+    .map((rule) => createNeverMatches(rule, reasoner));
 }
 
 /**
@@ -333,11 +333,11 @@ function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles):
   if (signals.exempt !== null && exemptsEverybody(signals.exempt, reasoner)) {
     const { at } = signals.exempt;
     const message = `no payer can be flagged: everybody is exempt from all signals, because "${EXEMPT}" always holds`;
-    return found({ kind: 'threshold out of reach', rule: null, at, message, example: null });
+    return toProofs({ kind: 'threshold out of reach', rule: null, at, message, example: null });
   }
   const never = [
-    ...thatNeverMatch(listSignalRules(signals), reasoner),
-    ...signals.rules.flatMap((rule) => neverCounts(rule, signals.exempt, reasoner)),
+    ...findNeverMatching(listSignalRules(signals), reasoner),
+    ...signals.rules.flatMap((rule) => findNeverCounting(rule, signals.exempt, reasoner)),
   ];
   const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
   if (botWeight === undefined) return { findings: never, notes: [] };
@@ -351,7 +351,11 @@ function exemptsEverybody({ condition }: Exemption, reasoner: Reasoner): boolean
 }
 
 /** Finds a signal that matches only payers who are exempt from all signals. */
-function neverCounts(rule: Rule<object>, exempt: Exemption | null, reasoner: Reasoner): readonly Finding[] {
+function findNeverCounting(
+  rule: Rule<object>,
+  exempt: Exemption | null,
+  reasoner: Reasoner,
+): readonly Finding[] {
   if (exempt === null || reasoner.find([rule.condition]).kind === 'none') return [];
   if (reasoner.find([rule.condition], [exempt.condition]).kind !== 'none') return [];
   const message = `"${rule.name}" can never match: whomever it would match is exempt from all signals (line ${exempt.at.line})`;
@@ -380,11 +384,11 @@ function proveThreshold(
     heaviest = more.facts;
     most = Number(more.facts.get(botWeight.label));
   }
-  return found(outOfReach(signals, most, heaviest, at));
+  return toProofs(createOutOfReach(signals, most, heaviest, at));
 }
 
 /** Reports that signals cannot reach the threshold. They weigh at most `most` together, with the facts `heaviest`. */
-function outOfReach(
+function createOutOfReach(
   { rules, threshold }: ParsedRules['signals'],
   most: number,
   heaviest: ReadonlyMap<string, FactReading>,

@@ -61,7 +61,7 @@ export function findPayersNeverSeen(
   const thoughtOf = new Set(comparisons.filter(({ operator }) => operator === 'known').map(payersOf));
   const unseeing = comparisons.filter((comparison) => {
     if (thoughtOf.has(payersOf(comparison)) || !seemsMeantForMissing(comparison)) return false;
-    const others = withoutComparison(condition, comparison);
+    const others = removeComparison(condition, comparison);
     // Another part of the rule may exclude these payers anyway.
     return reasoner.find([others, compare(comparison.fact, 'known', false)]).kind !== 'none';
   });
@@ -69,7 +69,7 @@ export function findPayersNeverSeen(
     const [first] = parts;
     if (first === undefined || payers === undefined) return [];
     const hold = parts.length === 1 ? 'holds' : 'hold';
-    const message = `in "${name}", ${joinWords(parts.map(formatPart), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(first, false)}, and if not, for "all" of it and ${knownText(first, true)}`;
+    const message = `in "${name}", ${joinWords(parts.map(formatPart), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${formatKnownTest(first, false)}, and if not, for "all" of it and ${formatKnownTest(first, true)}`;
     return [{ at: first.at, message }];
   });
 }
@@ -85,7 +85,7 @@ function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Co
 }
 
 /** Returns what is left of a condition once a comparison in it holds. */
-function withoutComparison(condition: Condition, gone: Comparison): Condition {
+function removeComparison(condition: Condition, gone: Comparison): Condition {
   return foldCondition(condition, {
     group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
     not: (part) => ({ kind: 'not', condition: part, at: condition.at }),
@@ -95,7 +95,7 @@ function withoutComparison(condition: Condition, gone: Comparison): Condition {
 }
 
 /** Formats a comparison like `{ fact: clientsOnIp, params: { window: 1h }, operator: known, value: false }`. */
-function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: boolean): string {
+function formatKnownTest({ fact: { name, windowMs, attribute } }: Comparison, value: boolean): string {
   const window = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
   const params = attribute === undefined ? window : `, params: { name: ${attribute} }`;
   return `{ fact: ${name}${params}, operator: known, value: ${value} }`;
@@ -180,14 +180,14 @@ export function findLongNumbers(files: RuleFiles): readonly Problem[] {
     new YamlFile(path, text, []).numbers('holdoutMaxAmount'),
   );
   return numbers.flatMap(({ at, source, value }) => {
-    if (significantDigits(source) <= EXACT_DIGITS) return [];
+    if (countSignificantDigits(source) <= EXACT_DIGITS) return [];
     const message = `${source} has more than ${EXACT_DIGITS} digits, and rules compare numbers as doubles: it counts as ${value}, and values that differ only behind the ${EXACT_DIGITS}th digit may be equal`;
     return [{ at, message }];
   });
 }
 
 /** Counts the significant digits of a plain number. Zeros before and after them do not count. */
-function significantDigits(source: string): number {
+function countSignificantDigits(source: string): number {
   const digits = source.replace(/^-/, '').replace(/^(\d*)\.(\d*?)0*$/, '$1$2');
   return digits.replace(/^0+/, '').length;
 }

@@ -35,15 +35,15 @@ const works = {
       formerSecret,
       ...(whose === null ? {} : { decidedBy: whose }),
     } as const;
-    const onProgress = eachTenth((done, of) => progress({ done, of }));
-    const rules = rulesFor(work);
+    const onProgress = limitProgress((done, of) => progress({ done, of }));
+    const rules = createRulesAtHand(work);
     return withEvidence(ask, (evidence) => question.answer({ evidence, options, rules, onProgress }));
   },
 };
 
 export type EvidenceWorks = typeof works;
 
-function eachTenth(tell: (done: number, of: number) => void): (done: number, of: number) => void {
+function limitProgress(tell: (done: number, of: number) => void): (done: number, of: number) => void {
   let toldAt = Number.NEGATIVE_INFINITY;
   return (done, of) => {
     if (performance.now() - toldAt < PROGRESS_EVERY_MS) return;
@@ -53,7 +53,7 @@ function eachTenth(tell: (done: number, of: number) => void): (done: number, of:
 }
 
 /** Finds the rule sets of a task. A kept draft takes precedence over a version of the same name in RULES_DIR. */
-function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
+function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
   const recorded = createKeptRules(archiveDir, rulesDir, NO_SECRET);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);

@@ -223,7 +223,7 @@ export class EvidenceDesk {
     try {
       await this.#turns.run(job.platform, () => kept.then(() => this.#work(entry)), signal);
     } catch (error) {
-      entry.job = { ...entry.job, ...endOf(error, signal) };
+      entry.job = { ...entry.job, ...toFailedState(error, signal) };
     }
     clearInterval(beat);
     await kept.then(() => this.#settle(entry)).catch(() => {});
@@ -312,7 +312,7 @@ const NOT_THIS_STORES =
 const CANCELLED = 'cancelled';
 
 /** Returns the state of a job that did not complete. */
-function endOf(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
+function toFailedState(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
   if (signal.reason === CANCELLED) return { state: 'cancelled', trouble: null };
   return { state: 'failed', trouble: error instanceof Error ? error.message : String(error) };
 }

@@ -31,7 +31,7 @@ export class JobStore {
 
   /** Lists the jobs of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly EvidenceJob[]> {
-    const jobs = await this.#documents.list<EvidenceJob>(jobsOf(platform));
+    const jobs = await this.#documents.list<EvidenceJob>(getJobsName(platform));
     const now = this.#clock();
     return jobs.map((job) => expireJob(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
   }
@@ -61,7 +61,7 @@ export class JobStore {
   }
 
   async #get({ platform, jobId }: JobPlace): Promise<EvidenceJob | null> {
-    const job = await this.#documents.get<EvidenceJob>(jobsOf(platform), jobId);
+    const job = await this.#documents.get<EvidenceJob>(getJobsName(platform), jobId);
     return job === undefined ? null : expireJob(job, this.#clock());
   }
 
@@ -77,7 +77,7 @@ export class JobStore {
   }
 
   put(job: EvidenceJob): Promise<void> {
-    return this.#documents.set(jobsOf(job.platform), job.jobId, job);
+    return this.#documents.set(getJobsName(job.platform), job.jobId, job);
   }
 
   /** Stores the end of a job. From then on only its platform sees the job. */
@@ -88,23 +88,23 @@ export class JobStore {
 
   async remove(job: JobPlace): Promise<void> {
     await this.removeResult(job);
-    await this.#documents.delete(jobsOf(job.platform), job.jobId);
+    await this.#documents.delete(getJobsName(job.platform), job.jobId);
   }
 
   removeResult({ platform, jobId }: JobPlace): Promise<void> {
-    return this.#documents.delete(resultsOf(platform), jobId);
+    return this.#documents.delete(getResultsName(platform), jobId);
   }
 
   /** Stores a result. Throws when the result is too large. */
   async keepResult({ platform, jobId }: JobPlace, result: Answered): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
-    await this.#documents.set(resultsOf(platform), jobId, result);
+    await this.#documents.set(getResultsName(platform), jobId, result);
   }
 
   /** Reads a result. Returns null unless the job is done. */
   async result({ platform, jobId }: JobPlace): Promise<Answered | null> {
-    return (await this.#documents.get<Answered>(resultsOf(platform), jobId)) ?? null;
+    return (await this.#documents.get<Answered>(getResultsName(platform), jobId)) ?? null;
   }
 
   /** Asks the node that works on the job to stop. */
@@ -121,10 +121,10 @@ export class JobStore {
   }
 }
 
-function jobsOf(platform: PlatformName): string {
+function getJobsName(platform: PlatformName): string {
   return `evidence-jobs:${platform}`;
 }
 
-function resultsOf(platform: PlatformName): string {
+function getResultsName(platform: PlatformName): string {
   return `evidence-results:${platform}`;
 }

@@ -115,7 +115,7 @@ export class ListEditor {
     if (before?.kind === kind && before.attribute === attribute) return before;
     const why =
       before === null
-        ? whyNotMade(node.copy, edited, content)
+        ? refuseNewList(node.copy, edited, content)
         : `The list ${list} holds entries of kind ${formatListContent(before)}; make another one.`;
     if (why !== null) throw new ListRefusal(why);
     const made = {
@@ -135,7 +135,7 @@ export class ListEditor {
     await node.sync();
     const after = node.copy.made(owner, list);
     if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
-    const entry = { who, action: 'list', platform: platformOf(owner), subject: list } as const;
+    const entry = { who, action: 'list', platform: toPlatform(owner), subject: list } as const;
     await audit.note({ ...entry, after: attribute === null ? { kind } : content });
     return after;
   }
@@ -354,7 +354,7 @@ export class ListEditor {
 
   async #note(edited: EditedList, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
     const { owner, list, who } = edited;
-    const platform = platformOf(owner);
+    const platform = toPlatform(owner);
     const shown = (entry: ListEntry | null) => {
       if (entry === null) return null;
       const { kind, value, reason, expiresAt } = this.shown(entry);
@@ -378,14 +378,14 @@ export class ListEditor {
       (['added', 'changed', 'removed'] as const).map((effect) => [effect, counts[effect]?.length ?? 0]),
     );
     if (Object.values(made).every((count) => count === 0)) return;
-    const platform = platformOf(owner);
+    const platform = toPlatform(owner);
     const entry = { who, action: 'list', platform, subject: list } as const;
     const after = { ...made, lines: effects.length, sha256 };
     await this.#parts.audit.note({ ...entry, after, reason: 'many at once' });
   }
 }
 
-function platformOf(owner: ListOwner): PlatformName | null {
+function toPlatform(owner: ListOwner): PlatformName | null {
   return owner === '*' ? null : owner;
 }
 
@@ -427,7 +427,7 @@ export function refuseForRoom(
   return null;
 }
 
-function whyNotMade(copy: ListCopy, { owner, list }: EditedList, content: ListContent): string | null {
+function refuseNewList(copy: ListCopy, { owner, list }: EditedList, content: ListContent): string | null {
   if (!isName(list)) return LIST_NAME_RULE;
   const fault = findContentFault(content);
   if (fault !== null) return `"attribute" ${fault}.`;

@@ -24,7 +24,7 @@ function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${str
 }
 
 /** Adds a gauge with one label that is read at every scrape. A figure of null is left out. */
-function showLabelled(
+function showLabelledFigure(
   registry: Registry,
   name: string,
   help: string,
@@ -108,7 +108,7 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
     ],
   });
   const help = '1 while this node cannot ship; archive status says more than the reason';
-  showLabelled(registry, 'scoring_archive_cannot_ship', help, 'reason', () => {
+  showLabelledFigure(registry, 'scoring_archive_cannot_ship', help, 'reason', () => {
     const { trouble } = report();
     if (trouble === null) return [];
     return [[SHIPPING_REASONS.find(([pattern]) => pattern.test(trouble))?.[1] ?? 'other', 1]];
@@ -171,7 +171,7 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
     ],
   };
   for (const [name, [help, of]] of Object.entries(figures))
-    showLabelled(registry, name, help, 'platform', () =>
+    showLabelledFigure(registry, name, help, 'platform', () =>
       [...known()].map(([platform, one]) => [platform, of(one)] as const),
     );
 }
@@ -202,14 +202,14 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
       () => report().health.filter(({ isAnotherStore = false }) => isAnotherStore).length,
     ],
   });
-  showLabelled(
+  showLabelledFigure(
     registry,
     'scoring_store_evicted_keys',
     'Keys that a server of the store has forgotten since it started, to stay within its memory',
     'server',
     () => report().health.map(({ server, evictedKeys = null }) => [server, evictedKeys] as const),
   );
-  showLabelled(
+  showLabelledFigure(
     registry,
     'scoring_store_memory_used_ratio',
     'Share of its maxmemory that a server of the store uses, where it has one',
@@ -217,7 +217,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
     () => report().health.map(({ server, memoryUsedShare = null }) => [server, memoryUsedShare] as const),
   );
   const warnings = () => report().health.flatMap((server) => server.warnings);
-  showLabelled(
+  showLabelledFigure(
     registry,
     'scoring_store_warnings',
     'Promises that a server of the store does not keep, or that could not be checked',
@@ -231,7 +231,7 @@ export function watchCertificates(
   registry: Registry,
   listeners: Readonly<Record<string, () => number | null>>,
 ): void {
-  showLabelled(
+  showLabelledFigure(
     registry,
     'scoring_certificate_ends_timestamp_seconds',
     'When the certificate of a listener ends; only where it speaks TLS',

@@ -98,10 +98,10 @@ export class ReportingWatch implements ReportsSeen {
   granted(platform: PlatformName, { events }: ClientState): void {
     const asked = events.at(-1);
     const own = this.#seenOf(platform);
-    if (asked === undefined || own === null || firstGrant(events, asked.order) !== asked) return;
+    if (asked === undefined || own === null || findFirstGrant(events, asked.order) !== asked) return;
     own.awaited++;
     own.awaitedSince ??= asked.at;
-    hourOf(own, asked.at)[0]++;
+    getHour(own, asked.at)[0]++;
   }
 
   /** Notes that an outcome was reported. `state` is the client's state before the report. */
@@ -109,12 +109,12 @@ export class ReportingWatch implements ReportsSeen {
     const own = this.#seenOf(platform);
     if (own === null) return;
     Object.assign(own, { newestAt: now, awaited: 0, awaitedSince: null });
-    const grant = firstGrant(events, toToken(orderRef));
+    const grant = findFirstGrant(events, toToken(orderRef));
     // Only the first report on an order counts.
     if (grant === undefined || grant.settled) return;
     const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
     own.delays[step] = (own.delays[step] ?? 0) + 1;
-    hourOf(own, grant.at)[1]++;
+    getHour(own, grant.at)[1]++;
   }
 
   /** Counts something that a request told of its payer. */
@@ -126,11 +126,11 @@ export class ReportingWatch implements ReportsSeen {
   /** Returns the reporting of each platform that this node has met, as all nodes saw it at most a minute ago. */
   known(): ReadonlyMap<PlatformName, Reporting> {
     const now = this.#parts.clock();
-    return new Map([...this.#shared].map(([platform, seen]) => [platform, reportingOf(seen, now)]));
+    return new Map([...this.#shared].map(([platform, seen]) => [platform, toReporting(seen, now)]));
   }
 
   async of(platform: PlatformName): Promise<Reporting> {
-    return reportingOf(await this.#share(platform), this.#parts.clock());
+    return toReporting(await this.#share(platform), this.#parts.clock());
   }
 
   /** Shares what this node saw, and reads what other nodes saw. */
@@ -148,7 +148,7 @@ export class ReportingWatch implements ReportsSeen {
     const own = this.#own.get(platform);
     if (own !== undefined) return own;
     if (!this.#shared.has(platform) && this.#own.size + this.#shared.size >= PLATFORMS_MAX) return null;
-    const nothing = nothingSeen();
+    const nothing = createEmptySeen();
     this.#own.set(platform, nothing);
     return nothing;
   }
@@ -162,7 +162,8 @@ export class ReportingWatch implements ReportsSeen {
       return seen;
     } catch (error) {
       // The next try shares it. This node may have seen more meanwhile.
-      if (own !== undefined) this.#own.set(platform, together(own, this.#own.get(platform) ?? nothingSeen()));
+      if (own !== undefined)
+        this.#own.set(platform, mergeSeen(own, this.#own.get(platform) ?? createEmptySeen()));
       throw error;
     }
   }
@@ -171,36 +172,36 @@ export class ReportingWatch implements ReportsSeen {
     const { registers } = this.#parts;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const text = await registers.read(register);
-      const before: Seen = text === null ? nothingSeen() : JSON.parse(text);
+      const before: Seen = text === null ? createEmptySeen() : JSON.parse(text);
       if (own === null) return before;
-      const seen = together(before, own);
+      const seen = mergeSeen(before, own);
       if (await registers.compareAndSet(register, text, JSON.stringify(seen))) return seen;
     }
     throw new StoreUnavailable(`other nodes wrote "${register}" each time before this one could`);
   }
 }
 
-function nothingSeen(): Seen {
+function createEmptySeen(): Seen {
   return { newestAt: null, awaited: 0, awaitedSince: null, delays: {}, hours: {}, hints: {} };
 }
 
-function firstGrant(events: readonly VerdictEvent[], order: string): VerdictEvent | undefined {
+function findFirstGrant(events: readonly VerdictEvent[], order: string): VerdictEvent | undefined {
   return events.find((event) => event.granted && event.order === order);
 }
 
-function hourOf({ hours }: Seen, at: number): [granted: number, reported: number] {
+function getHour({ hours }: Seen, at: number): [granted: number, reported: number] {
   const hour = Math.floor(at / HOUR_MS);
   hours[hour] ??= [0, 0];
   return hours[hour];
 }
 
 /** Merges what was seen before with what a node saw meanwhile. */
-function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
+function mergeSeen(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
   const hasReport = newestAt !== null && newestAt > (before.newestAt ?? 0);
   const awaited = hasReport ? meanwhile.awaited : before.awaited + meanwhile.awaited;
   const since = hasReport ? meanwhile.awaitedSince : (before.awaitedSince ?? meanwhile.awaitedSince);
   const newest = hasReport ? newestAt : before.newestAt;
-  const delays = sumsOf(before.delays, meanwhile.delays);
+  const delays = addDelays(before.delays, meanwhile.delays);
   const hours = { ...before.hours };
   for (const [hour, [granted, reported]] of Object.entries(meanwhile.hours)) {
     const [grantedBefore, reportedBefore] = hours[hour] ?? [0, 0];
@@ -211,27 +212,27 @@ function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
     awaited,
     // A node may have granted before it could know of the report.
     awaitedSince: since === null ? null : Math.max(since, newest ?? 0),
-    delays: totalOf(delays) > DELAYS_MAX ? mapSums(delays, (count) => count / 2) : delays,
+    delays: sumDelays(delays) > DELAYS_MAX ? mapSums(delays, (count) => count / 2) : delays,
     hours: Object.fromEntries(Object.entries(hours).slice(-HOURS_MAX)),
     hints: addHintCounts(before.hints, meanwhile.hints),
   };
 }
 
-function sumsOf(a: Seen['delays'], b: Seen['delays']): Seen['delays'] {
+function addDelays(a: Seen['delays'], b: Seen['delays']): Seen['delays'] {
   const sums = { ...a };
   for (const [step, count] of Object.entries(b)) sums[step] = (sums[step] ?? 0) + count;
   return sums;
 }
 
-function totalOf(delays: Seen['delays']): number {
+function sumDelays(delays: Seen['delays']): number {
   return Object.values(delays).reduce((sum, count) => sum + count, 0);
 }
 
-function reportingOf(
+function toReporting(
   { newestAt, awaited, awaitedSince, delays, hours, hints }: Seen,
   now: number,
 ): Reporting {
-  const usualMs = usualMsOf(delays);
+  const usualMs = findUsualMs(delays);
   const ordersUntil = (endMs: number) => {
     const over = Object.entries(hours).filter(([hour]) => (Number(hour) + 1) * HOUR_MS <= endMs);
     const sum = (place: 0 | 1) => over.reduce((total, [, counts]) => total + counts[place], 0);
@@ -257,8 +258,8 @@ function reportingOf(
 }
 
 /** Returns the time in ms within which 95 % of the delays are. Returns null with too few delays. */
-function usualMsOf(delays: Seen['delays']): number | null {
-  const total = totalOf(delays);
+function findUsualMs(delays: Seen['delays']): number | null {
+  const total = sumDelays(delays);
   if (total < SILENCE.ordersMin) return null;
   let within = 0;
   // Members whose names are whole numbers are listed in numeric order.

@@ -3,7 +3,7 @@ import type { HintLabel } from '#checkout/metrics/reports-seen.ts';
 import { ABSENT_REASONS, type AbsentHint } from '#decision/body-hints.ts';
 import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
 
-function sentHint(what: string) {
+function createHintSchema(what: string) {
   return shape(`How often callers sent ${what}`, {
     sent: count('How often it was in a score'),
     absent: count('How often it said nothing about the payer, and counted as absent'),
@@ -29,8 +29,8 @@ const sentAttribute = shape('How often callers sent an attribute that the decidi
 });
 
 export const SentHintsSchema = shape('What callers told of payers in the last 24 hours', {
-  ip: sentHint('an address'),
-  fingerprint: sentHint('a fingerprint'),
+  ip: createHintSchema('an address'),
+  fingerprint: createHintSchema('a fingerprint'),
   requests: count('Scores and verdicts'),
   placeholderClients: count(
     'Of these with a clientIdKey like guest or undefined: all payers who have it are one payer to the rules',
@@ -73,7 +73,7 @@ export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);
   const sum = (label: HintLabel) => hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);
   const field = (name: Field) => {
-    const [absent, why] = mostFrequent(ABSENT_REASONS, (reason) => sum(`${name} ${reason}`));
+    const [absent, why] = findMostFrequent(ABSENT_REASONS, (reason) => sum(`${name} ${reason}`));
     return { sent: sum(name), absent, why };
   };
   return {
@@ -81,8 +81,8 @@ export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
     fingerprint: field('fingerprint'),
     requests: sum('requests'),
     placeholderClients: sum('placeholderClients'),
-    attributes: attributeNames(hours).map((name) => {
-      const [unknown, why] = mostFrequent(ATTRIBUTE_FAULTS, (fault) => sum(`attribute ${name} ${fault}`));
+    attributes: listAttributeNames(hours).map((name) => {
+      const [unknown, why] = findMostFrequent(ATTRIBUTE_FAULTS, (fault) => sum(`attribute ${name} ${fault}`));
       return { name, sent: sum(`attribute ${name}`), unknown, why };
     }),
     undeclaredAttributes: sum('undeclaredAttributes'),
@@ -90,7 +90,7 @@ export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
 }
 
 /** Returns how often all reasons occurred together, and the most frequent one. That one is null when none occurred. */
-function mostFrequent<Reason>(
+function findMostFrequent<Reason>(
   reasons: readonly Reason[],
   countOf: (reason: Reason) => number,
 ): readonly [total: number, most: Reason | null] {
@@ -102,7 +102,7 @@ function mostFrequent<Reason>(
 
 const ATTRIBUTE_LABEL = /^attribute (\w+)$/;
 
-function attributeNames(hours: readonly (readonly [string, HintCounts[string]])[]): readonly string[] {
+function listAttributeNames(hours: readonly (readonly [string, HintCounts[string]])[]): readonly string[] {
   const labels = hours.flatMap(([, counts]) => Object.keys(counts));
   return [...new Set(labels.flatMap((label) => ATTRIBUTE_LABEL.exec(label)?.[1] ?? []))].toSorted();
 }

@@ -108,12 +108,12 @@ export function allowNulls(schema: TSchema): TSchema {
   const required = schema.required ?? [];
   const members = Object.entries(schema.properties).map(([name, member]): [string, TSchema] => {
     const filled = allowNulls(member);
-    return [name, required.includes(name) ? filled : orNull(filled)];
+    return [name, required.includes(name) ? filled : allowNull(filled)];
   });
   return Object.assign({}, schema, { properties: Object.fromEntries(members) });
 }
 
-function orNull(schema: TSchema): TSchema {
+function allowNull(schema: TSchema): TSchema {
   const {
     type,
     enum: values,

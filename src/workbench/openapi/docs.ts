@@ -79,8 +79,8 @@ const PART_BYTES = 256 * 1024;
 
 /** The package's files that the page needs. Each is read when it is first requested. */
 const ASSETS = [
-  asset('swagger-ui.css', 'text/css; charset=utf-8'),
-  asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+  createAsset('swagger-ui.css', 'text/css; charset=utf-8'),
+  createAsset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
 ];
 
 /** A document as it is served: compact, in each encoding, with a tag that changes with the content. */
@@ -133,7 +133,7 @@ export function createDocsRoutes(platform: ServedDocument, callers: ServedDocume
   serve(router, '/docs/facts', 'text/html; charset=utf-8', renderFactsPage);
   serve(router, '/docs/columns', 'text/html; charset=utf-8', renderColumnsPage);
   let codes: Promise<string> | null = null;
-  serve(router, '/docs/codes', 'text/html; charset=utf-8', () => (codes ??= codesOf(callers, platform)));
+  serve(router, '/docs/codes', 'text/html; charset=utf-8', () => (codes ??= renderCodes(callers, platform)));
   serve(router, '/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
   for (const { name, type, parts } of ASSETS)
     serve(router, `/docs/${name}`, type, () => Readable.from(parts()));
@@ -141,7 +141,7 @@ export function createDocsRoutes(platform: ServedDocument, callers: ServedDocume
 }
 
 /** Renders the page of codes. The documents are read from their texts, so that they do not stay in memory. */
-async function codesOf(...served: readonly ServedDocument[]): Promise<string> {
+async function renderCodes(...served: readonly ServedDocument[]): Promise<string> {
   const texts = await Promise.all(served.map(async ({ texts }) => (await texts).identity.toString()));
   return renderCodesPage(texts.map((text): OpenApiDocument => JSON.parse(text)));
 }
@@ -155,7 +155,7 @@ function serve(
   router.get(path, async (ctx) => {
     ctx.state.operation = 'docs';
     ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
-    breakOffLate(ctx.res);
+    destroyLate(ctx.res);
     ctx.body = await body(ctx);
   });
 }
@@ -175,7 +175,7 @@ function serveDocument(router: Router<RequestState>, path: string, { tag, texts 
   });
 }
 
-function breakOffLate(res: ServerResponse): void {
+function destroyLate(res: ServerResponse): void {
   const late = setTimeout(() => res.destroy(), ANSWER_MS_MAX);
   res.once('close', () => clearTimeout(late));
 }
@@ -184,12 +184,12 @@ function breakOffLate(res: ServerResponse): void {
  * Creates an asset that is sent in parts. Parts show whether a reader takes anything, and all readers share the same
  * parts.
  */
-function asset(name: string, type: string) {
+function createAsset(name: string, type: string) {
   let parts: readonly Buffer[] | null = null;
-  return { name, type, parts: () => (parts ??= partsOf(readFileSync(join(SWAGGER_UI, name)))) };
+  return { name, type, parts: () => (parts ??= splitParts(readFileSync(join(SWAGGER_UI, name)))) };
 }
 
-function partsOf(file: Buffer): readonly Buffer[] {
+function splitParts(file: Buffer): readonly Buffer[] {
   const count = Math.ceil(file.length / PART_BYTES);
   return Array.from({ length: count }, (_, index) =>
     file.subarray(index * PART_BYTES, (index + 1) * PART_BYTES),

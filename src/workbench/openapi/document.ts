@@ -117,7 +117,7 @@ export function createDocument(spec: DocumentSpec): OpenApiDocument {
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of spec.operations) {
     const methods = paths[operation.path] ?? {};
-    methods[operation.method] = operationObject(operation, spec, components);
+    methods[operation.method] = createOperationObject(operation, spec, components);
     paths[operation.path] = methods;
   }
   return {
@@ -136,7 +136,7 @@ export function createDocument(spec: DocumentSpec): OpenApiDocument {
       parameters: { 'X-Request-Id': REQUEST_ID_PARAMETER },
       responses: components.responses.all(),
       examples: components.examples.all(),
-      headers: usedHeaders(JSON.stringify([paths, components.responses.all()])),
+      headers: findUsedHeaders(JSON.stringify([paths, components.responses.all()])),
       securitySchemes: {
         accessKey: {
           type: 'apiKey',
@@ -149,7 +149,7 @@ export function createDocument(spec: DocumentSpec): OpenApiDocument {
   };
 }
 
-function operationObject(
+function createOperationObject(
   operation: DescribedOperation,
   spec: DocumentSpec,
   components: Components,
@@ -165,19 +165,19 @@ function operationObject(
       ...parameters.map(({ read: _, ...told }) => told),
       { $ref: '#/components/parameters/X-Request-Id' },
     ],
-    ...(body === null ? {} : { requestBody: requestBody(body, components, spec.isStrict) }),
+    ...(body === null ? {} : { requestBody: createRequestBody(body, components, spec.isStrict) }),
     responses: {
       ...Object.fromEntries(
         Object.entries(operation.answers).map(([status, answer]) => [
           status,
-          success(answer, components, operation.body !== null && !spec.isStrict),
+          createSuccess(answer, components, operation.body !== null && !spec.isStrict),
         ]),
       ),
-      ...refusalsByStatus(operationId, refusalsOf(operation, spec), components),
+      ...groupRefusalsByStatus(operationId, listRefusals(operation, spec), components),
       default: components.responses.keep(
         grant === null ? 'OtherWithoutKey' : 'Other',
         operationId,
-        refusalResponse(
+        createRefusalResponse(
           operationId,
           'Any other refusal',
           [...OF_EVERY_LISTENER, ...(grant === null ? spec.elsewhere : [])],
@@ -201,7 +201,7 @@ const OF_EVERY_LISTENER: readonly RefusalNote[] = [
 ];
 
 /** Lists an operation's own refusals, and those that follow from its parameters, body and key. */
-function refusalsOf(
+function listRefusals(
   { refusals = [], parameters = [], grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
 ): readonly RefusalNote[] {
@@ -212,15 +212,15 @@ function refusalsOf(
       ? []
       : [MALFORMED_BODY, refuseLargeBody(body.bytesMax ?? BODY_BYTES_MAX)]),
     ...(body === null ? [] : [UNSUPPORTED_TYPE]),
-    ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
+    ...(grant === null ? [] : [...listKeyRefusals(grant), ...elsewhere]),
   ];
 }
 
-function keyRefusals(grant: Grant): readonly RefusalNote[] {
+function listKeyRefusals(grant: Grant): readonly RefusalNote[] {
   return [UNKNOWN_KEY, ...listGrantRefusals(grant), STORE_UNAVAILABLE, TOO_MANY_WAITING, OVERLOADED];
 }
 
-function requestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {
+function createRequestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {
   for (const [name, schema] of Object.entries(shapes))
     components.add(name, isStrict ? closeSchema(allowNulls(schema)) : allowNulls(schema));
   return {
@@ -234,7 +234,7 @@ function requestBody({ content, shapes }: RequestBodySpec, components: Component
   } as const;
 }
 
-function success(
+function createSuccess(
   { description, headers = [], content = {}, text }: AnswerSpec,
   components: Components,
   mayIgnore: boolean,
@@ -246,7 +246,7 @@ function success(
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {
     description,
-    headers: headerRefs([
+    headers: createHeaderRefs([
       ...(['X-Request-Id', 'Cache-Control'] as const),
       ...(mayIgnore ? (['X-Ignored-Members'] as const) : []),
       ...headers,
@@ -255,7 +255,7 @@ function success(
   };
 }
 
-function refusalsByStatus(
+function groupRefusalsByStatus(
   operationId: string,
   refusals: readonly RefusalNote[],
   components: Components,
@@ -265,31 +265,31 @@ function refusalsByStatus(
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => {
       const named = group.toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
-      const response = refusalResponse(
+      const response = createRefusalResponse(
         operationId,
         named.map(({ when }) => when).join(' '),
         named,
-        headersOf(Number(status)),
+        listStatusHeaders(Number(status)),
         components,
       );
-      return [String(status), components.responses.keep(titleOf(named), operationId, response)];
+      return [String(status), components.responses.keep(formatTitle(named), operationId, response)];
     }),
   );
 }
 
 /** Joins codes to a name, like `StoreAwayTooManyWaiting`. */
-function titleOf(refusals: readonly RefusalNote[]): string {
+function formatTitle(refusals: readonly RefusalNote[]): string {
   return refusals
     .map(({ name }) => name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()))
     .join('');
 }
 
-function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
+function listStatusHeaders(status: number): readonly (keyof typeof HEADERS)[] {
   if (status === 401) return ['WWW-Authenticate'];
   return status === 429 || status === 503 ? ['Retry-After'] : [];
 }
 
-function refusalResponse(
+function createRefusalResponse(
   operationId: string,
   description: string,
   refusals: readonly RefusalNote[],
@@ -298,7 +298,7 @@ function refusalResponse(
 ): ResponseObject {
   return {
     description,
-    headers: headerRefs(['X-Request-Id', 'Cache-Control', ...headers]),
+    headers: createHeaderRefs(['X-Request-Id', 'Cache-Control', ...headers]),
     content: {
       'application/problem+json': {
         schema: {
@@ -324,11 +324,11 @@ function refusalResponse(
   };
 }
 
-function headerRefs(names: readonly (keyof typeof HEADERS)[]): Record<string, Json> {
+function createHeaderRefs(names: readonly (keyof typeof HEADERS)[]): Record<string, Json> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function usedHeaders(text: string): Readonly<Record<string, HeaderObject>> {
+function findUsedHeaders(text: string): Readonly<Record<string, HeaderObject>> {
   return Object.fromEntries(
     Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
   );

@@ -22,7 +22,7 @@ export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
  * and members whose declaration has an example.
  */
 export function createExample(shape: object): unknown {
-  const example = shown(shape, []);
+  const example = createValueExample(shape, []);
   if (example === undefined) throw new Error('a member of an answer needs an example at its declaration');
   return example;
 }
@@ -31,7 +31,7 @@ export function createExample(shape: object): unknown {
  * Creates an example of a schema. Returns undefined when none is known. `within` lists the schemas around it, because
  * a shape may contain itself.
  */
-function shown(schema: Schema, within: readonly Schema[]): unknown {
+function createValueExample(schema: Schema, within: readonly Schema[]): unknown {
   const own = findExample(schema);
   if (own !== undefined || within.includes(schema)) return own;
   const { enum: [first] = [], anyOf, oneOf = anyOf, type, minimum = 0 } = schema;
@@ -43,15 +43,15 @@ function shown(schema: Schema, within: readonly Schema[]): unknown {
     // A nullable value is null, unless its declaration has an example. For example, a live key was not revoked.
     const mayBeNull = oneOf.some((one) => one.type === 'null');
     const shownOnly = oneOf.map((one) =>
-      mayBeNull && one.type !== 'object' ? findExample(one) : shown(one, inside),
+      mayBeNull && one.type !== 'object' ? findExample(one) : createValueExample(one, inside),
     );
     return shownOnly.find((example) => example !== undefined) ?? (mayBeNull ? null : undefined);
   }
   switch (type) {
     case 'object':
-      return objectOf(schema, inside);
+      return createObjectExample(schema, inside);
     case 'array': {
-      const item = shown(schema.items ?? {}, inside);
+      const item = createValueExample(schema.items ?? {}, inside);
       return item === undefined ? [] : [item];
     }
     case 'integer':
@@ -66,7 +66,7 @@ function shown(schema: Schema, within: readonly Schema[]): unknown {
   }
 }
 
-function objectOf({ properties = {}, required = [] }: Schema, inside: readonly Schema[]): unknown {
-  const members = required.map((name) => [name, shown(properties[name] ?? {}, inside)] as const);
+function createObjectExample({ properties = {}, required = [] }: Schema, inside: readonly Schema[]): unknown {
+  const members = required.map((name) => [name, createValueExample(properties[name] ?? {}, inside)] as const);
   return members.some(([, example]) => example === undefined) ? undefined : Object.fromEntries(members);
 }

@@ -11,13 +11,13 @@ interface Entry {
 
 /** Renders the fact catalogue as the page `/docs/facts`. */
 export function renderFactsPage(): string {
-  return pageOf(
+  return renderPage(
     'Facts',
     'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
     findFacts(NO_DECLARED_ATTRIBUTES, null)
       .map(({ question, exampleIsFor, example, declares, facts }) => {
-        const entries = facts.map(factEntry);
-        return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n${declared(declares)}<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
+        const entries = facts.map(toFactEntry);
+        return `<h2>${escapeHtml(question)}</h2>\n<p>${escapeHtml(exampleIsFor)}:</p>\n${renderDeclaration(declares)}<pre><code>${escapeHtml(example)}</code></pre>\n${renderDefinitions(entries)}`;
       })
       .join('\n'),
   );
@@ -25,10 +25,10 @@ export function renderFactsPage(): string {
 
 /** Renders the tables and columns of the archive as the page `/docs/columns`. */
 export function renderColumnsPage(): string {
-  return pageOf(
+  return renderPage(
     'Tables of the archive',
     'Times are UTC. What the rules saw are further columns of decisions, such as fact_paidCount; null where the rule set did not ask for the fact, or its value was not known: facts_not_known has its label then.',
-    listed(
+    renderEntries(
       TABLE_NAMES.map((table) => [
         `${table}: ${TABLES[table].description}`,
         TABLES[table].columns.map(({ name, type, description }) => ({
@@ -45,7 +45,7 @@ export function renderColumnsPage(): string {
  * top.
  */
 export function renderCodesPage(documents: readonly OpenApiDocument[]): string {
-  const all = documents.flatMap(refusalsIn);
+  const all = documents.flatMap(listRefusals);
   const ids = [...new Set(all.map(({ operationId }) => operationId))];
   const rows = [...Map.groupBy(all, ({ code, when }) => `${code} ${when}`).values()].flatMap((same) => {
     const without = ids.filter((id) => same.every(({ operationId }) => operationId !== id));
@@ -57,36 +57,36 @@ export function renderCodesPage(documents: readonly OpenApiDocument[]): string {
   const lines = rows
     .toSorted((a, b) => a.place - b.place)
     .map(({ operationId, code, status, when, todo }) =>
-      ['<tr>', operationId, `<code>${code}</code>`, status, escaped(when), todo].join('<td>'),
+      ['<tr>', operationId, `<code>${code}</code>`, status, escapeHtml(when), todo].join('<td>'),
     );
-  return pageOf(
+  return renderPage(
     'Codes of problems',
     'Why an operation refuses a request. Programs should go by the code. Repeat after Retry-After, with growing pauses, and a verdict with its Idempotency-Key.',
     `<table>\n<tr><th>operation<th>code<th>status<th>when<th>what the caller does\n${lines.join('\n')}\n</table>`,
   );
 }
 
-function refusalsIn({ paths, components }: OpenApiDocument) {
+function listRefusals({ paths, components }: OpenApiDocument) {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   return operations.flatMap(({ operationId, responses }) =>
     Object.values(responses).flatMap((response) => {
-      const { content = {} } = '$ref' in response ? at(components.responses, response) : response;
+      const { content = {} } = '$ref' in response ? getPart(components.responses, response) : response;
       return Object.values(content['application/problem+json']?.examples ?? {}).map((example) => {
-        const { summary: when, value } = at(components.examples, example);
-        return { operationId, code: value.code, status: value.status, when, todo: whatToDo(value) };
+        const { summary: when, value } = getPart(components.examples, example);
+        return { operationId, code: value.code, status: value.status, when, todo: adviseCaller(value) };
       });
     }),
   );
 }
 
-function at<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Pointer): Part {
+function getPart<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Pointer): Part {
   const part = parts[$ref.replace(/^.*\//, '')];
   if (part === undefined) throw new Error(`the document has no ${$ref}`);
   return part;
 }
 
 /** Says by the kind of the refusal what the caller does. The detail of each problem says more. */
-function whatToDo({ status, retryable }: ExampleObject['value']): string {
+function adviseCaller({ status, retryable }: ExampleObject['value']): string {
   if (retryable) return 'repeats it';
   if (status === 401 || status === 403) return 'asks for access, or signs in';
   return [404, 409, 412, 422].includes(status)
@@ -94,43 +94,45 @@ function whatToDo({ status, retryable }: ExampleObject['value']): string {
     : 'mends the request';
 }
 
-function listed(parts: readonly (readonly [string, readonly Entry[]])[]): string {
-  const shown = parts.map(([heading, entries]) => `<h2>${escaped(heading)}</h2>\n${definitions(entries)}`);
+function renderEntries(parts: readonly (readonly [string, readonly Entry[]])[]): string {
+  const shown = parts.map(
+    ([heading, entries]) => `<h2>${escapeHtml(heading)}</h2>\n${renderDefinitions(entries)}`,
+  );
   return shown.join('\n');
 }
 
-function definitions(entries: readonly Entry[]): string {
+function renderDefinitions(entries: readonly Entry[]): string {
   const lines = entries.map(
-    ({ word, meaning }) => `<dt><code>${escaped(word)}</code></dt><dd>${escaped(meaning)}</dd>`,
+    ({ word, meaning }) => `<dt><code>${escapeHtml(word)}</code></dt><dd>${escapeHtml(meaning)}</dd>`,
   );
   return `<dl>\n${lines.join('\n')}\n</dl>`;
 }
 
-function declared(text: string | undefined): string {
+function renderDeclaration(text: string | undefined): string {
   if (text === undefined) return '';
-  return `<pre><code># ruleset.yaml\n${escaped(text)}</code></pre>\n`;
+  return `<pre><code># ruleset.yaml\n${escapeHtml(text)}</code></pre>\n`;
 }
 
-function pageOf(title: string, intro: string, body: string): string {
+function renderPage(title: string, intro: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Client Scoring Service: ${escaped(title)}</title>
+<title>Client Scoring Service: ${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<h1>${escaped(title)}</h1>
-<p>${escaped(intro)}</p>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(intro)}</p>
 ${body}
 </html>
 `;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
 /** Formats the fact as a rule writes it, with the type of its value. */
-function factEntry({ name, values, notes, description }: ListedFact): Entry {
+function toFactEntry({ name, values, notes, description }: ListedFact): Entry {
   const told = [...(values === TRUE_OR_FALSE ? [] : [values]), ...notes];
   return { word: told.length === 0 ? name : `${name} (${told.join('; ')})`, meaning: description };
 }

@@ -93,16 +93,20 @@ export async function* streamClientExport(
     platform,
     clientIdKey,
     at: clock(),
-    state: stamp.raw === null ? null : legibleState(state),
+    state: stamp.raw === null ? null : unpackState(state),
     lists: lists.map(({ owner, keys, attribute, id, version, ...entry }) => entry),
     proposals: (await proposals.about(client)).map(toProposalView),
   };
-  const naming = namingDevices((id) => names.nameOf(platform, id));
+  const naming = createDeviceReplacer((id) => names.nameOf(platform, id));
   yield JSON.stringify(createMomentWriter(ClientExportSchema)(head), naming).slice(0, -1);
-  const isAuditWhole = yield* member('audit', audit.about(client));
+  const isAuditWhole = yield* streamMember('audit', audit.about(client));
   const seen = { oldestAt: Number.POSITIVE_INFINITY };
-  const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
-  const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen), naming);
+  const areDecisionsWhole = yield* streamMember('decisions', noteOldest(decisions.allOfClient(client), seen));
+  const isHistoryWhole = yield* streamMember(
+    'history',
+    noteOldest(decisions.allHistory(client), seen),
+    naming,
+  );
   const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
   yield `,"complete":${isAuditWhole && areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
 }
@@ -142,7 +146,7 @@ const STATE_MOMENTS = shape('What decides next time', {
 });
 
 /** Unpacks the lists of a state and writes its moments as text, so that people can read them. */
-function legibleState(state: ClientState): unknown {
+function unpackState(state: ClientState): unknown {
   const { knownDevices, dayTallies, attributeValues, lastAt } = state;
   return createMomentWriter(STATE_MOMENTS)({
     ...state,
@@ -163,7 +167,7 @@ type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
 type Replacer = (member: string, value: unknown) => unknown;
 
 /** Creates the replacer for JSON that writes devices under the platform's own names. */
-function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
+function createDeviceReplacer(nameOf: (pseudonym: string) => string): Replacer {
   return (member, value) => {
     if (typeof value === 'string')
       return ['fingerprint', 'ip', 'id', 'formerId'].includes(member) ? nameOf(value) : value;
@@ -172,7 +176,7 @@ function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
 }
 
 /** Yields a member that is a list, one page at a time. Returns the result of the pages. */
-async function* member<End>(
+async function* streamMember<End>(
   name: 'audit' | 'decisions' | 'history',
   pages: Pages<unknown, End>,
   replacer?: Replacer,
@@ -193,7 +197,7 @@ async function* member<End>(
 }
 
 /** Passes the pages on, and notes the time of the oldest item. */
-async function* noting<Item extends { readonly at: number }, End>(
+async function* noteOldest<Item extends { readonly at: number }, End>(
   pages: Pages<Item, End>,
   seen: { oldestAt: number },
 ): Pages<Item, End> {

@@ -191,17 +191,17 @@ export async function findClientLinks(
     return { web, orders, overrides, asOf, complete: !reading.isIncomplete() };
   });
   const shownClients = [...found.web.ties.keys()];
-  const overrides = found.overrides ?? (await overridesNow(store, platform, shownClients));
+  const overrides = found.overrides ?? (await readOverrides(store, platform, shownClients));
   const listsWith = (kind: 'client' | Device['kind'], value: string) =>
     lists.namesHolding(platform, kind, value, now);
-  const clients = proposing(
-    clientsIn(found.web, found.orders).map((one) => ({
+  const clients = markProposed(
+    listClients(found.web, found.orders).map((one) => ({
       ...one,
       override: keepIfValid(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
       lists: listsWith('client', one.clientIdKey),
     })),
   );
-  const devices = devicesIn(found.web, clientIdKey, clients).map((one) => ({
+  const devices = listDevices(found.web, clientIdKey, clients).map((one) => ({
     ...one,
     lists: listsWith(one.kind, one.value),
   }));
@@ -222,7 +222,7 @@ export async function findClientLinks(
 
 type CountedClient = Omit<LinkedClient, 'override' | 'lists' | 'proposed'>;
 
-function clientsIn(
+function listClients(
   { ties, seen, devices }: LinkGraph,
   orders: readonly LinkedOrder[],
 ): readonly CountedClient[] {
@@ -240,14 +240,14 @@ function clientsIn(
         .map(toListValue)
         .filter((value) => links.has(value))
         .toSorted(compareTexts),
-      ...(own.length === 0 ? { firstAt: null, lastAt: null } : spanOf(own)),
-      ...figuresOf(ordersBy.get(clientIdKey) ?? []),
+      ...(own.length === 0 ? { firstAt: null, lastAt: null } : computeSpan(own)),
+      ...sumFigures(ordersBy.get(clientIdKey) ?? []),
     };
   });
 }
 
 /** Returns the first and the last time among sightings. There must be at least one. */
-function spanOf(seen: readonly SeenClient[]) {
+function computeSpan(seen: readonly SeenClient[]) {
   const [firsts, lasts] = [seen.map(({ firstAt }) => firstAt), seen.map(({ lastAt }) => lastAt)];
   return { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
 }
@@ -258,7 +258,7 @@ type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'techn
  * Finds the status of an order. A failure that was reported of a turned-away order proves nothing, and a later grant
  * opens that order again.
  */
-function statusOf({ report, granted, verdicts }: LinkedOrder): Status {
+function findStatus({ report, granted, verdicts }: LinkedOrder): Status {
   const result = report === null ? null : toReportedResult(report);
   if (result === 'PAID') return 'paid';
   if (result === 'REVERSED') return 'reversed';
@@ -268,18 +268,18 @@ function statusOf({ report, granted, verdicts }: LinkedOrder): Status {
   return result === 'UNPAID' ? 'unpaid' : 'unknown';
 }
 
-function figuresOf(orders: readonly LinkedOrder[]) {
+function sumFigures(orders: readonly LinkedOrder[]) {
   const counts = { paid: 0, reversed: 0, unpaid: 0, turnedAway: 0, unknown: 0, technical: 0 };
   const sums: Record<string, { paid: number; reversed: number; unpaid: number }> = {};
   const verdicts = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
   for (const order of orders) {
-    const status = statusOf(order);
+    const status = findStatus(order);
     counts[status] += 1;
     for (const verdict of VERDICTS) verdicts[verdict] += order.verdicts[verdict];
     const { amount, currency } = order;
     if (amount === null || currency === null || !isAboutMoney(status)) continue;
     const before = sums[currency] ?? { paid: 0, reversed: 0, unpaid: 0 };
-    sums[currency] = { ...before, [status]: sumOf(before[status], amount) };
+    sums[currency] = { ...before, [status]: addAmounts(before[status], amount) };
   }
   const { technical, ...known } = counts;
   return { orders: known, money: sums, verdicts, cut: orders.length >= ORDERS_PER_CLIENT_MAX };
@@ -292,19 +292,19 @@ function isAboutMoney(status: Status): status is 'paid' | 'reversed' | 'unpaid' 
 const DIGITS = 12;
 
 /** Adds amounts without the rounding errors of doubles. */
-function sumOf(a: number, b: number): number {
+function addAmounts(a: number, b: number): number {
   return Number((a + b).toPrecision(DIGITS));
 }
 
-function proposing(clients: readonly Omit<LinkedClient, 'proposed'>[]): readonly LinkedClient[] {
+function markProposed(clients: readonly Omit<LinkedClient, 'proposed'>[]): readonly LinkedClient[] {
   const mayBe = clients.filter(
-    (one) => one.tie !== 'address' && one.override !== 'TRUSTED' && one.orders.paid <= harmOf(one),
+    (one) => one.tie !== 'address' && one.override !== 'TRUSTED' && one.orders.paid <= countHarm(one),
   );
-  const isHarmful = mayBe.some((one) => harmOf(one) > 0);
+  const isHarmful = mayBe.some((one) => countHarm(one) > 0);
   return clients.map((one) => ({ ...one, proposed: isHarmful && mayBe.includes(one) }));
 }
 
-function harmOf({ orders }: Pick<LinkedClient, 'orders'>): number {
+function countHarm({ orders }: Pick<LinkedClient, 'orders'>): number {
   return orders.unpaid + orders.reversed;
 }
 
@@ -314,7 +314,7 @@ export function findRefusedPayers(clients: readonly Pick<LinkedClient, 'orders' 
   const sums: Record<string, number> = {};
   for (const one of payers)
     for (const [currency, { paid }] of Object.entries(one.money))
-      if (paid > 0) sums[currency] = sumOf(sums[currency] ?? 0, paid);
+      if (paid > 0) sums[currency] = addAmounts(sums[currency] ?? 0, paid);
   return {
     clients: clients.length,
     payers: payers.length,
@@ -325,7 +325,7 @@ export function findRefusedPayers(clients: readonly Pick<LinkedClient, 'orders' 
 
 type CountedDevice = Omit<ClientLinks['devices'][number], 'lists'>;
 
-function devicesIn(
+function listDevices(
   { devices, seen }: LinkGraph,
   clientIdKey: string,
   clients: readonly LinkedClient[],
@@ -339,7 +339,7 @@ function devicesIn(
       kind: device.kind,
       value: toListValue(device),
       ofClient: here.some((one) => one.clientIdKey === clientIdKey),
-      ...spanOf(here),
+      ...computeSpan(here),
       clients: number,
       followed: all.length > 0,
       refused: all.length > 0 && shown.length === all.length ? findRefusedPayers(shown) : null,
@@ -348,17 +348,17 @@ function devicesIn(
   return counted.toSorted(
     (a, b) =>
       Number(b.ofClient) - Number(a.ofClient) ||
-      linksOf(b) - linksOf(a) ||
+      countLinks(b) - countLinks(a) ||
       b.lastAt - a.lastAt ||
       compareTexts(a.value, b.value),
   );
 }
 
-function linksOf({ followed, clients }: CountedDevice): number {
+function countLinks({ followed, clients }: CountedDevice): number {
   return followed ? clients : 0;
 }
 
-async function overridesNow(
+async function readOverrides(
   store: Store,
   platform: PlatformName,
   clients: readonly string[],

@@ -58,7 +58,7 @@ export class ErasureLedger {
       const text = readFileSync(path, 'utf8');
       // A line that a crash cut off is kept, and the next entry begins a new line.
       if (!text.endsWith('\n')) appendFileSync(path, '\n', { flush: true });
-      this.id = idIn(text);
+      this.id = readLedgerId(text);
     } catch (cause) {
       if (cause instanceof LedgerRefused) throw cause;
       throw new LedgerRefused(
@@ -101,13 +101,13 @@ export class ErasureLedger {
   /** Reads the erasures in the order in which they were noted, and counts the lines that cannot be read. */
   read(): { readonly erased: readonly ErasedClient[]; readonly unreadable: number } {
     const [, ...lines] = readFileSync(this.#path, 'utf8').split('\n');
-    const told = lines.filter((line) => line !== '').map(erasedClient);
+    const told = lines.filter((line) => line !== '').map(parseErasedClient);
     const erased = told.filter((one) => one !== null);
     return { erased, unreadable: told.length - erased.length };
   }
 }
 
-function idIn(text: string): string {
+function readLedgerId(text: string): string {
   const id = parseJsonObject(text.slice(0, text.indexOf('\n') + 1))?.['ledger'];
   if (typeof id === 'string') return id;
   throw new LedgerRefused(
@@ -115,7 +115,7 @@ function idIn(text: string): string {
   );
 }
 
-function erasedClient(line: string): ErasedClient | null {
+function parseErasedClient(line: string): ErasedClient | null {
   const { at, platform, clientHash } = parseJsonObject(line) ?? {};
   if (typeof at !== 'number' || typeof platform !== 'string') return null;
   return isPlatformName(platform) && isClientHash(clientHash) ? { at, platform, clientHash } : null;

@@ -37,22 +37,22 @@ export interface Unreadable extends TextPlace {
 export async function* findUnreadableTexts(store: Store, onLook: () => void): AsyncGenerator<Unreadable> {
   for await (const text of store.texts.all()) {
     onLook();
-    const why = whyUnreadable(text);
+    const why = explainUnreadable(text);
     if (why === null) continue;
     yield { kind: text.kind, name: text.name, why };
   }
 }
 
-function whyUnreadable({ kind, name, text }: StoredText): string | null {
+function explainUnreadable({ kind, name, text }: StoredText): string | null {
   try {
     switch (kind) {
       case 'client':
         decodeClientState(text);
         return null;
       case 'document':
-        return readDocument(text);
+        return explainBadDocument(text);
       case 'register':
-        return whyNoRegister(name, text);
+        return explainBadRegister(name, text);
       default:
         return kind satisfies never;
     }
@@ -61,14 +61,14 @@ function whyUnreadable({ kind, name, text }: StoredText): string | null {
   }
 }
 
-function whyNoRegister(name: string, text: string): string | null {
+function explainBadRegister(name: string, text: string): string | null {
   if (name === 'rollout') return parseRollout(text) === null ? 'it holds no rollout' : null;
   if (name === SECRET_REGISTER) parseKnownSecret(text);
   if (name === SALT_REGISTER) createClientKeys(text);
   return null;
 }
 
-function readDocument(text: string): string | null {
+function explainBadDocument(text: string): string | null {
   const document: unknown = JSON.parse(text);
   const isDocument = typeof document === 'object' && document !== null && 'value' in document;
   return isDocument ? null : 'it holds no document';
@@ -107,7 +107,7 @@ export async function rebuildClient(
 ): Promise<RebuiltClient | null> {
   const place = { kind: 'client', name: client.hash } as const;
   const found = await store.texts.read(place);
-  const why = found === null ? null : whyUnreadable({ ...place, text: found.text });
+  const why = found === null ? null : explainUnreadable({ ...place, text: found.text });
   if (found === null || why === null) return null;
   const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
   const told = rebuildState(entries.toReversed());
@@ -122,8 +122,8 @@ export async function rebuildClient(
       action: 'client rebuilt',
       platform: client.platform,
       subject: client.clientIdKey,
-      before: digestOf(found.text),
-      after: digestOf(next),
+      before: toDigest(found.text),
+      after: toDigest(next),
       reason,
     },
     client,
@@ -132,7 +132,7 @@ export async function rebuildClient(
 }
 
 /** Identifies a text for the audit without revealing its content. */
-function digestOf(text: string) {
+function toDigest(text: string) {
   return { sha256: hash('sha256', text), bytes: Buffer.byteLength(text) };
 }
 
@@ -143,18 +143,18 @@ function digestOf(text: string) {
 export function rebuildState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();
   return entries.reduce(
-    (state, entry) => after(moveStateBack(state, entry.at), entry, orders),
+    (state, entry) => applyEntry(moveStateBack(state, entry.at), entry, orders),
     UNKNOWN_CLIENT,
   );
 }
 
-function after(state: ClientState, entry: JournalEntry, orders: Map<string, KnownOrder>): ClientState {
+function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string, KnownOrder>): ClientState {
   const { at } = entry;
   switch (entry.kind) {
     case 'score':
       return recordScore(state, entry.request, at).nextState;
     case 'verdict':
-      return afterVerdict(state, entry.decision);
+      return applyVerdict(state, entry.decision);
     case 'outcome': {
       const known = orders.get(entry.orderRef) ?? null;
       const told = { ...(entry.report ?? entry.order), orderRef: entry.orderRef };
@@ -179,9 +179,9 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
   }
 }
 
-function afterVerdict(state: ClientState, decision: Decision): ClientState {
+function applyVerdict(state: ClientState, decision: Decision): ClientState {
   const { at, seq, ladderAfter, draw } = decision;
-  const requests = rememberRequest(state, eventOf(state, decision));
+  const requests = rememberRequest(state, toVerdictEvent(state, decision));
   const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
   return {
     ...recordActivity({ ...state, ...requests }, at),
@@ -194,7 +194,7 @@ function afterVerdict(state: ClientState, decision: Decision): ClientState {
   };
 }
 
-function eventOf(state: ClientState, decision: Decision): VerdictEvent {
+function toVerdictEvent(state: ClientState, decision: Decision): VerdictEvent {
   const { at, verdict, facts, orderRef, sellPointKey, ladderBefore } = decision;
   const { fingerprints, ips } = listKnownHints(state.hints, at);
   const { amount = '', currency = '', method = '' } = facts;

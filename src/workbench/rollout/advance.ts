@@ -34,12 +34,12 @@ export function advanceRollout(
   switch (goal.mode) {
     case 'shadow': {
       const how = { mode: 'shadow', guardPoints: null } as const;
-      const candidates = onTrial(rollout, [{ ...to, percent: 0 }], how, change);
+      const candidates = createCandidates(rollout, [{ ...to, percent: 0 }], how, change);
       return createNextRollout(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
     }
     case 'canary': {
       const { percent, guardPoints, objective, also = [] } = goal;
-      const candidates = onTrial(
+      const candidates = createCandidates(
         rollout,
         [{ ...to, percent }, ...also],
         { mode: 'canary', guardPoints, ...(objective === undefined ? {} : { objective }) },
@@ -88,7 +88,7 @@ export function rewriteRollout(rollout: Rollout, above: number, change: RolloutC
  * Returns the candidates of one draw. Clients that are in a candidate stay in it. A new stage begins for all
  * candidates when the share of one changes.
  */
-function onTrial(
+function createCandidates(
   { candidates }: Rollout,
   wanted: readonly (Share & VersionRef)[],
   how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
@@ -104,7 +104,7 @@ function onTrial(
     before[place].percent === one.percent &&
     before[place].objective === objective;
   const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
-  const slices = dealt(
+  const slices = dealSlices(
     wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
   );
   const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
@@ -126,19 +126,19 @@ const SAME_PLACE_PERCENT = 1e-9;
  * Deals the slices of each candidate for the next stage. A client that is in at 10 % is in at 20 %, and nobody leaves
  * a candidate that keeps its size.
  */
-function dealt(
+function dealSlices(
   wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
 ): readonly (readonly Slice[])[] {
-  const kept = wanted.map(({ percent, before }) => upTo(percent, before));
+  const kept = wanted.map(({ percent, before }) => takePercent(percent, before));
   return wanted.reduce(
     (all, { percent }, place) =>
-      all.with(place, upTo(percent, [...(all[place] ?? []), ...freeBeside(all.flat())])),
+      all.with(place, takePercent(percent, [...(all[place] ?? []), ...findFreeSlices(all.flat())])),
     kept,
   );
 }
 
 /** Takes from the first slices as many as make up these percent. */
-function upTo(percent: number, slices: readonly Slice[]): readonly Slice[] {
+function takePercent(percent: number, slices: readonly Slice[]): readonly Slice[] {
   let left = percent;
   return slices.flatMap(({ from, to }) => {
     const width = Math.min(left, to - from);
@@ -147,7 +147,7 @@ function upTo(percent: number, slices: readonly Slice[]): readonly Slice[] {
   });
 }
 
-function freeBeside(taken: readonly Slice[]): readonly Slice[] {
+function findFreeSlices(taken: readonly Slice[]): readonly Slice[] {
   const sorted = taken.toSorted((a, b) => a.from - b.from);
   const starts = [0, ...sorted.map(({ to }) => to)];
   const ends = [...sorted.map(({ from }) => from), 100];

@@ -80,7 +80,7 @@ export async function readRolloutStatus(
     return toTrialView(of, candidate, counts, platform, decisionOf);
   };
   return {
-    rollout: rollout === null || platform === null ? rollout : withoutOthers(rollout),
+    rollout: rollout === null || platform === null ? rollout : hideOtherPlatforms(rollout),
     unreadable: stored !== null && rollout === null,
     nodes: platform === null ? nodes : null,
     trials: rollout === null ? [] : await Promise.all(rollout.candidates.map((one) => view(rollout, one))),
@@ -89,7 +89,7 @@ export async function readRolloutStatus(
 }
 
 /** Removes the names and figures of other platforms, which a platform must not see. */
-function withoutOthers(rollout: Rollout): Rollout {
+function hideOtherPlatforms(rollout: Rollout): Rollout {
   const history = rollout.history.map(({ acceptedDifference: _, ...entry }) =>
     entry.action === 'guard' ? { ...entry, reason: 'By the clients of all platforms.' } : entry,
   );
@@ -139,12 +139,15 @@ export async function foreseeChange(
   { revision, acceptDifference = false, emergency = false, at }: AskedChange,
 ) {
   const { fleet, rules } = parts;
-  const to = await eligible(rules, version, goal);
+  const to = await requireEligible(rules, version, goal);
   const shares = goal.mode === 'canary' ? (goal.also ?? []) : [];
   const also = await Promise.all(
-    shares.map(async (one) => ({ ...(await eligible(rules, one.version, goal)), percent: one.percent })),
+    shares.map(async (one) => ({
+      ...(await requireEligible(rules, one.version, goal)),
+      percent: one.percent,
+    })),
   );
-  const stored = await running(fleet);
+  const stored = await readRunningRollout(fleet);
   const { rollout } = stored;
   if (rollout === null) throw new RolloutRefused(UNREADABLE);
   requireRevision(rollout, revision);
@@ -154,7 +157,7 @@ export async function foreseeChange(
   if (emergency) requireReturn(rollout, to, goal);
   for (const one of all) await requireOnEveryNode(fleet, one);
   const isNew = isFarReaching(goal) && !emergency;
-  const differences = isNew ? await differencesOf(parts, rollout, all, at) : [];
+  const differences = isNew ? await compareVersions(parts, rollout, all, at) : [];
   requireAccepted(differences, acceptDifference);
   return { stored, rollout, to, also, differences };
 }
@@ -200,7 +203,7 @@ function requireReturn({ history }: Rollout, { version, digest }: VersionRef, go
 
 type VersionDifference = Difference & Pick<VersionRef, 'version'>;
 
-async function differencesOf(
+async function compareVersions(
   { rules, ...on }: ChangeParts,
   { active, candidates }: Rollout,
   versions: readonly VersionRef[],
@@ -232,11 +235,15 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
 }
 
 /** Returns the version on this node's disk, if it may be brought to the goal. Throws `RolloutRefused`. */
-async function eligible(rules: LoadedRules, version: RuleVersion, { mode }: Goal): Promise<VersionRef> {
+async function requireEligible(
+  rules: LoadedRules,
+  version: RuleVersion,
+  { mode }: Goal,
+): Promise<VersionRef> {
   // Somebody may have created or released the version a moment ago through another node.
   await waitUntilTakenUp(() => rules.isAsOnDisk(version));
   const ruleSet = rules.get(version);
-  if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
+  if (ruleSet === null) throw new RolloutRefused(explainNotLoaded(version, rules));
   if (mode === 'shadow' || ruleSet.released) return { version, digest: ruleSet.digest };
   throw new RolloutRefused(
     `${version} is a draft, which may only be shadowed; run "rules release ${version}" first`,
@@ -258,9 +265,9 @@ export async function rollBack(
   version: RuleVersion | null = null,
 ): Promise<FollowReport> {
   const change = { who, at, reason };
-  const stored = await running(fleet);
+  const stored = await readRunningRollout(fleet);
   const { rollout } = stored;
-  if (rollout === null) return writeRollout(fleet, stored, await rolloutOfNodes(fleet, change));
+  if (rollout === null) return writeRollout(fleet, stored, await repairFromNodes(fleet, change));
   requireRevision(rollout, revision);
   const { active, candidates } = rollout;
   const next = takeBack(rollout, change, { version });
@@ -268,7 +275,7 @@ export async function rollBack(
     throw new RolloutRefused(
       version === null
         ? 'there is no candidate and no earlier version to return to'
-        : `${version} is not on trial; ${onTrialText(candidates)}`,
+        : `${version} is not on trial; ${formatOnTrial(candidates)}`,
     );
   if (candidates.length === 0) await requireOnEveryNode(fleet, next.active);
   const report = await writeRollout(fleet, stored, next);
@@ -278,7 +285,7 @@ export async function rollBack(
   return report;
 }
 
-function onTrialText(candidates: readonly Candidate[]): string {
+function formatOnTrial(candidates: readonly Candidate[]): string {
   if (candidates.length === 0)
     return 'nothing is; "rules rollback" without a version returns to the one before';
   return `on trial: ${candidates.map(({ version }) => version).join(', ')}`;
@@ -294,7 +301,7 @@ function requireRevision({ revision, history }: Rollout, seen: number | null): v
 }
 
 /** Returns a rollout with the version by which the node with the newest revision decides. */
-async function rolloutOfNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
+async function repairFromNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
   const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   if (newest === undefined) throw new RolloutRefused(NO_NODE);
   return repairRollout(newest.revision, newest.active, change);
@@ -303,7 +310,7 @@ async function rolloutOfNodes(fleet: Fleet, change: RolloutChange): Promise<Roll
 const NO_NODE =
   'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
 
-async function running(fleet: Fleet): Promise<StoredRollout> {
+async function readRunningRollout(fleet: Fleet): Promise<StoredRollout> {
   // The nodes are read first, because no node follows a revision before it is stored.
   const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   const stored = await fleet.read();
@@ -324,7 +331,7 @@ async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   let problems: readonly string[] = [];
   // A node reports a newly deployed folder with its next heartbeat.
   const isEverywhere = await waitUntilTakenUp(async () => {
-    problems = lackedBy(await fleet.nodes(), to);
+    problems = listLackingNodes(await fleet.nodes(), to);
     return problems.length === 0;
   });
   if (!isEverywhere) {
@@ -333,7 +340,7 @@ async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
 }
 
 /** Says why nodes cannot follow a version, one sentence for each node. */
-function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
+function listLackingNodes(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
   const problems = nodes.map((node) => {
     const loaded = node.versions.find((candidate) => candidate.version === version);
     if (loaded?.digest === digest) return null;
@@ -379,7 +386,7 @@ export function formatNodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'p
   return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
 }
 
-function whyNotLoaded(version: RuleVersion, rules: LoadedRules): string {
+function explainNotLoaded(version: RuleVersion, rules: LoadedRules): string {
   const refused = rules.refused().find((folder) => folder.version === version);
   if (refused !== undefined) return `${version} is not sound:\n${refused.problems.join('\n')}`;
   const there = rules.all().map((ruleSet) => ruleSet.version);

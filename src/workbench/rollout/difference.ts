@@ -66,20 +66,20 @@ export async function compareWithActive(
   candidate: Candidate | null,
   now: number,
 ): Promise<Difference> {
-  const platforms = await comparedPlatforms(on, rules, now);
+  const platforms = await comparePlatforms(on, rules, now);
   const { verdict } = rules.verdicts.otherwise;
   const closes = !isGrant(verdict) && verdict !== active?.verdicts.otherwise.verdict;
   const much = [
     ...(closes ? [`its verdicts end with otherwise: ${verdict}, where those of the active one do not`] : []),
-    ...platforms.filter(isMuch).map(sentenceOf),
+    ...platforms.filter(isMuch).map(differenceSentence),
   ];
-  const shadow = await shadowFigures(on.store.tallies, rules, candidate);
+  const shadow = await readShadowFigures(on.store.tallies, rules, candidate);
   if (shadow === null) much.push(...platforms.filter(isIncomparable).map(incomparableSentence));
   else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
   return { much, compared: comparedSentence(platforms, shadow) };
 }
 
-async function comparedPlatforms(
+async function comparePlatforms(
   { store, decidedLately }: ComparedOn,
   rules: RuleSet,
   now: number,
@@ -102,7 +102,7 @@ async function comparePlatform(
   rules: RuleSet,
   decisions: readonly Decision[],
 ): Promise<PlatformDifference> {
-  const payers = lastOfEach(decisions.filter(({ arm }) => arm === 'active'));
+  const payers = findLastOfEachPayer(decisions.filter(({ arm }) => arm === 'active'));
   const missing = new Set<string>();
   const redecide = prepareRedecision(rules);
   const statuses = await searchThrottle.map(payers, async (some) =>
@@ -131,7 +131,7 @@ async function comparePlatform(
 }
 
 /** Returns the newest decision about each payer. The decisions must be sorted from the newest on. */
-function lastOfEach(decisions: readonly Decision[]): readonly Decision[] {
+function findLastOfEachPayer(decisions: readonly Decision[]): readonly Decision[] {
   const last = new Map<string, Decision>();
   for (const decision of decisions)
     if (!last.has(decision.clientIdKey)) last.set(decision.clientIdKey, decision);
@@ -151,15 +151,17 @@ function incomparableSentence({ platform, missing }: PlatformDifference): string
   return `nobody knows what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
 }
 
-function sentenceOf({ platform, letPay, heldBack, turned }: PlatformDifference): string {
+function differenceSentence({ platform, letPay, heldBack, turned }: PlatformDifference): string {
   const away = (['BLOCK', 'WAIT'] as const)
     .filter((verdict) => turned[verdict] > 0)
     .map(
       (verdict) =>
-        `${verdict} ${figure(turned[verdict])} of ${figure(letPay)} recent payers of ${platform} that the active one let pay`,
+        `${verdict} ${formatFigure(turned[verdict])} of ${formatFigure(letPay)} recent payers of ${platform} that the active one let pay`,
     );
   const back =
-    turned.let === 0 ? [] : [`let ${figure(turned.let)} of ${figure(heldBack)} pay that it held back`];
+    turned.let === 0
+      ? []
+      : [`let ${formatFigure(turned.let)} of ${formatFigure(heldBack)} pay that it held back`];
   return `it would ${[...away, ...back].join(', and ')}`;
 }
 
@@ -178,7 +180,7 @@ interface ShadowFigures {
  * Reads what the version's shadow has shown so far. Returns null when the version is not a shadow, or has answered
  * too few.
  */
-async function shadowFigures(
+async function readShadowFigures(
   tallies: Tallies,
   { version, digest }: RuleSet,
   candidate: Candidate | null,
@@ -202,7 +204,7 @@ function letsPay(answer: string): boolean {
 
 function shadowSentence({ compared, otherwise, most }: ShadowFigures): string {
   const mostly = most === null ? '' : `, most often ${most}`;
-  return `as a shadow it would have let or held back ${figure(otherwise)} of ${figure(compared)} otherwise${mostly}`;
+  return `as a shadow it would have let or held back ${formatFigure(otherwise)} of ${formatFigure(compared)} otherwise${mostly}`;
 }
 
 function comparedSentence(platforms: readonly PlatformDifference[], shadow: ShadowFigures | null): string {
@@ -213,9 +215,9 @@ function comparedSentence(platforms: readonly PlatformDifference[], shadow: Shad
   if (payers === 0)
     return `nobody asked for a verdict in the last day, so there is nothing to compare with${seen}`;
   const others = sum(({ turned }) => turned.BLOCK + turned.WAIT + turned.let);
-  return `of ${figure(payers)} payers who asked in the last day it would let or hold back ${figure(others)} otherwise${seen}`;
+  return `of ${formatFigure(payers)} payers who asked in the last day it would let or hold back ${formatFigure(others)} otherwise${seen}`;
 }
 
-function figure(count: number): string {
+function formatFigure(count: number): string {
   return count.toLocaleString('en-US');
 }

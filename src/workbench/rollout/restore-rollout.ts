@@ -13,7 +13,7 @@ export async function restoreRollout(
   remembered: Rollout | null,
   change: RolloutChange,
 ): Promise<FollowReport> {
-  const newest = newestOf(await fleet.nodes());
+  const newest = findNewest(await fleet.nodes());
   const stored = await fleet.read();
   const held = stored?.rollout ?? null;
   const followed = newest?.revision ?? 0;
@@ -46,7 +46,7 @@ export async function acceptRollout(
   remembered: Rollout | null,
   change: RolloutChange,
 ): Promise<Rollout | null> {
-  const newest = newestOf(await fleet.nodes());
+  const newest = findNewest(await fleet.nodes());
   const stored = await fleet.read();
   const rollout = stored === null ? remembered : stored.rollout;
   if (rollout === null) return null;
@@ -58,6 +58,6 @@ export async function acceptRollout(
   throw new RolloutRefused('somebody else changed the rollout at the same time; accept the store again');
 }
 
-function newestOf(nodes: readonly NodeView[]): NodeView | null {
+function findNewest(nodes: readonly NodeView[]): NodeView | null {
   return nodes.toSorted((a, b) => b.revision - a.revision)[0] ?? null;
 }

@@ -100,8 +100,8 @@ export async function toTrialView(
     version: candidate.version,
     trial,
     arms,
-    earliest: earliestOf(candidate),
-    shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
+    earliest: findEarliest(candidate),
+    shares: candidate.mode === 'canary' ? estimateShares(arms.active, arms.candidate) : [],
     breach: platform === null ? findCandidateBreach(rollout, candidate, arms) : null,
     gains: platform === null ? listCandidateGains(rollout, candidate, arms) : [],
     shadow: { ...shadow, differences },
@@ -113,12 +113,12 @@ export async function toTrialView(
  * Returns when the experiment of a canary can answer at the earliest (epoch ms). Returns null for a shadow, and when
  * the objective is damaged.
  */
-function earliestOf({ mode, stageSince, objective }: Candidate): number | null {
+function findEarliest({ mode, stageSince, objective }: Candidate): number | null {
   const judged = parseObjective(objective ?? null);
   return mode === 'canary' && judged !== null ? findEarliestResult(stageSince, judged) : null;
 }
 
-function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
+function estimateShares(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
   return GUARDED_SHARES.map(({ name, of, final }) => {
     const share = (clients: ClientCounts) =>
       estimateShare(of(clients), final ? clients.seen : clients.paid + clients.unpaid);

@@ -140,7 +140,7 @@ export class ClientSweep {
   async #claim(): Promise<Progress | null> {
     const now = this.#parts.clock();
     const text = await this.#parts.store.registers.read(REGISTER);
-    const progress = progressOf(text);
+    const progress = parseProgress(text);
     const isOver = progress.cursor === null;
     if (isOver && now - progress.beganAt < PASS_MS) return null;
     if (!isOver && text !== this.#written && now - progress.movedAt < SILENCE_MS) return null;
@@ -159,7 +159,7 @@ export class ClientSweep {
 }
 
 /** Parses the register. When it cannot be read, a new pass begins. */
-function progressOf(text: string | null): Progress {
+function parseProgress(text: string | null): Progress {
   const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
   if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;
   return { beganAt, movedAt, cursor: typeof cursor === 'string' ? cursor : null };

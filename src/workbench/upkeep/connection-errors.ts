@@ -32,13 +32,13 @@ export class ConnectionErrors {
   failed(nowMs: number): ConnectionNews | null {
     if (this.#outage === null) {
       this.#outage = { sinceMs: nowMs, lastErrorMs: nowMs, errors: 1, toldMs: nowMs };
-      return newsOf(this.#outage, 'the connection to the store is lost, and tried again');
+      return createNews(this.#outage, 'the connection to the store is lost, and tried again');
     }
     this.#outage.lastErrorMs = nowMs;
     this.#outage.errors++;
     if (nowMs - this.#outage.toldMs < TOLD_EVERY_MS) return null;
     this.#outage.toldMs = nowMs;
-    return newsOf(this.#outage, 'the connection to the store is still lost');
+    return createNews(this.#outage, 'the connection to the store is still lost');
   }
 
   /** Returns once, after the outage, the line that says it is over. Must be called from time to time. */
@@ -46,10 +46,10 @@ export class ConnectionErrors {
     const outage = this.#outage;
     if (outage === null || nowMs - outage.lastErrorMs < QUIET_MS) return null;
     this.#outage = null;
-    return newsOf(outage, 'the connection to the store is back');
+    return createNews(outage, 'the connection to the store is back');
   }
 }
 
-function newsOf({ sinceMs, lastErrorMs, errors }: Outage, text: string): ConnectionNews {
+function createNews({ sinceMs, lastErrorMs, errors }: Outage, text: string): ConnectionNews {
   return { text, seconds: Math.round((lastErrorMs - sinceMs) / 1000), errors };
 }

@@ -46,8 +46,8 @@ export async function agreeOnSecret(
   { signalSecret, signalSecretPrevious: previous }: SignalSecrets,
   now: number,
 ): Promise<string | null> {
-  const own = fingerprintOf(signalSecret);
-  const former = previous === null ? null : fingerprintOf(previous);
+  const own = computeFingerprint(signalSecret);
+  const former = previous === null ? null : computeFingerprint(previous);
   const raw = await registers.read(SECRET_REGISTER);
   const known = raw === null ? null : parseKnownSecret(raw);
   const begins =
@@ -70,7 +70,7 @@ export async function agreeOnSecret(
 }
 
 /** Computes a fingerprint from which a secret of 32 characters or more cannot be found. */
-function fingerprintOf(secret: string): string {
+function computeFingerprint(secret: string): string {
   return createHmac('sha256', secret)
     .update('fingerprint of the signal secret')
     .digest('base64url')

@@ -38,7 +38,7 @@ export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
   return withFiles(open, isDecided, async ({ folder, leftOut }) => {
     const sum = await verifySegments(folder, ask);
     const decided = [...(ask.missing ?? []), ...leftOut].filter(
-      (segment) => isDecided(segment) && overlaps(ask, segment.from, segment.to),
+      (segment) => isDecided(segment) && isInSpan(ask, segment.from, segment.to),
     );
     return { ...sum, unreadable: [...decided.map(({ name }) => name), ...sum.unreadable] };
   });
@@ -48,7 +48,7 @@ function isDecided({ table }: Segment): boolean {
   return table === 'decisions';
 }
 
-function overlaps(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number): boolean {
+function isInSpan(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number): boolean {
   return (span.from === null || to >= span.from) && (span.to === null || from <= span.to);
 }
 

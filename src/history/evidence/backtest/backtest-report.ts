@@ -191,7 +191,7 @@ function candidateNotes(one: Candidate, name: string, compared: number): readonl
   const { changed, changedShare, opened, closed, waits } = one;
   const verdicts = `${name}: ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}.`;
   if (changed === 0 || waits.onAnotherLadder > 0) return [verdicts];
-  const [opens, closes] = [sumOf(opened.orders), sumOf(closed.orders)];
+  const [opens, closes] = [countAllOrders(opened.orders), countAllOrders(closed.orders)];
   const paid = opened.orders.paid;
   const unknown =
     opens === 0
@@ -204,7 +204,7 @@ function candidateNotes(one: Candidate, name: string, compared: number): readonl
   ];
 }
 
-function sumOf({ paid, unpaid, turnedAway, unknown }: OrderSums['orders']): number {
+function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderSums['orders']): number {
   return paid + unpaid + turnedAway + unknown;
 }
 

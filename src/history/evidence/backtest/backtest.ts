@@ -42,7 +42,7 @@ interface BacktestAsk {
  * with the length of the history: only the clients that a rule holds out are remembered.
  */
 export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
-  const ask = underSecretsOf(evidence, asked);
+  const ask = rehashAskedRules(evidence, asked);
   const { tried, against } = ask;
   const { duck, span } = evidence;
   const [{ rules: version }] = tried;
@@ -111,7 +111,7 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
  * Rehashes the constants of all rule sets under the secrets with which the evidence keeps pseudonyms. The same rule
  * set gives the same object.
  */
-function underSecretsOf({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
+function rehashAskedRules({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
   const made = new Map<RuleSet, RuleSet>();
   const under = (rules: RuleSet) =>
     made.getOrInsertComputed(rules, () => rehashConstants(rules, attributeHmacs));

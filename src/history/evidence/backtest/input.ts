@@ -67,20 +67,20 @@ export async function* readInputs(
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
   for (const clients of splitClients(toNumberOrNull(n) ?? 0, orderedAtOnceMax))
     for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
-      yield inputsIn(batch);
+      yield readBatchInputs(batch);
 }
 
-function inputsIn(batch: DuckBatch): readonly Input[] {
+function readBatchInputs(batch: DuckBatch): readonly Input[] {
   const rows = new Rows(batch);
   const inputs: Input[] = [];
   for (let row = 0; row < batch.rowCount; row++) {
-    const input = inputAt(rows, row);
+    const input = readInput(rows, row);
     if (input !== null) inputs.push(input);
   }
   return inputs;
 }
 
-function inputAt(rows: Rows, row: number): Input | null {
+function readInput(rows: Rows, row: number): Input | null {
   const platform = rows.text('platform', row);
   if (!isPlatformName(platform)) return null;
   const base = {
@@ -91,21 +91,21 @@ function inputAt(rows: Rows, row: number): Input | null {
   };
   switch (rows.text('kind', row)) {
     case 'verdict':
-      return askedAt(rows, row, base);
+      return readAskedInput(rows, row, base);
     case 'score':
-      return { ...base, kind: 'score', request: scoreAt(rows, row) };
+      return { ...base, kind: 'score', request: readScoreRequest(rows, row) };
     case 'outcome':
       return {
         ...base,
         kind: 'outcome',
         orderRef: rows.text('order_ref', row),
-        report: reportAt(rows, row),
+        report: readReport(rows, row),
         exposure: readRecordedExposure(rows.flag('turned_away', row) === true),
       };
     case 'binding':
-      return { ...base, kind: 'binding', binding: bindingAt(rows, row) };
+      return { ...base, kind: 'binding', binding: readBinding(rows, row) };
     case 'override':
-      return { ...base, kind: 'override', override: overrideAt(rows, row, base.at) };
+      return { ...base, kind: 'override', override: readOverride(rows, row, base.at) };
     case 'waitEnded':
       return { ...base, kind: 'waitEnded' };
     default:
@@ -113,7 +113,7 @@ function inputAt(rows: Rows, row: number): Input | null {
   }
 }
 
-function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
+function readAskedInput(rows: Rows, row: number, base: Happening): AskedInput {
   return {
     ...base,
     kind: 'verdict',
@@ -126,12 +126,12 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
     digest: rows.text('digest', row),
     verdict: VERDICTS.find((known) => known === rows.text('verdict', row)) ?? 'GET_NEW',
     orderKey: rows.integer('order_key', row),
-    sightings: sightingsAt(rows, row),
-    ...attributesAt(rows, row),
+    sightings: readSightings(rows, row),
+    ...readAttributes(rows, row),
   };
 }
 
-function sightingsAt(rows: Rows, row: number): Sightings {
+function readSightings(rows: Rows, row: number): Sightings {
   const sightings = { fingerprint: new Map<number, SharingCounts>(), ip: new Map<number, SharingCounts>() };
   for (const { name, on, windowMs, counts } of rows.sharing) {
     const clients = rows.maybeNumber(name, row);
@@ -139,7 +139,7 @@ function sightingsAt(rows: Rows, row: number): Sightings {
     const known = sightings[on].get(windowMs) ?? NOBODY_SEEN;
     sightings[on].set(windowMs, { ...known, [counts]: clients });
   }
-  const attributes = clientsByValue(rows, row);
+  const attributes = readClientsByValue(rows, row);
   for (const windows of [sightings.fingerprint, sightings.ip])
     for (const [windowMs, { clients, verdicts }] of windows)
       if (clients < 2 && verdicts < 2) windows.delete(windowMs);
@@ -151,7 +151,7 @@ function sightingsAt(rows: Rows, row: number): Sightings {
  * Reads how many clients had the same value of an attribute, by attribute and window (ms), where there was more than
  * one.
  */
-function clientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMap<number, number>> {
+function readClientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const counts = new Map<string, Map<number, number>>();
   for (const { name, attribute, windowMs } of rows.values) {
     const clients = rows.maybeNumber(name, row) ?? 0;
@@ -164,7 +164,7 @@ function clientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMa
  * Reads a score request. Its members have the order in which the service makes them, because a repeated score is
  * recognised by all of them.
  */
-function scoreAt(rows: Rows, row: number): ScoreRequest {
+function readScoreRequest(rows: Rows, row: number): ScoreRequest {
   return {
     sellPointKey: rows.text('sell_point_key', row),
     method: rows.text('method', row),
@@ -177,16 +177,16 @@ function scoreAt(rows: Rows, row: number): ScoreRequest {
     userAgentPresent: rows.flag('user_agent_present', row) === true,
     userAgentIsAutomated: rows.flag('user_agent_is_automated', row) === true,
     userAgentIsApp: rows.flag('user_agent_is_app', row) === true,
-    ...attributesAt(rows, row),
+    ...readAttributes(rows, row),
   };
 }
 
-function attributesAt(rows: Rows, row: number): { readonly attributes?: Attributes } {
+function readAttributes(rows: Rows, row: number): { readonly attributes?: Attributes } {
   const text = rows.maybeText('attributes', row);
   return text === null ? {} : { attributes: JSON.parse(text) };
 }
 
-function reportAt(rows: Rows, row: number): DatedReport {
+function readReport(rows: Rows, row: number): DatedReport {
   const amount = rows.maybeText('report_amount', row);
   return {
     outcome: OUTCOMES.find((known) => known === rows.text('outcome', row)) ?? 'UNPAID',
@@ -197,7 +197,7 @@ function reportAt(rows: Rows, row: number): DatedReport {
   };
 }
 
-function bindingAt(rows: Rows, row: number): Binding | null {
+function readBinding(rows: Rows, row: number): Binding | null {
   const requisiteRef = rows.maybeText('requisite_ref', row);
   if (requisiteRef === null) return null;
   // What a score answers about a binding is not part of a verdict, so acceptor keys are not needed.
@@ -210,7 +210,7 @@ function bindingAt(rows: Rows, row: number): Binding | null {
   };
 }
 
-function overrideAt(rows: Rows, row: number, at: number): Override | null {
+function readOverride(rows: Rows, row: number, at: number): Override | null {
   const group = OVERRIDE_GROUPS.find((known) => known === rows.maybeText('override_group', row));
   if (group === undefined) return null;
   const [reason, by] = [rows.text('reason', row), rows.text('decided_by', row)];

@@ -82,14 +82,14 @@ export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
 /**
  * Renders the SQL condition for the orders of one part. An order belongs to the part in which it was first asked for.
  */
-function inPart(part: PartName, splitAt: number): string {
+function partConditionSql(part: PartName, splitAt: number): string {
   return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
 }
 
 export async function readTimePart(duck: QueryEngine, part: PartName, splitAt: number): Promise<TimePart> {
   const [row = {}] = await duck.rows(
     `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcomeSql('count(*)')}
-     FROM answered_orders WHERE ${inPart(part, splitAt)}`,
+     FROM answered_orders WHERE ${partConditionSql(part, splitAt)}`,
   );
   return {
     from: toNumberOrNull(row['first']),
@@ -114,25 +114,25 @@ export async function computeTradeOffs(
   splitAt: number,
   sides: number,
 ): Promise<readonly TradeOff[]> {
-  const sums = await clientSums(duck, part, splitAt, sides);
+  const sums = await readClientSums(duck, part, splitAt, sides);
   return Array.from({ length: sides - 1 }, (_, place) => ({
-    unpaidClosed: effectOf(sums, 'unpaidClosed', place + 1),
-    paidClosed: effectOf(sums, 'paidClosed', place + 1),
-    paidHeldBack: effectOf(sums, 'paidHeldBack', place + 1),
+    unpaidClosed: computeEffect(sums, 'unpaidClosed', place + 1),
+    paidClosed: computeEffect(sums, 'paidClosed', place + 1),
+    paidHeldBack: computeEffect(sums, 'paidHeldBack', place + 1),
   }));
 }
 
-type ClientSums = Awaited<ReturnType<typeof clientSums>>;
+type ClientSums = Awaited<ReturnType<typeof readClientSums>>;
 
 /**
  * Sums by client. Each column holds one value for each client: `NAME_SIDE` counts orders, and `NAME_SIDE_PLACE` sums
  * money in the currency at that place.
  */
-async function clientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
-  const where = inPart(part, splitAt);
+async function readClientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
+  const where = partConditionSql(part, splitAt);
   const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
   const currencies = known.map((row) => toTextOrNull(row['currency']) ?? '').toSorted();
-  const sums = sumsOf(sides, currencies);
+  const sums = listClientSums(sides, currencies);
   const [counted = {}] = await duck.rows(
     `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
   );
@@ -149,7 +149,10 @@ async function clientSums(duck: QueryEngine, part: PartName, splitAt: number, si
   return { clients, currencies, columns };
 }
 
-function sumsOf(sides: number, currencies: readonly string[]): readonly (readonly [string, string])[] {
+function listClientSums(
+  sides: number,
+  currencies: readonly string[],
+): readonly (readonly [string, string])[] {
   const sums: (readonly [string, string])[] = [
     ['PAID', `count(*) FILTER (status = 'PAID')`],
     ['UNPAID', `count(*) FILTER (status = 'UNPAID')`],
@@ -167,27 +170,31 @@ function sumsOf(sides: number, currencies: readonly string[]): readonly (readonl
   return sums;
 }
 
-function effectOf({ clients, currencies, columns }: ClientSums, name: keyof TradeOff, side: number): Effect {
+function computeEffect(
+  { clients, currencies, columns }: ClientSums,
+  name: keyof TradeOff,
+  side: number,
+): Effect {
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
   const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
   const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
-  const amounts = estimateByBootstrap(clients, (drawn) => money.map((sums) => total(sums, drawn)));
+  const amounts = estimateByBootstrap(clients, (drawn) => money.map((sums) => sumDrawn(sums, drawn)));
   const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
     const estimate = amounts[place];
     return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
   });
   return {
     orders: orders.reduce((sum, value) => sum + value, 0),
-    share: estimateClusteredShares(countsOf(orders, all)),
+    share: estimateClusteredShares(iterateClusters(orders, all)),
     amount: Object.fromEntries(amount),
   };
 }
 
-function* countsOf(orders: Float64Array, all: Float64Array): Generator<ClusterCount> {
+function* iterateClusters(orders: Float64Array, all: Float64Array): Generator<ClusterCount> {
   for (const [client, part] of orders.entries()) yield { part, whole: all[client] ?? 0 };
 }
 
-function total(column: Float64Array, drawn: Uint32Array): number {
+function sumDrawn(column: Float64Array, drawn: Uint32Array): number {
   let sum = 0;
   for (let client = 0; client < column.length; client++) sum += (column[client] ?? 0) * (drawn[client] ?? 0);
   return sum;

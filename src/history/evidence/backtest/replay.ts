@@ -120,7 +120,7 @@ export class Replays {
   replay(input: Input): readonly ReplayAnswer[] | null {
     const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
-      const nextOnce = once(next);
+      const nextOnce = callOncePerState(next);
       for (const [place, state] of payer.states.entries()) payer.states[place] = nextOnce(state);
       return null;
     };
@@ -175,7 +175,7 @@ export class Replays {
       isBot: assessment.isBot,
       level: verdict === 'WAIT' ? ladderAfter.level : 0,
       waitSeconds,
-      heldOut: heldOutAmong(assessment.drawn, concluded.drawn),
+      heldOut: listHeldOutRules(assessment.drawn, concluded.drawn),
     };
     const made = { rules, state, answer, nextState };
     judged.push(made);
@@ -209,13 +209,14 @@ export class Replays {
 
   #tell(payer: Payer, { orderRef, report, exposure, at }: Extract<Input, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
-    const changes: Told[] = [];
+    const changes: ReportedChange[] = [];
     for (const place of this.#rules.keys()) {
-      const here = exposureIn(order, order.granted[place] === true, exposure, report);
+      const here = findReplayExposure(order, order.granted[place] === true, exposure, report);
       if (here === null) continue;
       const from = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = order.known[place] ?? null;
-      const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
+      const isSame = (other: ReportedChange) =>
+        other.from === from && other.known === known && other.exposure === here;
       const same = changes.find(isSame);
       const made = same ?? repeatOutcome(from, known, { ...report, orderRef }, at, here);
       if (same === undefined) changes.push({ ...made, from, known, exposure: here });
@@ -249,7 +250,7 @@ export class Replays {
  * grant and the replay granted nothing: then the report did not happen. A report on an order that was not granted in
  * the history needs no grant.
  */
-function exposureIn(
+function findReplayExposure(
   { asked, grantedThen }: ReplayedOrder,
   granted: boolean,
   then: Exposure,
@@ -264,14 +265,17 @@ function exposureIn(
 
 const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1, verdicts: 1 };
 
-interface Told extends OutcomeChange {
+interface ReportedChange extends OutcomeChange {
   readonly from: ClientState;
   readonly known: KnownOrder | null;
   readonly exposure: Exposure;
 }
 
 /** Lists the rules of both lists that were skipped. Both lists are mostly empty, and then nothing is copied. */
-function heldOutAmong(one: readonly DrawnHoldout[], other: readonly DrawnHoldout[]): readonly DrawnHoldout[] {
+function listHeldOutRules(
+  one: readonly DrawnHoldout[],
+  other: readonly DrawnHoldout[],
+): readonly DrawnHoldout[] {
   return one.length + other.length === 0 ? one : listSkippedRules([...one, ...other]);
 }
 
@@ -283,7 +287,7 @@ interface Judged {
 }
 
 /** Wraps a function so that it runs once for each state. Replays that share a state still share it afterwards. */
-function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
+function callOncePerState(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
   const made = new Map<ClientState, ClientState>();
   return (state) => {
     return made.getOrInsertComputed(state, () => next(state));

@@ -35,7 +35,7 @@ export function createVariations(
 ): readonly [TriedRuleSet, ...TriedRuleSet[]] {
   try {
     const variations = vary.map((text) => parseVariation(files, text));
-    return combinationsOf(version, files, variations);
+    return createCombinations(version, files, variations);
   } catch (error) {
     throw error instanceof UnknownConstant ? new BadQuestion(error.message) : error;
   }
@@ -47,11 +47,11 @@ function parseVariation(files: RuleFiles, text: string): Variation {
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
   const constant = findConstant(files, path);
-  const values = valuesOf(list, text);
+  const values = parseValues(list, text);
   return { constant, values: [...new Set(values)] };
 }
 
-function valuesOf(list: string, text: string): readonly string[] {
+function parseValues(list: string, text: string): readonly string[] {
   const range = /^(-?\d+)\.\.(-?\d+)(?::(\d+))?$/.exec(list);
   if (range === null) {
     const values = list.split(',').map((value) => value.trim());
@@ -76,7 +76,7 @@ function valuesOf(list: string, text: string): readonly string[] {
  * Creates the rule set of each combination. Throws `BadQuestion` with the problems of the first combination that is
  * not a valid rule set.
  */
-function combinationsOf(
+function createCombinations(
   version: string,
   files: RuleFiles,
   variations: readonly Variation[],
@@ -95,7 +95,7 @@ function combinationsOf(
   );
   const asItStands = variations.map(({ constant }) => [constant, constant.text] as const);
   const others = choices.filter((choice) => !choice.every(([constant, value]) => isSame(constant, value)));
-  const triedOf = (choice: Choice) => combinationOf(version, files, choice);
+  const triedOf = (choice: Choice) => createCombination(version, files, choice);
   return [triedOf(asItStands), ...others.map(triedOf)];
 }
 
@@ -107,15 +107,15 @@ function isSame({ text }: Constant, value: string): boolean {
   return text === value || (one !== null && one === other);
 }
 
-function combinationOf(version: string, files: RuleFiles, choice: Choice): TriedRuleSet {
+function createCombination(version: string, files: RuleFiles, choice: Choice): TriedRuleSet {
   const values = Object.fromEntries(choice.map(([{ path }, value]) => [path, value]));
   const edited = replaceConstants(files, choice);
   const draft = loadDraft(version, edited);
   if (draft.ok) return { values, rules: draft.ruleSet };
-  throw new BadQuestion(`${describe(values)} is no sound rule set: ${problemText(draft.problems)}`);
+  throw new BadQuestion(`${formatValues(values)} is no sound rule set: ${problemText(draft.problems)}`);
 }
 
-function describe(values: TriedRuleSet['values']): string {
+function formatValues(values: TriedRuleSet['values']): string {
   return Object.entries(values)
     .map(([path, value]) => `${path}=${value}`)
     .join(' ');

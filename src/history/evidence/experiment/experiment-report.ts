@@ -168,7 +168,7 @@ export function evaluateExperiment(
     };
   });
   const { arms = [], active = null, candidates = [], differences = [] } = compared.at(-1) ?? {};
-  const figures = arms.map(figuresOf);
+  const figures = arms.map(toArmFigures);
   const { objective = null, isFixed = true } = stage ?? {};
   const priced = {
     reversals: (objective?.reversalCost ?? 0) > 0,
@@ -184,7 +184,7 @@ export function evaluateExperiment(
     ...span,
     since: stage?.since ?? null,
     objective,
-    unrated: objective === null ? null : unratedOf(figures, objective),
+    unrated: objective === null ? null : sumUnratedMoney(figures, objective),
     isFixed,
     earliest: stage === null ? null : findEarliestResult(stage.since, stage.objective),
     arms: figures,
@@ -198,7 +198,7 @@ export function evaluateExperiment(
   };
 }
 
-function figuresOf(arm: CountedArm): Experiment['arms'][number] {
+function toArmFigures(arm: CountedArm): Experiment['arms'][number] {
   const { version, share, clients, asked, waitsEnded } = arm;
   const sum = (metric: Parameters<typeof getMoments>[1]) => getMoments(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
@@ -229,7 +229,7 @@ function figuresOf(arm: CountedArm): Experiment['arms'][number] {
 }
 
 /** Sums the money of all arms that the objective gives no rate for. */
-function unratedOf(
+function sumUnratedMoney(
   arms: Experiment['arms'],
   objective: Objective & { readonly currency: string },
 ): UnratedMoney {
@@ -284,7 +284,7 @@ function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experim
   const young = arms.reduce((sum, arm) => sum + arm.young, 0);
   return [
     `Judged by ${formatObjective(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
-    `A client counts once, by what it does within ${days(windowDays)}, ${days(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${formatTime(earliest)}. ${formatNumber(young)} do not count yet.`,
+    `A client counts once, by what it does within ${formatDays(windowDays)}, ${formatDays(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${formatTime(earliest)}. ${formatNumber(young)} do not count yet.`,
     cap === null
       ? 'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.'
       : `Of a client's money up to ${formatCell(cap, 'money')} ${currency} count. What was paid above that counts nowhere: ${capped}.`,
@@ -295,7 +295,7 @@ function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experim
 const RATE_OF_A_TRIAL =
   'when the next trial begins; in rules experiment it is shown for this one, and recommends nothing';
 
-function days(some: number): string {
+function formatDays(some: number): string {
   return formatCount(some, 'day');
 }
 

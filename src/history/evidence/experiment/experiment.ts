@@ -77,15 +77,15 @@ export async function runExperiment(
   otherwise: Objective | null = null,
 ): Promise<Experiment> {
   const { duck, span } = evidence;
-  const since = await newestStart(duck, versions);
+  const since = await findNewestStart(duck, versions);
   if (since === null) return evaluateExperiment(span, null, [], []);
   await makeStageViews(evidence, since);
-  const stage = await stageOf(duck, since);
+  const stage = await readStage(duck, since);
   const wanted = (version: string) => versions.length === 0 || versions.includes(version);
   const names = [...stage.shares.keys()].filter((one) => one === stage.active || wanted(one));
-  const judged = await judgedBy(evidence, stage, otherwise);
-  const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
-  const looks = looksAt(stage.since, knownUntil);
+  const judged = await completeObjective(evidence, stage, otherwise);
+  const knownUntil = evidence.ask.asOf ?? (await findNewestTime(duck));
+  const looks = planLooks(stage.since, knownUntil);
   await createSums(duck);
   const [{ n } = {}] = await duck.rows('SELECT count(*) AS n FROM decisions_of_trial');
   const batches = splitClients(toNumberOrNull(n) ?? 0, BATCH_DECISIONS_MAX);
@@ -98,9 +98,9 @@ export async function runExperiment(
     names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
   const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
   const vetoes = [
-    ...sampleRatioVeto(stage, sums, looks.at.length),
-    ...(await devicesVeto(evidence, stage)),
-    ...stoppedVeto(span),
+    ...findSampleRatioVeto(stage, sums, looks.at.length),
+    ...(await findDevicesVeto(evidence, stage)),
+    ...findStoppedVeto(span),
   ];
   return evaluateExperiment(span, { ...stage, ...judged, vetoes }, seen, await readLevels(duck, names));
 }
@@ -123,7 +123,7 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
  * Finds when the newest stage began in which all of these versions were drawn, in epoch ms. Returns null without such
  * a stage.
  */
-async function newestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
+async function findNewestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
   const drawn = (bind: Bind) =>
     versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
   const [row = {}] = await duck.rows(
@@ -134,11 +134,11 @@ async function newestStart(duck: QueryEngine, versions: readonly string[]): Prom
   return toNumberOrNull(row['draw_since']);
 }
 
-async function stageOf(duck: QueryEngine, since: number): Promise<Stage> {
+async function readStage(duck: QueryEngine, since: number): Promise<Stage> {
   const rows = await duck.rows(`
     SELECT draw_version AS version, max(draw_percent) AS percent, bool_or(arm = 'active' AND rule_version = draw_version) AS active,
       any_value(draw_objective) AS objective
-    FROM decisions_of_trial WHERE ${isOf(since)} GROUP BY draw_version ORDER BY active DESC, version`);
+    FROM decisions_of_trial WHERE ${stageConditionSql(since)} GROUP BY draw_version ORDER BY active DESC, version`);
   const active = rows.find((one) => one['active'] === true);
   return {
     since,
@@ -150,12 +150,12 @@ async function stageOf(duck: QueryEngine, since: number): Promise<Stage> {
   };
 }
 
-function isOf(since: number): string {
+function stageConditionSql(since: number): string {
   return `draw_since = make_timestamp_ms(${since})`;
 }
 
 /** Finds when the newest decision or report came, in epoch ms. */
-async function newestOf(duck: QueryEngine): Promise<number> {
+async function findNewestTime(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes_of_trial)) AS newest',
   );
@@ -166,7 +166,7 @@ async function newestOf(duck: QueryEngine): Promise<number> {
  * Completes the objective of a trial from what was known before the trial. Only the time for reversals may be longer,
  * when reversals turn out to take longer.
  */
-async function judgedBy(
+async function completeObjective(
   evidence: Evidence,
   stage: Stage,
   otherwise: Objective | null,
@@ -186,7 +186,7 @@ async function judgedBy(
     Math.max(await findLastingDays(evidence, stage.since), await findLastingDays(evidence, ask.asOf ?? null));
   const reversalDays = objective.reversalDays ?? (await lasting());
   const main = currency ?? NO_CURRENCY;
-  const cap = objective.cap ?? (await capOf(duck, objective, main, stage.since));
+  const cap = objective.cap ?? (await findCap(duck, objective, main, stage.since));
   return {
     objective: { ...objective, currency: main, reversalDays, cap },
     isFixed: otherwise === null || JSON.stringify(otherwise) === JSON.stringify(given),
@@ -194,7 +194,7 @@ async function judgedBy(
 }
 
 /** Computes the 99.9 % point of what clients paid in the time before. Returns null with too few clients. */
-async function capOf(
+async function findCap(
   duck: QueryEngine,
   objective: Objective,
   main: string,
@@ -215,10 +215,10 @@ async function capOf(
   return (toNumberOrNull(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : toNumberOrNull(row['cap']);
 }
 
-type Looks = ReturnType<typeof looksAt>;
+type Looks = ReturnType<typeof planLooks>;
 
 /** Returns the moments (epoch ms) at which the trial is evaluated. The last look uses all that is known. */
-function looksAt(since: number, knownUntil: number) {
+function planLooks(since: number, knownUntil: number) {
   const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
   const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
   return {
@@ -251,7 +251,7 @@ async function addBatch(
       SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, draw_version AS arm, ladder_before_level AS level,
         fact_amount AS amount, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
         ${GRANTED_SQL} AS granted, verdict = 'WAIT' AS waited, min(decided_at) OVER (PARTITION BY client_hash) AS first_at
-      FROM decisions_of_trial WHERE ${isOf(stage.since)} AND ${clients}
+      FROM decisions_of_trial WHERE ${stageConditionSql(stage.since)} AND ${clients}
     ) WHERE ${entersBy}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE entered AS
     SELECT client_hash, any_value(arm) AS arm, ${looks.firstSql('epoch_ms(any_value(first_at))')} AS asked_look,
@@ -286,11 +286,11 @@ async function addBatch(
       SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought
     ), tallied AS (
       SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(worth) FILTER (reversed), 0)`)} AS "reversedAmount",
-        ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid, ${tally("status = 'TURNED_AWAY'")} AS "turnedAway",
-        ${tally("status = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
-        coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
+        ${countWhereSql("status = 'PAID'")} AS paid, ${countWhereSql("status = 'UNPAID'")} AS unpaid, ${countWhereSql("status = 'TURNED_AWAY'")} AS "turnedAway",
+        ${countWhereSql("status = 'UNKNOWN'")} AS unknown, ${countWhereSql('reversed')} AS reversals,
+        coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${countWhereSql('lost')} AS "lostAfterWait",
         coalesce(sum(requisites - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND requisites > 0), 0)::DOUBLE AS "unpaidRequisites",
-        ${tally('requisites > 0')} AS granted
+        ${countWhereSql('requisites > 0')} AS granted
       FROM matured LEFT JOIN priced USING (client_hash) GROUP BY arm, look, client_hash
     )
     SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
@@ -316,12 +316,12 @@ async function addBatch(
 
 const paidWorth = `coalesce(sum(worth) FILTER (status = 'PAID'), 0)::DOUBLE`;
 
-function tally(where: string): string {
+function countWhereSql(where: string): string {
   return `count(*) FILTER (${where})::DOUBLE`;
 }
 
 /** Tests the draw at each look, by all clients at their first request. A draw that was off at any look stays off. */
-function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
+function findSampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
   const at = (look: number) =>
     [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
   const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(
@@ -334,12 +334,12 @@ function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): reado
 }
 
 /** Tests whether arms share devices. On a shared device the rules of one arm meet what the rules of another did. */
-async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
+async function findDevicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
   const { duck } = evidence;
   await createDevices(evidence);
   const [row = {}] = await duck.rows(`
     WITH drawn_clients AS (
-      SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial WHERE ${isOf(since)}
+      SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial WHERE ${stageConditionSql(since)}
     ), on_devices AS (
       SELECT device, min(arm) OVER (PARTITION BY device) AS one, max(arm) OVER (PARTITION BY device) AS other
       FROM drawn_clients LEFT JOIN devices USING (client_hash)
@@ -359,7 +359,7 @@ async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readon
 /**
  * Vetoes a trial while a platform reports no outcomes, because later reports can change which version is worth more.
  */
-function stoppedVeto({ silences }: Evidence['span']): readonly Veto[] {
+function findStoppedVeto({ silences }: Evidence['span']): readonly Veto[] {
   const stopped = silences.filter(({ to }) => to === null);
   const why = stopped.map(
     ({ platform, from, orders }) => `${orders} orders of ${platform} since ${formatTime(from)}`,

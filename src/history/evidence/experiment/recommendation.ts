@@ -112,7 +112,7 @@ export function computeDifferences(
   candidates: readonly ArmTotals[],
 ): readonly MetricDifference[] {
   return candidates.flatMap((candidate) =>
-    metricsOf([active, candidate]).flatMap((metric) => {
+    listMetrics([active, candidate]).flatMap((metric) => {
       const [base, other] = [getMoments(active, metric), getMoments(candidate, metric)];
       const difference = estimateDifference(base, other, INTERVAL_ALPHA);
       if (difference === null) return [];
@@ -223,7 +223,7 @@ export function recommend(
   return { ...none, version: best?.candidate.version ?? (isOver ? active.version : null), takeBack };
 }
 
-function metricsOf(arms: readonly ArmTotals[]): readonly Metric[] {
+function listMetrics(arms: readonly ArmTotals[]): readonly Metric[] {
   const money = arms
     .flatMap(({ totals }) => [...totals.keys()])
     .filter((metric) => metric.startsWith('money.'));

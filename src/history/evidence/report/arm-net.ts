@@ -10,15 +10,23 @@ import { multiplyEstimate, type Net } from './holdout.ts';
  * Returns null in every other case.
  */
 export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | null {
-  const others = plain(other);
+  const others = serializeDecidingRules(other);
   const lacking = listNamedRules(rules).find(
-    ({ rule }) => rule !== null && plain(removeRule(rules, rule)) === others,
+    ({ rule }) => rule !== null && serializeDecidingRules(removeRule(rules, rule)) === others,
   );
   return lacking?.path ?? null;
 }
 
 /** Serializes everything in a rule set that decides, without the places in files and without the order of the facts. */
-function plain({ settings, platforms, groups, signals, verdicts, limits, lists }: RuleSet): string {
+function serializeDecidingRules({
+  settings,
+  platforms,
+  groups,
+  signals,
+  verdicts,
+  limits,
+  lists,
+}: RuleSet): string {
   const parts = [settings, [...platforms], groups, signals, verdicts, [...limits], [...lists]];
   return serializeDecidingPart(parts);
 }

@@ -73,7 +73,7 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
   );
   const circumstances = await makeCircumstances(duck, ruleSets);
   const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
-  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap((one) => testsOf(one, columns)))].join(', ')})`;
+  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap((one) => listTests(one, columns)))].join(', ')})`;
   const values = refs.flatMap((ref) => {
     const [name, sql] = [getFactColumn(ref), columns.sql(ref)];
     const value = paired.has(name) ? PAIRED_VALUE(sql) : `any_value(${sql})`;
@@ -95,7 +95,7 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
           facts: Object.fromEntries(
             refs.flatMap((ref) => {
               const { label } = ref;
-              const value = factOf(row, getFactColumn(ref));
+              const value = readRecordedFact(row, getFactColumn(ref));
               return value === undefined ? [] : [[label, value]];
             }),
           ),
@@ -193,7 +193,7 @@ async function makeCircumstances(
 }
 
 /** Reads the recorded value of a fact. Null means that it was not known, and undefined that it was not asked for. */
-function factOf(row: DuckRow, column: string): FactReading | undefined {
+function readRecordedFact(row: DuckRow, column: string): FactReading | undefined {
   const found = row[column];
   const value = typeof found === 'bigint' ? Number(found) : found;
   if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -206,12 +206,15 @@ function notKnownName(column: string): string {
 }
 
 /** Lists SQL expressions that together tell apart all values that the comparison tells apart. */
-function testsOf(comparison: Comparison, columns: RecordedColumns): readonly string[] {
+function listTests(comparison: Comparison, columns: RecordedColumns): readonly string[] {
   const known = listComparedFacts(comparison).filter(({ fact }) => fact.absence !== undefined);
-  return [...known.map(({ label }) => notKnownSql(label)), ...valueTests(comparison, columns)];
+  return [...known.map(({ label }) => notKnownSql(label)), ...listValueTests(comparison, columns)];
 }
 
-function valueTests({ fact: ref, operator, value }: Comparison, columns: RecordedColumns): readonly string[] {
+function listValueTests(
+  { fact: ref, operator, value }: Comparison,
+  columns: RecordedColumns,
+): readonly string[] {
   const { fact } = ref;
   const column = columns.sql(ref);
   if (operator === 'known') return [];
@@ -232,7 +235,7 @@ function valueTests({ fact: ref, operator, value }: Comparison, columns: Recorde
       });
     case 'enum':
     case 'text':
-      return textTests(ref, column, constants.map(String));
+      return listTextTests(ref, column, constants.map(String));
     default:
       return fact.domain satisfies never;
   }
@@ -242,7 +245,7 @@ function valueTests({ fact: ref, operator, value }: Comparison, columns: Recorde
  * Lists SQL expressions that tell texts apart. A pseudonym is also told apart by the secret under which it was kept,
  * because a constant cannot be compared with a pseudonym of an unknown secret.
  */
-function textTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
+function listTextTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
   const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quote).join(', ')})`];
   return keepsPseudonym(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
 }

@@ -76,11 +76,11 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
   const figures =
     decisions.size === 0
       ? new Map<string, DuckRow>()
-      : await markedOrders(evidence, flagsAboutDevices(rules));
-  const unflagged = decisions.size === 0 ? null : figuresOf(figures, NO_FLAG);
+      : await readMarkedOrders(evidence, findDeviceFlags(rules));
+  const unflagged = decisions.size === 0 ? null : toMarkedFigures(figures, NO_FLAG);
   const base = unflagged?.unpaidShare?.value ?? 0;
   const flags = [...names].map((flag) => {
-    const marked = figuresOf(figures, flag);
+    const marked = toMarkedFigures(figures, flag);
     const share = marked.unpaidShare?.value ?? null;
     const lift = share === null || base === 0 ? null : share / base;
     return { flag, decisions: decisions.get(flag) ?? 0, ...marked, lift };
@@ -94,7 +94,7 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
 }
 
 /** Lists the flags with a rule that asks who shares a device or an address, either itself or by the bot flag. */
-function flagsAboutDevices(rules: RuleSet): ReadonlySet<string> {
+function findDeviceFlags(rules: RuleSet): ReadonlySet<string> {
   const about = listDeviceRules(rules);
   return new Set(
     rules.flags.rules.flatMap(({ name, params }) => (about.has(`flags/${name}`) ? [params.flag] : [])),
@@ -108,7 +108,7 @@ const NO_FLAG = '';
  * Counts orders by the flags that marked them, and the unmarked ones under NO_FLAG. An order counts once for each of
  * its flags.
  */
-async function markedOrders(
+async function readMarkedOrders(
   evidence: Evidence,
   byDevice: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, DuckRow>> {
@@ -149,7 +149,7 @@ async function makeMarks(duck: QueryEngine, byDevice: ReadonlySet<string>): Prom
     WHERE status <> 'TECHNICAL'`);
 }
 
-function figuresOf(figures: ReadonlyMap<string, DuckRow>, flag: string) {
+function toMarkedFigures(figures: ReadonlyMap<string, DuckRow>, flag: string) {
   const row = figures.get(flag) ?? {};
   const known = toNumberList(row['known_of']);
   return {

@@ -97,7 +97,7 @@ export async function computeHoldoutFigures(
   for (const [rule, share] of shares) {
     const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
     await makeUnits(evidence.duck, rule, cluster, ask);
-    results.set(rule, await resultOf(evidence.duck, share, ask));
+    results.set(rule, await readResult(evidence.duck, share, ask));
   }
   return results;
 }
@@ -170,7 +170,7 @@ async function makeUnits(
 }
 
 /** Finds the money, among clients who count, that has no rate in the objective. */
-async function unratedOf(
+async function readUnratedMoney(
   duck: QueryEngine,
   { objective, currency }: Omit<HoldoutAsk, 'rules'>,
 ): Promise<UnratedMoney> {
@@ -183,21 +183,21 @@ async function unratedOf(
   return findUnratedMoney(Object.fromEntries(money), objective, currency);
 }
 
-async function resultOf(
+async function readResult(
   duck: QueryEngine,
   share: number,
   ask: Omit<HoldoutAsk, 'rules'>,
 ): Promise<HoldoutResult> {
-  const [held, others] = [await sideOf(duck, 'held_out'), await sideOf(duck, 'NOT held_out')];
+  const [held, others] = [await readSide(duck, 'held_out'), await readSide(duck, 'NOT held_out')];
   const figures = { share, ...held, others };
-  const unrated = await unratedOf(duck, ask);
+  const unrated = await readUnratedMoney(duck, ask);
   const { currency } = ask;
   const counting = (side: HoldoutSide) => side.clients - side.young;
   if (Math.min(counting(held), counting(others)) < SIDE_CLIENTS_MIN)
     return { holdout: figures, net: null, unrated };
   const [row = {}] = await duck.rows(DIFFERENCES_SQL);
   const clients = counting(others);
-  const prevented = (metric: Metric) => estimateOf(row, metric, clients);
+  const prevented = (metric: Metric) => estimateTotal(row, metric, clients);
   return {
     holdout: figures,
     unrated,
@@ -230,7 +230,7 @@ const SIDE_CLIENTS_MIN = 50;
 /** The fewest clients with a figure other than 0. The interval is asymptotic, so with fewer it says nothing. */
 const NON_ZERO_MIN = 20;
 
-async function sideOf(duck: QueryEngine, where: string): Promise<HoldoutSide> {
+async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSide> {
   const sums = STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
   const whole = STATUSES.map(([member]) => `"${member}"`).join(' + ');
   const [row = {}] = await duck.rows(
@@ -281,7 +281,7 @@ const DIFFERENCES_SQL = `
   SELECT * FROM variances, seen, differences`;
 
 /** Estimates the total over this number of clients. */
-function estimateOf(row: DuckRow, metric: Metric, clients: number): Estimate | null {
+function estimateTotal(row: DuckRow, metric: Metric, clients: number): Estimate | null {
   const of = (name: string) => toNumberOrNull(row[name]) ?? 0;
   const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];
   if (of(`${metric}_seen`) < NON_ZERO_MIN || fewest < 2 || variance === 0) return null;

@@ -127,7 +127,7 @@ type Tallies = (rule: number, slice: string | null) => Tally;
 export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
-  const rowsOf = async (sql: string) => Map.groupBy(await duck.rows(sql), nameOf);
+  const rowsOf = async (sql: string) => Map.groupBy(await duck.rows(sql), formatTallyKey);
   const isOf = (bits: string) => `sum(decisions) FILTER (get_bit(${bits}, rule) = 1)::DOUBLE AS ${bits}`;
   const decisions =
     await rowsOf(`SELECT rule, shown, ${['matched', 'decided', 'decisive'].map(isOf).join(', ')}
@@ -141,7 +141,7 @@ export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean
       FROM known JOIN places USING (place) ${matching} AND of_device = by_device GROUP BY GROUPING SETS ((rule, cluster), (rule, shown, cluster))
     ) GROUP BY rule, shown`);
   return (rule, shown) => {
-    const name = nameOf({ rule, shown });
+    const name = formatTallyKey({ rule, shown });
     const [counts = {}, { unpaid, orders: known } = {}] = [decisions, clusters].map(
       (rows) => rows.get(name)?.[0],
     );
@@ -156,6 +156,6 @@ export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean
   };
 }
 
-function nameOf({ rule, shown }: DuckRow): string {
+function formatTallyKey({ rule, shown }: DuckRow): string {
   return JSON.stringify([rule, shown]);
 }

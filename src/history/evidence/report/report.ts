@@ -46,11 +46,11 @@ export async function createReport(
 ): Promise<Report> {
   const { duck, span, attributeHmacs } = evidence;
   const rules = rehashConstants(of, attributeHmacs);
-  const places = await numberPlaces(duck, by);
+  const places = await makePlaces(duck, by);
   const named = listNamedRules(rules);
   const devices = listDeviceRules(rules);
   const isByDevice = named.map(({ path }) => devices.has(path));
-  const apart = await apartInOneRule(evidence, rules, recorded);
+  const apart = await findOtherVersions(evidence, rules, recorded);
   // The clients of a trial are counted in a second pass over the same decisions.
   const steps = (apart.size === 0 ? 1 : 2) * span.decisions;
   onProgress?.(0, steps);
@@ -63,10 +63,10 @@ export async function createReport(
   });
   const tallies = await sumTallies(duck, isByDevice);
   const all = tallies(named.length, null);
-  const { technical, undecidable } = await leftOutOf(duck);
+  const { technical, undecidable } = await countLeftOut(duck);
   const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
-  const holdouts = await holdoutsOf(evidence, rules, objective ?? DEFAULT_OBJECTIVE);
-  const trials = await trialsOf(evidence, rules.version, apart, objective ?? null, (done, of) =>
+  const holdouts = await computeHoldouts(evidence, rules, objective ?? DEFAULT_OBJECTIVE);
+  const trials = await computeTrialNets(evidence, rules.version, apart, objective ?? null, (done, of) =>
     onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
   );
   const figuresOf = (rule: number, slice: string | null): RuleFigures => {
@@ -74,7 +74,7 @@ export async function createReport(
     return {
       ...tally,
       decisive: named[rule]?.name === OTHERWISE ? null : tally.decisive,
-      lift: liftOf(tally, tallies(named.length, slice)),
+      lift: computeLift(tally, tallies(named.length, slice)),
     };
   };
   const found = named.map(({ file, name, path }, rule) => ({
@@ -82,7 +82,7 @@ export async function createReport(
     name,
     ...figuresOf(rule, null),
     holdout: holdouts.get(path)?.holdout ?? null,
-    ...netOf(holdouts.get(path), trials.get(path)),
+    ...chooseNet(holdouts.get(path), trials.get(path)),
     ...(by === null ? {} : { by: places.slices.map((slice) => ({ slice, ...figuresOf(rule, slice) })) }),
   }));
   const ofSlice = (slice: string) => {
@@ -114,7 +114,7 @@ export async function createReport(
  * Chooses the net of a rule and the money that the net leaves out: by the holdout where it is known, and otherwise by
  * a trial.
  */
-function netOf(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
+function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
   const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
   return { net: found?.net ?? null, unrated: found?.unrated ?? null };
 }
@@ -137,12 +137,12 @@ async function judgeCells(duck: QueryEngine, rules: RuleSet) {
 }
 
 /** Computes the unpaid share divided by the unpaid share of all orders. */
-function liftOf({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): number | null {
+function computeLift({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): number | null {
   return share === null || base === null || base.value === 0 ? null : share.value / base.value;
 }
 
 /** Counts the orders that ended in a technical failure, and the decisions that cannot be judged. */
-async function leftOutOf(duck: QueryEngine) {
+async function countLeftOut(duck: QueryEngine) {
   const [row = {}] =
     await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
     (SELECT sum(decisions) FROM counted ANTI JOIN judged USING (cell)) AS undecidable`);
@@ -167,7 +167,7 @@ const SLICE_JOIN: Partial<Record<SliceName, string>> = {
  * shown. Returns the SQL for the number of a decision, the join that this SQL needs, and the slices in the order in
  * which they are shown: days and weeks by time, others by size, and the rest at the end.
  */
-async function numberPlaces(duck: QueryEngine, by: SliceName | null) {
+async function makePlaces(duck: QueryEngine, by: SliceName | null) {
   const currency = SLICES.currency;
   const slice = by === null ? "''" : SLICES[by];
   const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
@@ -196,7 +196,7 @@ function isTime(by: SliceName | null): boolean {
   return by === 'day' || by === 'week';
 }
 
-async function holdoutsOf(
+async function computeHoldouts(
   evidence: Evidence,
   rules: RuleSet,
   objective: Objective,
@@ -207,7 +207,7 @@ async function holdoutsOf(
 }
 
 /** Finds the versions that decided and lack exactly one rule of the reported rule set. Returns that rule by version. */
-async function apartInOneRule(
+async function findOtherVersions(
   evidence: Evidence,
   rules: RuleSet,
   recorded: (decided: DecidingRules) => RuleSet | null,
@@ -222,7 +222,7 @@ async function apartInOneRule(
 }
 
 /** Computes what these rules did by the newest trial, when it compares the versions with and without the rule. */
-async function trialsOf(
+async function computeTrialNets(
   evidence: Evidence,
   reported: string,
   apart: ReadonlyMap<string, string>,

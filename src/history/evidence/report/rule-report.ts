@@ -157,7 +157,7 @@ export function presentReport(report: Report): Presentation {
     netTable(fired),
     ...(by === null
       ? []
-      : [figuresTable('slices', `By ${by}`, ['file', 'rule', by], fired.flatMap(ofSlices))]),
+      : [figuresTable('slices', `By ${by}`, ['file', 'rule', by], fired.flatMap(listSliceFigures))]),
     ...(report.against === null
       ? []
       : createComparisonTables(report.against, [report.against.version, version])),
@@ -259,7 +259,7 @@ function figuresTable(
   };
 }
 
-function ofSlices({
+function listSliceFigures({
   file,
   name,
   by = [],

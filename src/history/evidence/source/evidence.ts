@@ -108,26 +108,26 @@ export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => 
   if (place.kind === 'archive')
     return withFiles(createSnapshotOpener(place.folder), ALL, ({ folder, leftOut: unreadable }) => {
       const leftOut = [...(place.leftOut ?? []), ...unreadable];
-      return workOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work);
+      return runOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work);
     });
   return withTemporaryFolder('scoring-journal-', async (folder) => {
-    const { torn } = await importJournal(place.path, folder, limitsOf(ask));
-    return workOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
+    const { torn } = await importJournal(place.path, folder, getEngineLimits(ask));
+    return runOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
   });
 }
 
 const ALL = () => true;
 
-function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+function runOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
-    const duck = await QueryEngine.open({ ...limitsOf(ask), temporaryFolder });
+    const duck = await QueryEngine.open({ ...getEngineLimits(ask), temporaryFolder });
     try {
       // Nothing here depends on the order of rows in a file, and keeping the order costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeArchiveViews(duck, ask);
       await createOrderViews(duck);
       const silences = await findSilences(duck);
-      const span = { ...(await spanOf(duck)), gaps, silences, torn, ...(await asOfIn(duck, ask)) };
+      const span = { ...(await readSpan(duck)), gaps, silences, torn, ...(await readAsOf(duck, ask)) };
       return await work(new Evidence(ask, duck, span));
     } finally {
       duck.close();
@@ -135,11 +135,11 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
   });
 }
 
-function limitsOf({ threads = availableParallelism() }: EvidenceAsk) {
+function getEngineLimits({ threads = availableParallelism() }: EvidenceAsk) {
   return { threads, memoryMiB: ENGINE_MIB_MAX };
 }
 
-async function spanOf(duck: QueryEngine): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'decisions'>> {
+async function readSpan(duck: QueryEngine): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'decisions'>> {
   const [row = {}] = await duck.rows(
     'SELECT count(*) AS n, min(decided_at) AS oldest, max(decided_at) AS newest FROM decisions',
   );
@@ -147,7 +147,7 @@ async function spanOf(duck: QueryEngine): Promise<Pick<EvidenceSpan, 'from' | 't
   return { from, to, decisions: toNumberOrNull(row['n']) ?? 0 };
 }
 
-async function asOfIn(
+async function readAsOf(
   duck: QueryEngine,
   { asOf = null, place, platform }: ArchiveAsk,
 ): Promise<Pick<EvidenceSpan, 'asOf'>> {
@@ -224,7 +224,7 @@ async function makeArchiveViews(
   const lost = leftOut
     .filter(({ table, platform }) => EVIDENCE.has(table) && (filter.platform ?? platform) === platform)
     .map(({ from, to, rows }) => ({ from, to, entries: rows }));
-  const until = endOf(filter);
+  const until = findEnd(filter);
   return [...new Archive(folder).read().gaps, ...lost].filter(
     ({ from, to }) => (until === null || from < until) && (filter.from === null || to >= filter.from),
   );
@@ -240,7 +240,7 @@ export function knownRowsSql(
   filter: RowFilter,
 ): string {
   const { from, platform } = filter;
-  const to = endOf(filter);
+  const to = findEnd(filter);
   const archive = new Archive(folder);
   const segments = archive.segments(archive.read(), { table, platform, from, to });
   const source = segments.length === 0 ? emptyTableSql(table) : archive.source(segments, erased);
@@ -252,7 +252,7 @@ export function knownRowsSql(
 }
 
 /** Returns the exclusive end of the rows that count, in epoch ms. A row that came at `asOf` itself was known then. */
-function endOf({ to, asOf = null }: RowFilter): number | null {
+function findEnd({ to, asOf = null }: RowFilter): number | null {
   if (asOf === null) return to;
   return Math.min(to ?? Number.POSITIVE_INFINITY, asOf + 1);
 }

@@ -67,18 +67,18 @@ type Reversals = Shape<typeof reversals>;
 export async function readReversals(evidence: Evidence): Promise<Reversals> {
   const { duck } = evidence;
   await makePayments(evidence);
-  const payments = await agedPayments(duck);
+  const payments = await readAgedPayments(duck);
   const maturityDays = findMaturityDays(payments.all);
   const immature = `result = 'PAID' AND ${maturityDays === null ? 'true' : `day < ${maturityDays}`}`;
   return {
-    causes: (await moneyWhere(duck, `result <> 'PAID' AND granted`)).map(({ result, ...money }) => ({
+    causes: (await readMoney(duck, `result <> 'PAID' AND granted`)).map(({ result, ...money }) => ({
       cause: CAUSES.find((cause) => cause === result) ?? UNSTATED,
       ...money,
     })),
     seen: payments.seen,
     maturityDays,
-    immature: (await moneyWhere(duck, immature)).map(({ result: _, ...money }) => money),
-    expected: maturityDays === null ? null : await expectedOf(duck, payments, immature),
+    immature: (await readMoney(duck, immature)).map(({ result: _, ...money }) => money),
+    expected: maturityDays === null ? null : await predictReversals(duck, payments, immature),
   };
 }
 
@@ -88,7 +88,7 @@ export async function readReversals(evidence: Evidence): Promise<Reversals> {
  */
 export async function findLastingDays(evidence: Evidence, asOf: number | null): Promise<number> {
   await makePayments(evidence, asOf);
-  const { all } = await agedPayments(evidence.duck);
+  const { all } = await readAgedPayments(evidence.duck);
   return findLastingAfterDays(all);
 }
 
@@ -105,7 +105,7 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
       SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
     )
     SELECT order_key, client_hash AS payer, ${clusterSql('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
-      result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysTo('known_at')} AS age
+      result, ${daysToSql(`if(${statusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysToSql('known_at')} AS age
     FROM told, known`);
 }
 
@@ -115,16 +115,16 @@ const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided
  * Renders the SQL for the whole days from a payment to a time. `day` counts to the end of the observation, and `age`
  * to the time of the figures. The result is at least 0, because a reversal may be reported before its payment.
  */
-function daysTo(end: string): string {
+function daysToSql(end: string): string {
   return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;
 }
 
 type Duck = Evidence['duck'];
 
-type Payments = Awaited<ReturnType<typeof agedPayments>>;
+type Payments = Awaited<ReturnType<typeof readAgedPayments>>;
 
 /** Counts payments and reversals by age, for all clients and for each cluster of clients. */
-async function agedPayments(duck: Duck) {
+async function readAgedPayments(duck: Duck) {
   const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
       count(*)::DOUBLE AS "left"
     FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
@@ -136,7 +136,7 @@ async function agedPayments(duck: Duck) {
   };
 }
 
-async function expectedOf(
+async function predictReversals(
   duck: Duck,
   { all, clusters }: Payments,
   immature: string,
@@ -146,7 +146,7 @@ async function expectedOf(
   );
   const young = rows.map((row) => toNumbers(row, { day: 0, payments: 0 }));
   const most = young.reduce((sum, { payments }) => sum + payments, 0);
-  const beyondChance = await beyondChanceOf(duck, all, immature);
+  const beyondChance = await estimateBeyondChance(duck, all, immature);
   return predictInterval(
     clusters.length,
     (times) =>
@@ -167,7 +167,11 @@ async function expectedOf(
  * Estimates how much the number of future reversals varies beyond chance, because payers differ. The payments of one
  * payer depend on each other, so few payers with many payments make the number less certain.
  */
-async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: string): Promise<number> {
+async function estimateBeyondChance(
+  duck: Duck,
+  payments: Payments['all'],
+  immature: string,
+): Promise<number> {
   const ages = await duck.rows('SELECT DISTINCT day FROM payments WHERE day IS NOT NULL');
   const risks = estimateReversalRisks(
     payments,
@@ -193,7 +197,7 @@ async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: s
 }
 
 /** Sums the orders of the span by the result that was reported last and by currency. */
-async function moneyWhere(duck: Duck, where: string) {
+async function readMoney(duck: Duck, where: string) {
   const rows =
     await duck.rows(`SELECT result, coalesce(currency, '-') AS currency, count(*) AS n, sum(amount)::DOUBLE AS amount
     FROM payments JOIN orders USING (order_key) WHERE ${where} GROUP BY ALL ORDER BY ALL`);

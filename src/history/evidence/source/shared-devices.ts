@@ -62,7 +62,7 @@ export interface SharingColumn {
 const KINDS = ['fingerprint', 'ip'] as const satisfies readonly DeviceKind[];
 const COLUMN = /^(?:(paying|unpaid|blocked|unpaidOrders|verdicts)_)?on_(fingerprint|ip)_(\d+)$/;
 
-function sharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
+function listSharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
   return KINDS.flatMap((on) => {
     const { windowsMs, marks, verdictWindowsMs } = questions[on];
     return windowsMs.flatMap((windowMs) => {
@@ -173,7 +173,7 @@ export async function countSharedDevices(
   duck: QueryEngine,
   questions: SharingQuestions,
 ): Promise<readonly string[]> {
-  const columns = sharingColumns(questions);
+  const columns = listSharingColumns(questions);
   const ofValues = listValueColumns(questions);
   const names = [...columns, ...ofValues].map(({ name }) => name);
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
@@ -192,9 +192,9 @@ export async function countSharedDevices(
   const devices = new SeenDevices(questions);
   const appender = await duck.appender('shared_devices');
   const counted = { columns, ofValues };
-  for (const span of await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX)) {
+  for (const span of await listTimeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX)) {
     const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
-    for await (const batch of duck.batches(sql)) addShared(new Events(batch), devices, counted, appender);
+    for await (const batch of duck.batches(sql)) addShared(new EventBatch(batch), devices, counted, appender);
   }
   appender.close();
   return names;
@@ -204,7 +204,7 @@ export async function countSharedDevices(
 const ORDERED_AT_ONCE_MAX = 2_000_000;
 
 /** Shortens a device to twelve characters, which are read several times faster. The first six are unchanged. */
-function shortName(device: string): string {
+function shortNameSql(device: string): string {
   return `left(${device}, 6) || left(hex(hash(${device})), 6) AS ${device}`;
 }
 
@@ -216,7 +216,7 @@ const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE W
 /** Renders the SQL for scores and verdicts. `attributes` is the SQL for what the verdict's request said. */
 const deviceEvents = (attributes: string) => `
   SELECT 'score' AS kind, epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
-    NULL::DOUBLE AS seq, ${shortName('fingerprint')}, ${shortName('ip')}
+    NULL::DOUBLE AS seq, ${shortNameSql('fingerprint')}, ${shortNameSql('ip')}
   FROM scores WHERE fingerprint IS NOT NULL OR ip IS NOT NULL
   UNION ALL BY NAME SELECT 'verdict' AS kind, epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
     client_hash, seq::DOUBLE AS seq, verdict, ${attributes} AS attributes FROM decisions`;
@@ -229,7 +229,7 @@ const MARK_EVENTS = `
     client_hash, override_group, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides`;
 
 /** A batch of `device_events` that is read cell by cell. */
-class Events {
+class EventBatch {
   readonly rowCount: number;
   readonly #batch: DuckBatch;
   readonly #columns = new Map<string, readonly BatchCell[]>();
@@ -262,7 +262,7 @@ interface CountedColumns {
 
 /** Appends a row of `shared_devices` for each verdict in a batch of events that saw another client. */
 function addShared(
-  events: Events,
+  events: EventBatch,
   devices: SeenDevices,
   { columns, ofValues }: CountedColumns,
   appender: DuckAppender,
@@ -270,32 +270,32 @@ function addShared(
   let before = '';
   for (let row = 0; row < events.rowCount; row++) {
     const client = events.at('client_hash', row);
-    const at = events.number('at', row) ?? 0;
+    const momentSql = events.number('at', row) ?? 0;
     if (typeof client !== 'bigint') continue;
     const platform = events.text('platform', row) ?? '';
     switch (events.text('kind', row)) {
       case 'score':
-        devices.score(client, events.text('fingerprint', row), events.text('ip', row), at);
+        devices.score(client, events.text('fingerprint', row), events.text('ip', row), momentSql);
         break;
       case 'outcome': {
         const exposure = readRecordedExposure(events.at('turned_away', row) === true);
-        devices.outcome(platform, client, reportAt(events, row), exposure, at);
+        devices.outcome(platform, client, readReport(events, row), exposure, momentSql);
         break;
       }
       case 'override':
-        devices.override(client, overrideAt(events, row, at));
+        devices.override(client, readOverride(events, row, momentSql));
         break;
       default: {
-        const seen = devices.verdict(platform, client, at, {
+        const seen = devices.verdict(platform, client, momentSql, {
           wasBlocked: events.text('verdict', row) === 'BLOCK',
-          attributes: attributesSaid(events, row),
+          attributes: readAttributes(events, row),
         });
-        const counts = countsIn(seen, columns);
+        const counts = listCounts(seen, columns);
         const withValues = countByValue(seen, ofValues);
         const isShared =
           columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
           withValues.some((clients) => clients > 1);
-        const cells = [client, events.number('seq', row) ?? 0, at, ...counts, ...withValues];
+        const cells = [client, events.number('seq', row) ?? 0, momentSql, ...counts, ...withValues];
         // A row that equals the row before is left out, because a journal may contain the same decision twice.
         if (!isShared || cells.join() === before) break;
         appender.add(...cells);
@@ -305,12 +305,12 @@ function addShared(
   }
 }
 
-function attributesSaid(events: Events, row: number): Attributes | undefined {
+function readAttributes(events: EventBatch, row: number): Attributes | undefined {
   const said = events.text('attributes', row);
   return said === null ? undefined : JSON.parse(said);
 }
 
-function reportAt(events: Events, row: number): ReportedInput {
+function readReport(events: EventBatch, row: number): ReportedInput {
   const amount = events.text('report_amount', row);
   return {
     orderRef: events.text('order_ref', row) ?? '',
@@ -322,14 +322,14 @@ function reportAt(events: Events, row: number): ReportedInput {
   };
 }
 
-function overrideAt(events: Events, row: number, at: number): Override | null {
+function readOverride(events: EventBatch, row: number, at: number): Override | null {
   const group = OVERRIDE_GROUPS.find((known) => known === events.text('override_group', row));
   return group === undefined
     ? null
     : { group, reason: '', by: '', at, expiresAt: events.number('expires_at', row) };
 }
 
-function countsIn(sightings: Sightings, columns: readonly SharingColumn[]): readonly number[] {
+function listCounts(sightings: Sightings, columns: readonly SharingColumn[]): readonly number[] {
   return columns.map(({ on, windowMs, counts }) => sightings[on].get(windowMs)?.[counts] ?? 0);
 }
 
@@ -347,7 +347,7 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await createTableView(duck, table, ask);
   for (const [column, tables] of Object.entries(NAMES))
-    await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
+    await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctNamesSql(column, tables)})`);
   const counts = await countSharedDevices(duck, listSharingQuestions(ruleSets));
   const inputs = `(
     SELECT 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
@@ -388,7 +388,7 @@ const NAMES = {
 
 const INPUT_KINDS = ['binding', 'override', 'waitEnded', 'score', 'verdict', 'outcome'] as const;
 
-function distinctIn(column: string, tables: readonly string[]): string {
+function distinctNamesSql(column: string, tables: readonly string[]): string {
   return tables
     .map(
       (table) =>
@@ -413,7 +413,7 @@ export async function createTableView(duck: QueryEngine, table: InputTable, ask:
 }
 
 /** Lists conditions that split a view's rows by `at` into spans of about `rowsMax` rows, in order of time. */
-async function timeSpans(duck: QueryEngine, view: string, rowsMax: number): Promise<readonly string[]> {
+async function listTimeSpans(duck: QueryEngine, view: string, rowsMax: number): Promise<readonly string[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
   const spans = Math.ceil((toNumberOrNull(n) ?? 0) / rowsMax);
   if (spans <= 1) return ['true'];

@@ -72,7 +72,7 @@ class CaseRemarks {
     const declared = this.#rules.attributes.get(name);
     if (declared === undefined)
       this.#remark(key, explainUndeclared(name, this.#rules.attributes, ', so no rule sees it'));
-    else this.#remark(value, slipIn(declared, value, this.#file));
+    else this.#remark(value, explainSlip(declared, value, this.#file));
   }
 
   #remark(node: Node, message: string | null): void {
@@ -98,7 +98,7 @@ class CaseRemarks {
  * Says why a value counts as not known, when it is close to one that counts. Other such values may be intended, to
  * show that they break no checkout. Returns null for those.
  */
-function slipIn(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
+function explainSlip(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
   const { name, type, oneOf } = declared;
   const sent = file.plain(node);
   if (typeof sent === 'string') {

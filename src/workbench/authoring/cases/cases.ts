@@ -68,9 +68,11 @@ function runCase(
     for (let time = 0; time < step.times; time++) {
       if (time > 0) now += step.everyMs;
       clientIdKey = step.clientIdKey.replaceAll('{n}', String(time + 1));
-      seen = act(simulation, clientIdKey, step.action, now);
+      seen = performAction(simulation, clientIdKey, step.action, now);
     }
-    const differences = step.expect.map((expected) => unmet(expected, seen)).filter((one) => one !== null);
+    const differences = step.expect
+      .map((expected) => findUnmet(expected, seen))
+      .filter((one) => one !== null);
     if (differences.length === 0) continue;
     const { kind } = step.action;
     return {
@@ -90,7 +92,7 @@ function runCase(
 }
 
 /** Performs one action. Returns the members of which a case can expect something. */
-function act(
+function performAction(
   simulation: Simulation,
   clientIdKey: string,
   action: Action,
@@ -131,11 +133,11 @@ function act(
       return { effect: simulation.outcome(clientIdKey, orderRef, report, now) };
     }
     case 'binding': {
-      simulation.bind(clientIdKey, dated(action.binding, now), now);
+      simulation.bind(clientIdKey, setEnd(action.binding, now), now);
       return {};
     }
     case 'override': {
-      const override = dated(action.override, now);
+      const override = setEnd(action.override, now);
       const full = override === null ? null : { ...override, reason: 'case', by: 'case', at: now };
       simulation.override(clientIdKey, full, now);
       return {};
@@ -146,7 +148,7 @@ function act(
 }
 
 /** Converts how long something lasts, as a case says it, to when it ends, as the client's state says it. */
-function dated<T extends { readonly expiresAfterMs: number | null }>(
+function setEnd<T extends { readonly expiresAfterMs: number | null }>(
   item: T | null,
   now: number,
 ): (Omit<T, 'expiresAfterMs'> & { readonly expiresAt: number | null }) | null {
@@ -155,18 +157,18 @@ function dated<T extends { readonly expiresAfterMs: number | null }>(
   return { ...rest, expiresAt: expiresAfterMs === null ? null : now + expiresAfterMs };
 }
 
-function unmet(
+function findUnmet(
   { member, value, at }: Expectation,
   answer: Readonly<Record<string, unknown>>,
 ): UnmetExpectation | null {
   const seen = answer[member] ?? null;
-  return isDeepStrictEqual(inOrder(member, seen), inOrder(member, value))
+  return isDeepStrictEqual(sortUnordered(member, seen), sortUnordered(member, value))
     ? null
     : { member, expected: value, seen, at };
 }
 
 /** Sorts signals and flags, because they have no order of their own and a case may name them in any order. */
-function inOrder(member: string, value: unknown): unknown {
+function sortUnordered(member: string, value: unknown): unknown {
   return (member === 'signals' || member === 'flags') && Array.isArray(value) ? value.toSorted() : value;
 }
 
@@ -193,7 +195,7 @@ const FAILURES_TOLD_MAX = 20;
 
 const coverages = new LRUCache<string, RuleCoverage, readonly [RuleSet, RuleFiles]>({
   max: COVERAGES_KEPT_MAX,
-  fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => madeCoverage(ruleSet, files),
+  fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => computeCoverage(ruleSet, files),
 });
 
 /**
@@ -204,7 +206,7 @@ export function readCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCo
   return coverages.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
 }
 
-async function madeCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+async function computeCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
   const { problems, passed, failures, coverage } = runCases(ruleSet, files);
   const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
     const trace = await traceFailure(ruleSet, failure);
@@ -241,26 +243,26 @@ export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
   const left = new Map<string, CaseFailure>();
   // When a case turns out to be left as it is, all cases start again without it.
   for (;;) {
-    const found = rewritten(rules, files, left);
+    const found = rewriteUntilStuck(rules, files, left);
     const { stuck, written } = found;
-    if (stuck.length === 0) return { ...changed(files, found.files), written, left: [...left.values()] };
-    for (const failure of stuck) left.set(nameOf(failure), failure);
+    if (stuck.length === 0) return { ...listChanges(files, found.files), written, left: [...left.values()] };
+    for (const failure of stuck) left.set(formatCaseKey(failure), failure);
   }
 }
 
-function rewritten(rules: RuleSet, files: RuleFiles, left: ReadonlyMap<string, CaseFailure>) {
+function rewriteUntilStuck(rules: RuleSet, files: RuleFiles, left: ReadonlyMap<string, CaseFailure>) {
   const done = new Set<string>();
   const cases = new Set<string>();
   let now = files;
   for (;;) {
-    const failures = runCases(rules, now).failures.filter((failure) => !left.has(nameOf(failure)));
+    const failures = runCases(rules, now).failures.filter((failure) => !left.has(formatCaseKey(failure)));
     // A step that fails again after it was rewritten would fail for ever.
-    const stuck = failures.filter((failure) => !isLengthOnly(failure) || done.has(stepOf(failure)));
+    const stuck = failures.filter((failure) => !isLengthOnly(failure) || done.has(formatStepKey(failure)));
     if (stuck.length > 0 || failures.length === 0) return { files: now, stuck, written: cases.size };
     for (const failure of failures) {
-      done.add(stepOf(failure));
-      cases.add(nameOf(failure));
-      now = withLength(now, failure);
+      done.add(formatStepKey(failure));
+      cases.add(formatCaseKey(failure));
+      now = rewriteLength(now, failure);
     }
   }
 }
@@ -268,16 +270,16 @@ function rewritten(rules: RuleSet, files: RuleFiles, left: ReadonlyMap<string, C
 function isLengthOnly({ differences }: CaseFailure): boolean {
   return differences.every(({ member, expected, seen }) => {
     if (member === 'waitSeconds') return typeof expected === 'number' && typeof seen === 'number';
-    return member === 'reason' && wordsOf(expected) === wordsOf(seen);
+    return member === 'reason' && removeNumbers(expected) === removeNumbers(seen);
   });
 }
 
 /** Returns a reason without its seconds and levels. */
-function wordsOf(reason: unknown): string {
+function removeNumbers(reason: unknown): string {
   return String(reason).replaceAll(/\d+/g, '#');
 }
 
-function withLength(files: RuleFiles, { caseName, at, step, differences }: CaseFailure): RuleFiles {
+function rewriteLength(files: RuleFiles, { caseName, at, step, differences }: CaseFailure): RuleFiles {
   const text = files.get(at.file) ?? '';
   const place = findNamedItem(text, 'cases', caseName);
   const edits = differences.flatMap(({ member, seen }) =>
@@ -288,7 +290,7 @@ function withLength(files: RuleFiles, { caseName, at, step, differences }: CaseF
   return new Map([...files, [at.file, editYaml(text, edits)]]);
 }
 
-function changed(before: RuleFiles, after: RuleFiles): Pick<UpdatedCases, 'files' | 'lines'> {
+function listChanges(before: RuleFiles, after: RuleFiles): Pick<UpdatedCases, 'files' | 'lines'> {
   const files = new Map([...after].filter(([file, text]) => before.get(file) !== text));
   const lines = [...files].flatMap(([file, text]) => {
     const was = (before.get(file) ?? '').split('\n');
@@ -300,10 +302,10 @@ function changed(before: RuleFiles, after: RuleFiles): Pick<UpdatedCases, 'files
   return { files, lines };
 }
 
-function nameOf({ caseName, at }: CaseFailure): string {
+function formatCaseKey({ caseName, at }: CaseFailure): string {
   return JSON.stringify([at.file, caseName]);
 }
 
-function stepOf(failure: CaseFailure): string {
-  return `${nameOf(failure)} ${failure.step}`;
+function formatStepKey(failure: CaseFailure): string {
+  return `${formatCaseKey(failure)} ${failure.step}`;
 }

@@ -124,8 +124,8 @@ export class CoverageMeter {
     const untested = this.#records.filter(({ counted }) => counted === 0);
     const oneSided = comparisons.filter(({ seenTrue, seenFalse }) => !seenTrue || !seenFalse);
     return {
-      rules: share(this.#ruleCount - untested.length, this.#ruleCount),
-      conditions: share(comparisons.length - oneSided.length, comparisons.length),
+      rules: toShare(this.#ruleCount - untested.length, this.#ruleCount),
+      conditions: toShare(comparisons.length - oneSided.length, comparisons.length),
       untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
       oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
         rule,
@@ -145,7 +145,7 @@ export class CoverageMeter {
     rules: readonly Matchable<Params>[],
     otherwiseAt: Location,
   ): readonly Matchable<Params>[] {
-    const otherwise = recordOf(OTHERWISE, otherwiseAt, []);
+    const otherwise = createRecord(OTHERWISE, otherwiseAt, []);
     const watched = rules.map((rule, index) =>
       this.#watch(file, rule, () => {
         if (index === rules.length - 1) otherwise.counted++;
@@ -166,7 +166,7 @@ export class CoverageMeter {
   }
 
   #watchRule<Params>(rule: Matchable<Params>, onPassed: () => void) {
-    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition, this.#hmacs));
+    const record = createRecord(rule.name, rule.at, createComparisonRecords(rule.condition, this.#hmacs));
     this.#records.push(record);
     const matches = (values: readonly FactReading[]) => {
       this.#lastValues = values;
@@ -184,11 +184,11 @@ export class CoverageMeter {
   }
 }
 
-function recordOf(name: string, at: Location, comparisons: readonly ComparisonRecord[]): RuleRecord {
+function createRecord(name: string, at: Location, comparisons: readonly ComparisonRecord[]): RuleRecord {
   return { name, at, asked: false, counted: 0, comparisons };
 }
 
-function comparisonsOf(condition: Condition, hmacs: AttributeHmacs): readonly ComparisonRecord[] {
+function createComparisonRecords(condition: Condition, hmacs: AttributeHmacs): readonly ComparisonRecord[] {
   return listComparisons([condition]).map((comparison) => ({
     condition: comparison,
     matches: createMatcher(hashConstants(comparison, hmacs)),
@@ -197,6 +197,6 @@ function comparisonsOf(condition: Condition, hmacs: AttributeHmacs): readonly Co
   }));
 }
 
-function share(tested: number, total: number): Share {
+function toShare(tested: number, total: number): Share {
   return { tested, total, percent: total === 0 ? 100 : Math.floor((tested * 100) / total) };
 }

@@ -49,7 +49,11 @@ export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepK
     clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
     paymentScore: quotedDigits('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
     isBot: yesNo(),
-    signals: listOrEmpty(nameAmong(namesOf(rules?.signals)), 'signal', 'Names of the signals that match.'),
+    signals: listOrEmpty(
+      createNameForm(listNames(rules?.signals)),
+      'signal',
+      'Names of the signals that match.',
+    ),
   };
   const texts = (name: string) => nullAs(null, listOrEmpty(text('A key.'), `an item of ${name}`));
   return {
@@ -61,14 +65,14 @@ export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepK
     verdict: {
       verdict: choice(VERDICTS, 'The command to the caller.'),
       waitSeconds: nullAs(null, numberInRange({ min: 1, max: 1e9, integer: true })),
-      ladder: nullAs(null, nameAmong(Object.keys(rules?.settings.ladder.ladders ?? {}))),
+      ladder: nullAs(null, createNameForm(Object.keys(rules?.settings.ladder.ladders ?? {}))),
       heldOut: heldOut(rules, 'The rules that matched and were skipped.'),
       stickyRequisiteRef: nullAs(null, text('The requisite.')),
-      rule: nameAmong([...namesOf(rules?.verdicts), OTHERWISE], {
+      rule: createNameForm([...listNames(rules?.verdicts), OTHERWISE], {
         description: 'Name of the rule that decides, or otherwise.',
       }),
       reason: text('What the caller reads.'),
-      flags: listOrEmpty(nameAmong(flagsOf(rules)), 'flag', 'The flags beside the verdict.'),
+      flags: listOrEmpty(createNameForm(listFlags(rules)), 'flag', 'The flags beside the verdict.'),
       ...PAYER,
       ruleVersion: text('The version that decides.'),
     },
@@ -78,15 +82,15 @@ export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepK
   };
 }
 
-function namesOf(part: { readonly rules: readonly { readonly name: string }[] } | undefined) {
+function listNames(part: { readonly rules: readonly { readonly name: string }[] } | undefined) {
   return part?.rules.map(({ name }) => name) ?? [];
 }
 
-function flagsOf(rules: ParsedRules | null): readonly string[] {
+function listFlags(rules: ParsedRules | null): readonly string[] {
   return [...new Set(rules?.flags.rules.map(({ params }) => params.flag))];
 }
 
-function nameAmong(names: readonly string[], schema: JsonSchema = {}): Form<string> {
+function createNameForm(names: readonly string[], schema: JsonSchema = {}): Form<string> {
   return {
     schema: { type: 'string', ...schema },
     read: (file, node, what) => file.choice(node, what, names),
@@ -126,7 +130,7 @@ export function createExpectationSchema(forms: Expectable): JsonSchema | false {
 /** Reads names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
 export function heldOut(rules: ParsedRules | null, description: string): Form<readonly string[]> {
   const names = rules === null ? [] : [...listHoldoutShares(rules).keys()];
-  const rule = nameAmong(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
+  const rule = createNameForm(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
   return listOrEmpty(rule, 'rule with a holdout', description);
 }
 
@@ -170,7 +174,7 @@ export function formatFailure(
   const width = Math.max(...differences.map(({ member }) => member.length));
   return [
     `${paint('fail', '✗')} ${paint('strong', caseName)}`,
-    `  ${join(folder, formatPlace(at))}  ${stepInWords(failure)}`,
+    `  ${join(folder, formatPlace(at))}  ${formatStep(failure)}`,
     ...differences.flatMap((difference) => differenceLines(difference, width, paint)),
     ...(trace === null ? [] : traceLines(failure, trace, rules, paint)),
   ];
@@ -181,7 +185,7 @@ function differenceLines(
   width: number,
   paint: Paint,
 ): readonly string[] {
-  const [wanted, found] = [shown(expected), shown(seen)];
+  const [wanted, found] = [formatValue(expected), formatValue(seen)];
   const place = paint('faint', formatPlace(at));
   const start = `    ${member.padEnd(width)}  expected ${paint('pass', wanted)}`;
   return wanted.length + found.length <= DIFFERENCE_CHARACTERS_MAX
@@ -189,7 +193,7 @@ function differenceLines(
     : [`${start}  ${place}`, `${' '.repeat(width + 6)}seen     ${paint('fail', found)}`];
 }
 
-function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: CaseFailure): string {
+function formatStep({ step, kind, clientIdKey, times, elapsedMs, platform }: CaseFailure): string {
   const time = times === 1 ? '' : `, time ${times} of ${times}`;
   const elapsed = formatSeconds(Math.floor(elapsedMs / 1000), 'narrow');
   const when = elapsedMs === 0 ? 'as the case begins' : `${elapsed} after the case began`;
@@ -209,7 +213,7 @@ function traceLines(
   const stageLines = (stage: Stage, outcome: string) => {
     const title = `  ${TITLES[stage]}: ${outcome}`;
     if (!wanted.has(stage)) return [paint('faint', title)];
-    const told = trace[stage].filter((rule) => worthTelling(stage, rule, expected));
+    const told = trace[stage].filter((rule) => isWorthShowing(stage, rule, expected));
     const others = trace[stage].length - told.length;
     const notAsked =
       stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
@@ -221,9 +225,9 @@ function traceLines(
     ];
   };
   return [
-    ...stageLines('groups', firstMatch(trace.groups)),
-    ...stageLines('signals', signalsInWords(failure, trace, rules)),
-    ...(failure.kind === 'verdict' ? stageLines('verdicts', firstMatch(trace.verdicts)) : []),
+    ...stageLines('groups', formatFirstMatch(trace.groups)),
+    ...stageLines('signals', formatSignals(failure, trace, rules)),
+    ...(failure.kind === 'verdict' ? stageLines('verdicts', formatFirstMatch(trace.verdicts)) : []),
   ];
 }
 
@@ -231,7 +235,7 @@ function traceLines(
  * Tells whether a rule is shown: when it was asked, or when the case expected it to match. A signal is shown when it
  * matched.
  */
-function worthTelling(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
+function isWorthShowing(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
   return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);
 }
 
@@ -239,12 +243,12 @@ function expectedNames({ differences }: CaseFailure): ReadonlySet<unknown> {
   return new Set(differences.flatMap(({ expected }) => (Array.isArray(expected) ? expected : [expected])));
 }
 
-function firstMatch(rules: readonly RuleTrace[]): string {
+function formatFirstMatch(rules: readonly RuleTrace[]): string {
   const first = rules.find(({ matched }) => matched);
   return first === undefined ? 'no rule matched, "otherwise" answered' : `${first.name} gave ${first.gives}`;
 }
 
-function signalsInWords({ values }: CaseFailure, { signals, exempt }: RuleSetTrace, rules: RuleSet): string {
+function formatSignals({ values }: CaseFailure, { signals, exempt }: RuleSetTrace, rules: RuleSet): string {
   if (exempt?.passed === true) return 'none apply, the payer is exempt from all of them';
   const matching = signals.filter(({ matched }) => matched);
   if (matching.length === 0) return 'none matched';
@@ -254,9 +258,9 @@ function signalsInWords({ values }: CaseFailure, { signals, exempt }: RuleSetTra
   return `${names}; weight ${weight}, ${isNew ? 'but a new client is never a bot' : `a bot from ${rules.signals.threshold} on`}`;
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === null) return 'absent';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(formatValue).join(', ');
   return typeof value === 'string' ? formatName(value) : JSON.stringify(value);
 }
 

@@ -93,11 +93,11 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       startsAt: withDefault(START, Date.UTC(2026, 0, 1)),
       lists: optional(sharedLists(rules)),
       heldOut: withDefault(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
-      steps: withMessageName('"steps"', listOf(stepOf(rules), 'a step', 'What happens, in order.')),
+      steps: withMessageName('"steps"', listOf(createStepForm(rules), 'a step', 'What happens, in order.')),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({
       ...own,
-      lists: lists === undefined ? NO_LISTS : membershipOf(lists, own.platform),
+      lists: lists === undefined ? NO_LISTS : createMembership(lists, own.platform),
       at: file.at(node),
     }),
     // A report names a case, so two cases may not share a name.
@@ -167,7 +167,7 @@ const sharedLists = (rules: ParsedRules | null) =>
       ({ kind, attribute = null }, { file, node, members }) => {
         if (kind === undefined) return true;
         const fault = findContentFault({ kind, attribute });
-        const problem = fault === null ? whyNeverListed(rules, attribute) : `"attribute" ${fault}`;
+        const problem = fault === null ? explainNeverListed(rules, attribute) : `"attribute" ${fault}`;
         if (problem === null) return true;
         file.report(members.get('attribute')?.key ?? node, problem);
         return false;
@@ -176,14 +176,14 @@ const sharedLists = (rules: ParsedRules | null) =>
     { nameItem: () => 'a shared list', refuseName: (name) => (isName(name) ? null : refuseListName(name)) },
   );
 
-function whyNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
+function explainNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
   if (rules === null || attribute === null || rules.attributes.has(attribute)) return null;
   return explainUndeclared(attribute, rules.attributes, ', so nobody is on the list');
 }
 
 type ListEntries = NonNullable<ReturnType<ReturnType<typeof sharedLists>['read']>>;
 
-function membershipOf(lists: ListEntries, owner: PlatformName): ListMembership {
+function createMembership(lists: ListEntries, owner: PlatformName): ListMembership {
   const membership = new ListMembership(CASE_PSEUDONYM);
   for (const [list, entries] of lists) {
     for (const entry of entries) membership.add({ owner, list, expiresAt: null, ...entry });
@@ -191,7 +191,7 @@ function membershipOf(lists: ListEntries, owner: PlatformName): ListMembership {
   return membership;
 }
 
-function stepOf(rules: ParsedRules | null): Form<CaseStep> {
+function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
   const expected = listExpectable(rules);
   const step = mapping(
     'Something that happens, and what is expected of it.',
@@ -266,7 +266,7 @@ const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 const maybe = optional(nullable(text('Null: none.')));
 
 /** An attribute's value: a text, a number, or true or false. */
-const SAID: Form<AttributeValue> = {
+const ATTRIBUTE_VALUE: Form<AttributeValue> = {
   schema: { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX },
   read: (file, node, what) => {
     const value = file.plain(node);
@@ -279,16 +279,21 @@ const SAID: Form<AttributeValue> = {
 
 const attributes = optional(
   withSchema(
-    mapByName('What the caller says of the payer, by name; of any type, as a caller may send it.', {}, SAID, {
-      nameItem: (name) => `attribute "${name}"`,
-      refuseName: () => null,
-      most: [ATTRIBUTES_MAX, (size) => `a request has at most ${ATTRIBUTES_MAX} attributes, not ${size}`],
-    }),
+    mapByName(
+      'What the caller says of the payer, by name; of any type, as a caller may send it.',
+      {},
+      ATTRIBUTE_VALUE,
+      {
+        nameItem: (name) => `attribute "${name}"`,
+        refuseName: () => null,
+        most: [ATTRIBUTES_MAX, (size) => `a request has at most ${ATTRIBUTES_MAX} attributes, not ${size}`],
+      },
+    ),
     { maxProperties: ATTRIBUTES_MAX },
   ),
 );
 
-const SCORE = requested(
+const SCORE = requireRequest(
   mapping(
     'A score request; {} is that of an ordinary payer.',
     {
@@ -303,7 +308,7 @@ const SCORE = requested(
         mapping(
           'What the page saw.',
           { jsOk: optional(yesNo()), honeypotTriggered: optional(yesNo()) },
-          sent,
+          removeUndefined,
         ),
       ),
       attributes,
@@ -320,20 +325,20 @@ const SCORE = requested(
         sellPointKey: at,
         amountRequested: amount,
         selectedMethodKey,
-        ...sent(others),
-        ...sayings(said),
+        ...removeUndefined(others),
+        ...toAttributes(said),
       },
     }),
   ),
 );
 
-const VERDICT = requested(
+const VERDICT = requireRequest(
   mapping(
     'A verdict request; {} is that of an ordinary payer.',
     { sellPointKey, amountRequested, method, orderRef, toPayCurrency, attributes },
     ({ toPayCurrency: currency, attributes: said, ...body }): Action => ({
       kind: 'verdict',
-      body: { ...body, ...sent({ toPayCurrency: currency }), ...sayings(said) },
+      body: { ...body, ...removeUndefined({ toPayCurrency: currency }), ...toAttributes(said) },
     }),
   ),
 );
@@ -409,7 +414,7 @@ const OVERRIDE: Form<Action> = {
   },
 };
 
-function requested(form: Form<Action>): Form<Action> {
+function requireRequest(form: Form<Action>): Form<Action> {
   return {
     ...form,
     read: (file, node, what) =>
@@ -419,14 +424,14 @@ function requested(form: Form<Action>): Form<Action> {
   };
 }
 
-function sayings(said: ReadonlyMap<string, AttributeValue> | undefined) {
+function toAttributes(said: ReadonlyMap<string, AttributeValue> | undefined) {
   return said === undefined ? {} : { attributes: Object.fromEntries(said) };
 }
 
 /** Removes the members that a request does not have. */
-function sent<Members extends object>(
+function removeUndefined<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };
-function sent(members: object): object {
+function removeUndefined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -29,7 +29,7 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
   const files: RuleFiles = new Map(draft.files);
   if (isInstallation(owner)) return { ok: true, files };
   if (from === null) return restoreOthersPart({ platform: owner, draft: files, from: new Map() });
-  const former = isRuleVersion(from) ? filesIn(join(rulesDir, from)) : null;
+  const former = isRuleVersion(from) ? readWholeFiles(join(rulesDir, from)) : null;
   if (former !== null) return restoreOthersPart({ platform: owner, draft: files, from: former });
   const message = `the sections and cases of other platforms cannot be put back, because RULES_DIR has no readable ${from} any more, which this draft was begun with; begin it anew with a version that is there`;
   return { ok: false, problems: [{ at: IN_RULE_SET, message }] };
@@ -39,7 +39,7 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
  * Reads the files in a folder. Returns null when any of them cannot be read, because a missing part would be lost
  * without notice.
  */
-function filesIn(folder: string): RuleFiles | null {
+function readWholeFiles(folder: string): RuleFiles | null {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
   return problems.length > 0 ? null : files;
@@ -66,21 +66,23 @@ export async function listReleaseProblems(
   const own: RuleFiles = new Map(files);
   if ([...completed.files].every(([path, text]) => own.get(path) === text)) return problems;
   const whole = loadDraft(version, completed.files);
-  if (!whole.ok) return [...problems, hidden(formatCount(whole.problems.length, 'problem'))];
-  const all = new Set(examineRuleSet(whole.ruleSet, completed.files, null).problems.map(nameOf));
-  const shown = problems.filter((one) => all.has(nameOf(one)));
-  const unseen = all.difference(new Set(problems.map(nameOf))).size;
-  if (unseen > 0) return [...shown, hidden(formatCount(unseen, 'problem'))];
+  if (!whole.ok) return [...problems, createHiddenProblem(formatCount(whole.problems.length, 'problem'))];
+  const all = new Set(examineRuleSet(whole.ruleSet, completed.files, null).problems.map(formatProblemKey));
+  const shown = problems.filter((one) => all.has(formatProblemKey(one)));
+  const unseen = all.difference(new Set(problems.map(formatProblemKey))).size;
+  if (unseen > 0) return [...shown, createHiddenProblem(formatCount(unseen, 'problem'))];
   const { failed } = await readCoverage(whole.ruleSet, completed.files);
-  return failed > failedCases ? [...shown, hidden(formatCount(failed - failedCases, 'failing case'))] : shown;
+  return failed > failedCases
+    ? [...shown, createHiddenProblem(formatCount(failed - failedCases, 'failing case'))]
+    : shown;
 }
 
 /** Names a problem without its line, because lines differ between the part and the complete draft. */
-function nameOf({ at, message }: Problem): string {
+function formatProblemKey({ at, message }: Problem): string {
   return `${at.file} ${message}`;
 }
 
-function hidden(what: string): Problem {
+function createHiddenProblem(what: string): Problem {
   const message = `with the sections and cases of other platforms, which only the owner of the installation is shown, there is also ${what}; ask the owner before you propose it`;
   return { at: IN_RULE_SET, message };
 }

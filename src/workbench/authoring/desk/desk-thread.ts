@@ -55,19 +55,19 @@ export type DeskWorks = typeof works;
 type Compared = Readonly<{ before: RulesSource; after: RulesSource; reader: PlatformName }>;
 
 async function compare({ before, after, reader }: Compared): Promise<RuleDiff | null> {
-  const [first, second] = [rulesOf(before, reader), rulesOf(after, reader)];
+  const [first, second] = [loadSource(before, reader), loadSource(after, reader)];
   return first.ok && second.ok ? diffs.of(first.ruleSet, second.ruleSet) : null;
 }
 
-function rulesOf(source: RulesSource, reader: PlatformName): LoadResult {
+function loadSource(source: RulesSource, reader: PlatformName): LoadResult {
   if (typeof source !== 'string') return loadDraft(source.version, new Map(source.files));
   const files = readRuleFiles(source, []) ?? new Map();
-  const seen = readBy(reader, files);
+  const seen = selectReadable(reader, files);
   return seen === files ? loadRuleSet(source) : loadDraft(basename(source), seen);
 }
 
 /** Returns the files that a platform may read. The owner of the installation reads the parts of all platforms. */
-function readBy(reader: PlatformName, files: RuleFiles): RuleFiles {
+function selectReadable(reader: PlatformName, files: RuleFiles): RuleFiles {
   return isInstallation(reader) ? files : keepOwnPart(files, reader);
 }
 
@@ -78,7 +78,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
   const files = readRuleFiles(folder, problems);
   if (files === null) return null;
   const loaded = loadRuleSet(folder);
-  const seen = readBy(reader, files);
+  const seen = selectReadable(reader, files);
   const isAll = seen === files;
   const texts = cutTexts(seen);
   const opened = {
@@ -89,13 +89,13 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
   const shown = isAll ? loaded : loadDraft(basename(folder), seen);
   if (!loaded.ok || !shown.ok) {
     const found = shown.ok ? [NOT_SHOWN] : [...(isAll ? [] : problems), ...shown.problems];
-    return { ...opened, problems: firstOf(found), digest: null, coverage: null, constants: [] };
+    return { ...opened, problems: cutProblems(found), digest: null, coverage: null, constants: [] };
   }
   return {
     ...opened,
     problems: [],
     digest: loaded.ruleSet.digest,
-    coverage: shortened(await readCoverage(shown.ruleSet, seen)),
+    coverage: shortenCoverage(await readCoverage(shown.ruleSet, seen)),
     constants: listConstants(seen),
   };
 }
@@ -118,7 +118,7 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
   if (!made.ok)
     return {
       digest: null,
-      problems: firstOf(made.problems),
+      problems: cutProblems(made.problems),
       notes: [],
       coverage: null,
       lostCases: null,
@@ -130,10 +130,12 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
   const found = { problems, failedCases: coverage.failed };
   return {
     digest: ruleSet.digest,
-    problems: firstOf(await listReleaseProblems(draft, found, completeDraft(rulesDir, draft, reader))),
-    notes: firstOf(notes),
-    coverage: shortened(coverage),
-    lostCases: findLostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
+    problems: cutProblems(await listReleaseProblems(draft, found, completeDraft(rulesDir, draft, reader))),
+    notes: cutProblems(notes),
+    coverage: shortenCoverage(coverage),
+    lostCases: findLostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) =>
+      selectReadable(reader, all),
+    ),
     constants: listConstants(files),
   };
 }
@@ -142,7 +144,7 @@ type Completing = Readonly<{ rulesDir: string; draft: BegunDraft; draftOwner: Pl
 
 function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
   const completed = completeDraft(rulesDir, draft, draftOwner);
-  if (!completed.ok) return { ok: false, problems: firstOf(completed.problems) };
+  if (!completed.ok) return { ok: false, problems: cutProblems(completed.problems) };
   return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
 }
 
@@ -154,8 +156,8 @@ function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null
 }
 
 function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SavedDraft {
-  const saved = orRefused(() => saveDraft(rulesDir, draft));
-  return saved.ok ? saved : { ok: false, problems: firstOf(saved.problems) };
+  const saved = refuseDiskErrors(() => saveDraft(rulesDir, draft));
+  return saved.ok ? saved : { ok: false, problems: cutProblems(saved.problems) };
 }
 
 type Releasing = Readonly<{ folder: string; digest: string; isOnlyLook: boolean }>;
@@ -166,12 +168,12 @@ function release({ folder, digest, isOnlyLook }: Releasing): DeskRelease {
   if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
     return { obstacle: { is: 'other files' }, lost: null, breaches: [] };
   const obstacle = findReleaseObstacle(folder, loaded.ruleSet, files);
-  if (obstacle === null && !isOnlyLook) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
+  if (obstacle === null && !isOnlyLook) refuseDiskErrors(() => writeRelease(folder, loaded.ruleSet, files));
   const breaches = listBreaches(findBrokenPromises(loaded.ruleSet, files));
   return { obstacle, lost: findLostCases(folder, loaded.ruleSet, files), breaches };
 }
 
-function orRefused<T>(write: () => T): T {
+function refuseDiskErrors<T>(write: () => T): T {
   try {
     return write();
   } catch (error) {
@@ -192,11 +194,11 @@ function cutTexts(files: RuleFiles): OpenedFolder['files'] {
   });
 }
 
-function shortened(coverage: RuleCoverage): RuleCoverage {
-  return { ...coverage, problems: firstOf(coverage.problems) };
+function shortenCoverage(coverage: RuleCoverage): RuleCoverage {
+  return { ...coverage, problems: cutProblems(coverage.problems) };
 }
 
-function firstOf<One extends Problem>(problems: readonly One[]): readonly (One | Problem)[] {
+function cutProblems<One extends Problem>(problems: readonly One[]): readonly (One | Problem)[] {
   const [first] = problems;
   if (first === undefined || problems.length <= PROBLEMS_MAX) return problems;
   const more = `and ${problems.length - PROBLEMS_MAX} more problems; "rules check" lists all`;

@@ -93,10 +93,11 @@ export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): 
  * When the lists were not read (null), a single remark says so.
  */
 export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
-  const asked = askedLists(rules);
+  const asked = findAskedLists(rules);
   const [first] = asked.values();
   if (first === undefined) return [];
-  if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at, rules));
+  if (known !== null)
+    return [...asked].flatMap(([list, { at }]) => listRemarksOnList(list, known, at, rules));
   const which = formatSharedLists([...asked.keys()]);
   return [
     {
@@ -107,7 +108,7 @@ export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | nu
 }
 
 /** Finds the shared lists that rules ask about, each with the first comparison about it. */
-function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
+function findAskedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
   const asked = new Map<string, Comparison>();
   for (const comparison of listComparisons(listConditions(rules))) {
     const { list } = comparison.fact;
@@ -116,7 +117,7 @@ function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
   return asked;
 }
 
-function noteOn(
+function listRemarksOnList(
   list: string,
   { seenBy, lists }: KnownLists,
   at: Problem['at'],
@@ -201,18 +202,18 @@ export function findLostCases(
   files: RuleFiles,
   seen = (all: RuleFiles) => all,
 ): LostCases | null {
-  const former = releasedBefore(folder, rules.version);
+  const former = findReleasedBefore(folder, rules.version);
   if (former === null) return null;
-  const formerNames = caseNames(
+  const formerNames = listCaseNames(
     former,
     seen(readRuleFiles(join(dirname(folder), former.version), []) ?? new Map()),
   );
-  const kept = new Set(caseNames(rules, files));
+  const kept = new Set(listCaseNames(rules, files));
   const names = formerNames.filter((name) => !kept.has(name));
   return names.length === 0 ? null : { before: former.version, of: formerNames.length, names };
 }
 
-function releasedBefore(folder: string, version: RuleVersion): RuleSet | null {
+function findReleasedBefore(folder: string, version: RuleVersion): RuleSet | null {
   for (const one of listRuleVersions(dirname(folder)).toReversed()) {
     if (compareRuleVersions(one, version) >= 0) continue;
     const loaded = loadRuleSet(join(dirname(folder), one));
@@ -221,7 +222,7 @@ function releasedBefore(folder: string, version: RuleVersion): RuleSet | null {
   return null;
 }
 
-function caseNames(rules: RuleSet, files: RuleFiles): readonly string[] {
+function listCaseNames(rules: RuleSet, files: RuleFiles): readonly string[] {
   return parseCases(rules, files, []).map(({ name }) => name);
 }
 

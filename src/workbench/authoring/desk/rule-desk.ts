@@ -123,7 +123,7 @@ export class RuleDesk {
 
   /** Saves a draft. Throws `DraftRefused`. */
   save(owner: PlatformName, draft: DraftToSave): Promise<SavedDraft> {
-    return orRefused(this.#threads.run('save', { rulesDir: this.rulesDir, draft }, { owner }));
+    return restoreRefusal(this.#threads.run('save', { rulesDir: this.rulesDir, draft }, { owner }));
   }
 
   /**
@@ -141,7 +141,7 @@ export class RuleDesk {
 
   #release(owner: PlatformName, version: RuleVersion, digest: string, isOnlyLook: boolean) {
     const folder = join(this.rulesDir, version);
-    return orRefused(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
+    return restoreRefusal(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
   }
 
   /**
@@ -157,7 +157,7 @@ export class RuleDesk {
   }
 }
 
-async function orRefused<T>(work: Promise<T>): Promise<T> {
+async function restoreRefusal<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

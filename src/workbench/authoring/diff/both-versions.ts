@@ -98,13 +98,13 @@ export function listPlaces(before: ParsedRules, after: ParsedRules): readonly Pl
  * such as the payment score with another smoothing, gets another label for the version after.
  */
 export function combineVersions(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
-  const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
-  const is = withDraws({ ...after, settings: place.after, platforms: new Map() });
+  const was = addDraws({ ...before, settings: place.before, platforms: new Map() });
+  const is = addDraws({ ...after, settings: place.after, platforms: new Map() });
   const apart = new FactsApart(before, after, place);
   const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
   const asked = listComparisons([...listDecidingConditions(was.rules), ...listDecidingConditions(is.rules)]);
-  const always = [place.is, ...drawsTogether([...was.draws, ...is.draws]), ...apart.together(place, asked)];
+  const always = [place.is, ...relateDraws([...was.draws, ...is.draws]), ...apart.together(place, asked)];
   const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
     const more = other.facts.filter((ref) => !apart.isApart(ref));
     return {
@@ -143,17 +143,17 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
   };
 }
 
-function catalogued(name: string): FactRef {
+function getCatalogued(name: string): FactRef {
   const fact = FACTS.get(name);
   if (fact === undefined) throw new Error(`there is no fact "${name}"`);
   return { label: name, name, fact, windowMs: 0, index: -1 };
 }
 
-const PLATFORM = catalogued('platform');
-const CURRENCY = catalogued('currency');
-const LADDER_LEVEL = catalogued('ladderLevel');
-const ATTEMPT_OPEN = compare(catalogued('attemptOpen'), 'equal', true);
-const CLOCKS = [catalogued('hourOfDay'), catalogued('dayOfWeek')];
+const PLATFORM = getCatalogued('platform');
+const CURRENCY = getCatalogued('currency');
+const LADDER_LEVEL = getCatalogued('ladderLevel');
+const ATTEMPT_OPEN = compare(getCatalogued('attemptOpen'), 'equal', true);
+const CLOCKS = [getCatalogued('hourOfDay'), getCatalogued('dayOfWeek')];
 
 /**
  * Facts that depend on the platform's currency. Requests without a currency, and the orders before them, are in that
@@ -184,8 +184,8 @@ class FactsApart {
       ...(isDeepStrictEqual(was.smoothing, is.smoothing) ? [] : ['paymentScore']),
       ...(was.currency === is.currency ? [] : MONEY_FACTS),
       ...(was.timeZone === is.timeZone ? [] : CLOCKS.map(({ name }) => name)),
-      ...(resetsAlike(was.ladder, is.ladder) ? [] : LADDER_FACTS),
-      ...declaredApart(before.attributes, after.attributes),
+      ...(haveSameResets(was.ladder, is.ladder) ? [] : LADDER_FACTS),
+      ...listDeclaredApart(before.attributes, after.attributes),
     ]);
   }
 
@@ -215,7 +215,7 @@ class FactsApart {
   /** Relabels the rules of the version after. Each conclusion uses the new labels of the conclusions before it. */
   relabel(before: ParsedRules, after: ParsedRules): ParsedRules {
     const groups = { ...after.groups, rules: after.groups.rules.map((rule) => this.#within(rule)) };
-    if (ordered(before.groups) !== ordered(groups)) this.#names.add('clientGroup');
+    if (serializeGroups(before.groups) !== serializeGroups(groups)) this.#names.add('clientGroup');
     const signals = this.#signals(before, after);
     const weights = (rules: readonly Rule<SignalParams>[]) =>
       rules.map(({ name, params }) => `${name} ${params.weight} ${params.about ?? ''}`).toSorted();
@@ -248,7 +248,7 @@ class FactsApart {
     }
     if (this.has('ladderLevel')) {
       const resetsMs = Math.min(...listResetAfterMs(was.ladder), ...listResetAfterMs(is.ladder));
-      const lately = compare(catalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
+      const lately = compare(getCatalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
       known.push(implies(lately, alike([...asked, ...LADDER_LEVELS, ATTEMPT_OPEN], LADDER_FACTS)));
     }
     const clocks = CLOCKS.filter(
@@ -274,8 +274,8 @@ class FactsApart {
     const shown = new Map<string, Condition>();
     for (let now = CLOCK_YEAR.fromMs; now < CLOCK_YEAR.toMs; now += CLOCK_STEP_MS) {
       const values = clocks.flatMap((ref) => [
-        compare(ref, 'equal', shows(ref, was, now)),
-        compare(this.relabelled(ref), 'equal', shows(ref, is, now)),
+        compare(ref, 'equal', readClock(ref, was, now)),
+        compare(this.relabelled(ref), 'equal', readClock(ref, is, now)),
       ]);
       shown.set(values.map(({ value }) => value).join(), allOf(...values));
     }
@@ -300,12 +300,12 @@ class FactsApart {
   }
 }
 
-function resetsAlike(was: LadderSettings, is: LadderSettings): boolean {
+function haveSameResets(was: LadderSettings, is: LadderSettings): boolean {
   return was.resetAfterMs === is.resetAfterMs && isDeepStrictEqual(was.resetsAfterMs, is.resetsAfterMs);
 }
 
 /** Lists the labels of the attributes that two versions declare differently. */
-function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
+function listDeclaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
   const apart = [...after].filter(([name, declared]) => {
     const was = before.get(name);
     // A unit says which attributes may be compared with each other, and nothing about their values.
@@ -314,14 +314,14 @@ function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): r
   return apart.map(([name]) => formatAttributeLabel(name));
 }
 
-function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {
+function readClock({ fact }: FactRef, timeZone: string, now: number): FactValue {
   return fact.kind === 'circumstantial'
     ? fact.read({ platform: toPlatformName('any'), timeZone, now })
     : false;
 }
 
 /** Serializes a list of groups. Lists of the same form give equal texts. */
-function ordered({ rules, otherwise }: ParsedRules['groups']): string {
+function serializeGroups({ rules, otherwise }: ParsedRules['groups']): string {
   return JSON.stringify([
     ...rules.map(({ condition, params }) => [formatCondition(condition), params.group]),
     otherwise,
@@ -351,13 +351,13 @@ export function formatDrawLabel({ rule, share }: Draw): string {
 }
 
 /** Turns each holdout into a fact, named by `formatDrawLabel`. */
-function withDraws(rules: ParsedRules): RulesWithDraws {
+function addDraws(rules: ParsedRules): RulesWithDraws {
   const skipped = new Map<string, Condition>();
   const draws: Draw[] = [];
   const drawn = <Params>({ holdout, ...rule }: Rule<Params>, file: string, earlier: readonly Condition[]) => {
     if (holdout === undefined) return rule;
     const draw = { rule: `${file}/${rule.name}`, share: holdout.share };
-    const skips = allOf(isDrawn(draw), ...mayBeHeldOut(rules, holdout));
+    const skips = allOf(isDrawn(draw), ...listHoldoutConditions(rules, holdout));
     draws.push(draw);
     skipped.set(formatDrawLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
     return { ...rule, condition: allOf(rule.condition, not(skips)) };
@@ -395,7 +395,7 @@ function withDraws(rules: ParsedRules): RulesWithDraws {
  * Relates draws of the same rule: a client who is held out at a small share is also held out at a larger one, because
  * there is one draw.
  */
-function drawsTogether(draws: readonly Draw[]): readonly Condition[] {
+function relateDraws(draws: readonly Draw[]): readonly Condition[] {
   return draws.flatMap((one) =>
     draws
       .filter(({ rule, share }) => rule === one.rule && share > one.share)
@@ -411,7 +411,7 @@ function isDrawn(draw: Draw): Condition {
  * Lists the conditions under which a client may be held out. Clients whom a person decided about or who are on a
  * shared list are never held out, and neither are amounts above the rule's bound.
  */
-function mayBeHeldOut({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
+function listHoldoutConditions({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
   const known = new FactsByName(facts);
   const bounds = Object.entries(maxAmounts ?? {}).map(([currency, most]) =>
     allOf(known.is('currency', currency), compare(known.plain('amount'), 'lessThanInclusive', most)),

@@ -21,10 +21,10 @@ type PlainCondition =
  */
 export function toPlainCondition(condition: Condition, expand: boolean): PlainCondition {
   return foldCondition(condition, {
-    group: (kind, parts) => joined(kind, parts),
+    group: (kind, parts) => joinConditions(kind, parts),
     not: (part): PlainCondition => ({ kind: 'not', condition: part, text: `not (${part.text})` }),
     reference: (name, part) => (expand ? part : { kind: 'named', text: `condition "${name}"` }),
-    comparison: (comparison) => plainComparison(comparison, expand),
+    comparison: (comparison) => toPlainComparison(comparison, expand),
   });
 }
 
@@ -33,7 +33,7 @@ export function formatCondition(condition: Condition): string {
   return toPlainCondition(condition, true).text;
 }
 
-function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): PlainCondition {
+function joinConditions(kind: 'all' | 'any', conditions: readonly PlainCondition[]): PlainCondition {
   const flat = conditions.flatMap((inner) =>
     inner.kind !== 'comparison' && inner.kind === kind ? inner.conditions : [inner],
   );
@@ -48,7 +48,7 @@ function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): Pla
   return { kind, conditions: sorted, text };
 }
 
-function plainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
+function toPlainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
   // The order of a list makes no difference.
   const expected = typeof value !== 'object' || isFactRef(value) ? value : [...new Set(value)].toSorted();
   const test = formatTest(operator, expected, expand ? undefined : list);
@@ -63,13 +63,13 @@ export function listConditionChanges(before: PlainCondition, after: PlainConditi
   if (before.text === after.text) return [];
   const kind = before.kind === 'any' || after.kind === 'any' ? 'any' : 'all';
   if (isOther(before, kind) || isOther(after, kind)) return [`${before.text} -> ${after.text}`];
-  const gone = partsOf(before).filter(({ text }) => !partsOf(after).some((other) => other.text === text));
-  const come = partsOf(after).filter(({ text }) => !partsOf(before).some((other) => other.text === text));
-  const pairs = pair(gone, come);
+  const gone = listParts(before).filter(({ text }) => !listParts(after).some((other) => other.text === text));
+  const come = listParts(after).filter(({ text }) => !listParts(before).some((other) => other.text === text));
+  const pairs = pairParts(gone, come);
   const word =
-    kind === 'any' && partsOf(before).length + partsOf(after).length > 2 ? 'alternative' : 'condition';
+    kind === 'any' && listParts(before).length + listParts(after).length > 2 ? 'alternative' : 'condition';
   return [
-    ...pairs.flatMap(([from, to]) => pairChanges(from, to)),
+    ...pairs.flatMap(([from, to]) => listPairChanges(from, to)),
     ...gone
       .filter((part) => !pairs.some(([from]) => from === part))
       .map(({ text }) => `${word} removed: ${text}`),
@@ -84,20 +84,20 @@ function isOther(condition: PlainCondition, kind: 'all' | 'any'): boolean {
   return condition.kind !== kind && (condition.kind === 'all' || condition.kind === 'any');
 }
 
-function partsOf(condition: PlainCondition): readonly PlainCondition[] {
+function listParts(condition: PlainCondition): readonly PlainCondition[] {
   return condition.kind === 'all' || condition.kind === 'any' ? condition.conditions : [condition];
 }
 
 /** Pairs the parts that are the same part before and after: they are about the same fact, or the only one of a kind. */
-function pair(
+function pairParts(
   gone: readonly PlainCondition[],
   come: readonly PlainCondition[],
 ): readonly (readonly [PlainCondition, PlainCondition])[] {
   const free = new Set(come);
   return gone.flatMap((from) => {
     const to =
-      [...free].find((candidate) => samePart(from, candidate, 'label')) ??
-      [...free].find((candidate) => samePart(from, candidate, 'name'));
+      [...free].find((candidate) => isSamePart(from, candidate, 'label')) ??
+      [...free].find((candidate) => isSamePart(from, candidate, 'name'));
     if (to === undefined) return [];
     free.delete(to);
     return [[from, to] as const];
@@ -105,12 +105,12 @@ function pair(
 }
 
 /** With `name`, two facts that differ only in their window are the same. */
-function samePart(a: PlainCondition, b: PlainCondition, by: 'label' | 'name'): boolean {
+function isSamePart(a: PlainCondition, b: PlainCondition, by: 'label' | 'name'): boolean {
   if (a.kind === 'comparison') return b.kind === 'comparison' && a.fact[by] === b.fact[by];
   return a.kind === b.kind && a.kind !== 'named';
 }
 
-function pairChanges(from: PlainCondition, to: PlainCondition): readonly string[] {
+function listPairChanges(from: PlainCondition, to: PlainCondition): readonly string[] {
   if (from.kind === 'comparison' && to.kind === 'comparison')
     return [`${from.text} -> ${from.fact.label === to.fact.label ? to.test : to.text}`];
   if (from.kind === 'not' && to.kind === 'not')

@@ -218,7 +218,7 @@ class OrdinaryPayer {
         ref.label,
         isUnknown(ref)
           ? compare(ref, 'known', false)
-          : compare(ref, 'equal', ref.name === 'currency' ? currency : ordinary(ref)),
+          : compare(ref, 'equal', ref.name === 'currency' ? currency : getOrdinaryValue(ref)),
       ]),
     );
     reasoner.prepare([...this.#wishes.values()]);
@@ -263,7 +263,7 @@ class OrdinaryPayer {
   }
 }
 
-function ordinary({ name, fact: { domain } }: FactRef): FactValue {
+function getOrdinaryValue({ name, fact: { domain } }: FactRef): FactValue {
   const known = ORDINARY[name];
   if (known !== undefined) return known;
   switch (domain.type) {

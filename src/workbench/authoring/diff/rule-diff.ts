@@ -73,22 +73,27 @@ export type RuleDiff = Shape<typeof RuleDiffSchema>;
 /** Compares two versions without a time limit. Most searches take less than a second. */
 export function computeRuleDiff(before: RuleSet, after: RuleSet): RuleDiff {
   const differences = diffRuleSets(before, after);
-  return told(before, after, differences, differences.length === 0 ? ALIKE : findDiffExamples(before, after));
+  return createDiff(
+    before,
+    after,
+    differences,
+    differences.length === 0 ? ALIKE : findDiffExamples(before, after),
+  );
 }
 
 const ALIKE: DiffExamples = { examples: [], searched: true };
 
-function told(
+function createDiff(
   { version: before }: RuleSet,
   { version: after }: RuleSet,
   differences: readonly RuleDifference[],
   found: DiffExamples,
 ): RuleDiff {
-  const note = differences.length === 0 ? `${before} and ${after} decide alike.` : noteOn(found);
+  const note = differences.length === 0 ? `${before} and ${after} decide alike.` : formatNote(found);
   return { before, after, differences, ...found, note };
 }
 
-function noteOn({ examples, searched }: DiffExamples) {
+function formatNote({ examples, searched }: DiffExamples) {
   if (examples.length > 0) {
     const rest = searched ? '' : ' Not everything could be decided, so there may be others.';
     return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;
@@ -123,18 +128,18 @@ export class RuleDiffs {
     const differences = diffRuleSets(before, after);
     const isAlike = differences.length === 0;
     const found = isAlike ? ALIKE : await findDiffExamplesWithin(before, after, SEARCH_MS_MAX);
-    return told(before, after, differences, found);
+    return createDiff(before, after, differences, found);
   }
 }
 
 type DiffPart = (typeof DIFF_PARTS)[number];
 
-function changed(part: DiffPart, name: string, change: string): RuleDifference {
+function createChange(part: DiffPart, name: string, change: string): RuleDifference {
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
 /** Describes a changed value. Null means that one side has none. */
-function valueChange(
+function listValueChanges(
   part: DiffPart,
   name: string,
   before: string | null,
@@ -143,40 +148,46 @@ function valueChange(
   if (before === after) return [];
   if (before === null) return [{ part, name, kind: 'added', text: `${name}: added, ${after}` }];
   if (after === null) return [{ part, name, kind: 'removed', text: `${name}: removed, was ${before}` }];
-  return [changed(part, name, `${before} -> ${after}`)];
+  return [createChange(part, name, `${before} -> ${after}`)];
 }
 
 /** Lists all differences between two rule sets, part by part. */
 export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
-    ...textDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
-    ...textDifferences('attributes', attributeTexts(before), attributeTexts(after)),
-    ...textDifferences('ladder', ladderTexts(before.settings.ladder), ladderTexts(after.settings.ladder)),
-    ...platformDifferences(before, after),
-    ...textDifferences('limits', limitTexts(before), limitTexts(after)),
-    ...listDifferences(before, after),
+    ...listTextDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
+    ...listTextDifferences('attributes', attributeTexts(before), attributeTexts(after)),
+    ...listTextDifferences('ladder', ladderTexts(before.settings.ladder), ladderTexts(after.settings.ladder)),
+    ...listPlatformDifferences(before, after),
+    ...listTextDifferences('limits', limitTexts(before), limitTexts(after)),
+    ...listListDifferences(before, after),
     ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).between(before.groups, after.groups),
-    ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
-    ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
-    ...exemptDifferences(before.signals.exempt, after.signals.exempt),
+    ...listValueChanges('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
+    ...listValueChanges(
+      'bot-signals',
+      'threshold',
+      `${before.signals.threshold}`,
+      `${after.signals.threshold}`,
+    ),
+    ...listExemptDifferences(before.signals.exempt, after.signals.exempt),
     ...new RulesDiff<SignalParams>('bot-signals', signalParams).between(before.signals, after.signals),
     ...new RulesDiff<VerdictParams>('verdicts', verdictParams).between(before.verdicts, after.verdicts),
-    ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
-      (change): RuleDifference => changed('verdicts', 'otherwise', change),
-    ),
+    ...listParamChanges(
+      verdictParams(before.verdicts.otherwise),
+      verdictParams(after.verdicts.otherwise),
+    ).map((change): RuleDifference => createChange('verdicts', 'otherwise', change)),
     ...new RulesDiff<FlagParams>('flags', ({ flag }) => ({ flag })).between(before.flags, after.flags),
   ];
 }
 
 /** Compares the exemptions from all signals, in the same way as the conditions of a rule. */
-function exemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
+function listExemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
   if (before !== null && after !== null) {
     const [was, is] = [before, after].map(({ written }) => toPlainCondition(written, true));
     if (was === undefined || is === undefined) return [];
-    return listConditionChanges(was, is).map((change) => changed('bot-signals', EXEMPT, change));
+    return listConditionChanges(was, is).map((change) => createChange('bot-signals', EXEMPT, change));
   }
   const [was, is] = [before, after].map((one) => (one === null ? null : formatCondition(one.written)));
-  return valueChange('bot-signals', EXEMPT, was ?? null, is ?? null);
+  return listValueChanges('bot-signals', EXEMPT, was ?? null, is ?? null);
 }
 
 type Params = Readonly<Record<string, string>>;
@@ -200,7 +211,7 @@ function holdoutParams(holdout: Holdout | undefined): Params {
   return { holdout: bounds.length === 0 ? share : `${share} up to ${bounds.toSorted().join(', ')}` };
 }
 
-function paramChanges(before: Params, after: Params): readonly string[] {
+function listParamChanges(before: Params, after: Params): readonly string[] {
   return Object.keys({ ...before, ...after })
     .filter((name) => before[name] !== after[name])
     .map((name) => {
@@ -246,7 +257,7 @@ class RulesDiff<P> {
         .filter((rule) => !renamed.some(([, is]) => is === rule))
         .map((rule) => this.#difference(rule.name, 'added', `${rule.name}: added (${this.#inWords(rule)})`)),
       ...this.#namedConditions(before, after),
-      ...kept.flatMap(([was, is]) => this.#ruleChanges(was, is, sameOrder(kept))),
+      ...kept.flatMap(([was, is]) => this.#ruleChanges(was, is, isSameOrder(kept))),
       ...(UNORDERED.has(this.#part) ? [] : this.#swapped(kept, after)),
     ];
   }
@@ -296,45 +307,45 @@ class RulesDiff<P> {
         toPlainCondition(was.written, false),
         toPlainCondition(is.written, false),
       );
-      found.push(...changes.map((change) => changed(this.#part, is.name, change)));
+      found.push(...changes.map((change) => createChange(this.#part, is.name, change)));
     }
-    const params = paramChanges(
+    const params = listParamChanges(
       { ...this.#params(was.params), ...holdoutParams(was.holdout) },
       { ...this.#params(is.params), ...holdoutParams(is.holdout) },
     );
-    return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
+    return [...found, ...params.map((change) => createChange(this.#part, is.name, change))];
   }
 
   /** Compares conditions that rules share by name. A change is reported once, and not for each rule. */
   #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
-    const was = conditionsByName(before);
-    return [...conditionsByName(after)].flatMap(([name, condition]) => {
+    const was = collectConditions(before);
+    return [...collectConditions(after)].flatMap(([name, condition]) => {
       const old = was.get(name);
       if (old === undefined) return [];
       const changes = listConditionChanges(toPlainCondition(old, false), toPlainCondition(condition, false));
-      return changes.map((change) => changed(this.#part, `condition "${name}"`, change));
+      return changes.map((change) => createChange(this.#part, `condition "${name}"`, change));
     });
   }
 }
 
 /** Tells whether the rules that both versions have are asked in the same order. Both lists are sorted by priority. */
-function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
+function isSameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
   return kept.every(([, is], index) => {
     const [, next] = kept[index + 1] ?? [];
     return next === undefined || is.priority > next.priority;
   });
 }
 
-function conditionsByName<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
+function collectConditions<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
   return collectNamedConditions(rules.map(({ written }) => written));
 }
 
 /** The settings, levels or limits of one version, by names for people. */
 type Texts = ReadonlyMap<string, string>;
 
-function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly RuleDifference[] {
+function listTextDifferences(part: DiffPart, before: Texts, after: Texts): readonly RuleDifference[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) =>
-    valueChange(part, name, before.get(name) ?? null, after.get(name) ?? null),
+    listValueChanges(part, name, before.get(name) ?? null, after.get(name) ?? null),
   );
 }
 
@@ -364,22 +375,22 @@ function attributeText({ type, length, unit, oneOf, pseudonym }: DeclaredAttribu
 
 /** Lists the levels of the unnamed ladder and of named ladders, and when they are forgotten. */
 function ladderTexts({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings, prefix = ''): Texts {
-  const named = Object.entries(ladders).map(ofNamedLadder);
+  const named = Object.entries(ladders).map(nameLadder);
   const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
     ms.map((levelMs, index) => [`${prefix}${ladder} level ${index + 1}`, formatDuration(levelMs)] as const),
   );
-  const resets = [['ladder', resetAfterMs] as const, ...Object.entries(resetsAfterMs).map(ofNamedLadder)].map(
+  const resets = [['ladder', resetAfterMs] as const, ...Object.entries(resetsAfterMs).map(nameLadder)].map(
     ([ladder, ms]) => [`${prefix}${ladder} resetAfter`, formatDuration(ms)] as const,
   );
   return new Map([...levels, ...resets]);
 }
 
-function ofNamedLadder<T>([name, value]: readonly [string, T]): readonly [string, T] {
+function nameLadder<T>([name, value]: readonly [string, T]): readonly [string, T] {
   return [`ladder "${name}"`, value];
 }
 
 /** Compares each platform that has settings of its own in one of the two versions. */
-function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+function listPlatformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
   return [...names].flatMap((name) => {
     const textsOf = (settings: PlatformSettings) => {
@@ -387,7 +398,7 @@ function platformDifferences(before: ParsedRules, after: ParsedRules): readonly 
       return new Map([...settingTexts(settings, prefix), ...ladderTexts(settings.ladder, prefix)]);
     };
     const changesBetween = (was: PlatformSettings, is: PlatformSettings) =>
-      textDifferences('platforms', textsOf(was), textsOf(is));
+      listTextDifferences('platforms', textsOf(was), textsOf(is));
     // A change that a platform only inherits is reported once, as a change of the settings.
     const inherited = new Set(changesBetween(before.settings, after.settings).map(({ text }) => text));
     return changesBetween(getPlatformSettings(before, name), getPlatformSettings(after, name)).filter(
@@ -408,23 +419,23 @@ function limitTexts({ limits }: ParsedRules): Texts {
 }
 
 /** Lists the entries that were added and removed in each list. Their order makes no difference. */
-function listDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+function listListDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
   return [...names].flatMap((list) => {
     const [was, is] = [before.lists.get(list), after.lists.get(list)];
     const name = `list ${list}`;
     if (was === undefined || is === undefined) {
-      return valueChange('lists', name, entryCount(was), entryCount(is));
+      return listValueChanges('lists', name, formatEntryCount(was), formatEntryCount(is));
     }
     const come = is.values.filter((value) => !was.values.includes(value));
     const gone = was.values.filter((value) => !is.values.includes(value));
     const change = (word: string, values: RuleList['values']) =>
-      values.length === 0 ? [] : [changed('lists', name, `${word} ${someOf(values)}`)];
+      values.length === 0 ? [] : [createChange('lists', name, `${word} ${formatSome(values)}`)];
     return [...change('added', come), ...change('removed', gone)];
   });
 }
 
-function entryCount(list: RuleList | undefined): string | null {
+function formatEntryCount(list: RuleList | undefined): string | null {
   if (list === undefined) return null;
   return formatCount(list.values.length, 'entry', 'entries');
 }
@@ -432,7 +443,7 @@ function entryCount(list: RuleList | undefined): string | null {
 /** The most entries that a difference names one by one. */
 const NAMED_ENTRIES_MAX = 20;
 
-function someOf(values: RuleList['values']): string {
+function formatSome(values: RuleList['values']): string {
   const named = values.slice(0, NAMED_ENTRIES_MAX).map(formatExpected).join(', ');
   const more = values.length - NAMED_ENTRIES_MAX;
   return more > 0 ? `${named} and ${more} more` : named;

@@ -66,20 +66,20 @@ const scoreWay = (platform: string | null) => `score${on(platform)}`;
  * ladder. When no answer differs, the ladders do not differ either, so later answers are the same too.
  */
 export function* listWaysToDiffer(both: BothVersions): Generator<WayToDiffer> {
-  yield* verdictWays(both);
-  yield* drawWays(both);
-  yield* groupWays(both, 'verdict');
-  yield* botWays(both, 'verdict');
-  yield* groupWays(both, 'score');
-  yield* botWays(both, 'score');
-  yield* scoreWays(both);
-  yield* limitWays(both);
+  yield* listVerdictWays(both);
+  yield* listDrawWays(both);
+  yield* listGroupWays(both, 'verdict');
+  yield* listBotWays(both, 'verdict');
+  yield* listGroupWays(both, 'score');
+  yield* listBotWays(both, 'score');
+  yield* listScoreWays(both);
+  yield* listLimitWays(both);
 }
 
-function* verdictWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
-  const differs = verdictsDiffer(before, after);
-  for (const was of firstMatches(before.verdicts.rules, before.verdicts.otherwise)) {
-    for (const is of firstMatches(after.verdicts.rules, after.verdicts.otherwise)) {
+function* listVerdictWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  const differs = createVerdictTest(before, after);
+  for (const was of listFirstMatches(before.verdicts.rules, before.verdicts.otherwise)) {
+    for (const is of listFirstMatches(after.verdicts.rules, after.verdicts.otherwise)) {
       if (excludes(was, is) || excludes(is, was)) continue;
       const when = differs(was.gives, is.gives);
       if (when === null) continue;
@@ -93,12 +93,9 @@ function* verdictWays({ before, after, place }: BothVersions): Generator<WayToDi
   }
 }
 
-/**
- * Creates the condition under which two verdicts differ, or leave the client at different places of the ladder. The
- * condition is null when they never do.
- */
-function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
-  const [was, is] = [ladderFacts(before), ladderFacts(after)];
+/** Creates the condition under which two verdicts, or the ladders after them, differ. It is null when they never do. */
+function createVerdictTest(before: ParsedRules, after: ParsedRules) {
+  const [was, is] = [getLadderFacts(before), getLadderFacts(after)];
   const levels = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) => level);
   // Facts with the same label are one fact. Otherwise one of the two versions may have forgotten the ladder.
   const pairs =
@@ -135,7 +132,7 @@ function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
   };
 }
 
-function ladderFacts({ facts }: ParsedRules) {
+function getLadderFacts({ facts }: ParsedRules) {
   const known = new FactsByName(facts);
   return {
     level: known.plain('ladderLevel'),
@@ -145,7 +142,7 @@ function ladderFacts({ facts }: ParsedRules) {
 }
 
 /** Lists the draws by which one version skips a matching rule and the other does not. */
-function* drawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<WayToDiffer> {
+function* listDrawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<WayToDiffer> {
   for (const way of new Set([...skippedBefore.keys(), ...skippedAfter.keys()])) {
     const [was, is] = [skippedBefore.get(way) ?? anyOf(), skippedAfter.get(way) ?? anyOf()];
     if (formatCondition(was) === formatCondition(is)) continue;
@@ -154,8 +151,8 @@ function* drawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<Way
   }
 }
 
-function* groupWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
-  const [was, is] = [concluded(before, 'clientGroup'), concluded(after, 'clientGroup')];
+function* listGroupWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+  const [was, is] = [getConclusion(before, 'clientGroup'), getConclusion(after, 'clientGroup')];
   if (was.label === is.label) return;
   for (const one of CLIENT_GROUPS) {
     for (const other of CLIENT_GROUPS) {
@@ -166,8 +163,8 @@ function* groupWays({ before, after }: BothVersions, askedFor: AskedFor): Genera
   }
 }
 
-function* botWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
-  const [was, is] = [concluded(before, 'isBot'), concluded(after, 'isBot')];
+function* listBotWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+  const [was, is] = [getConclusion(before, 'isBot'), getConclusion(after, 'isBot')];
   if (was.label === is.label) return;
   for (const wasBot of [false, true]) {
     const must = [compare(was, 'equal', wasBot), compare(is, 'equal', !wasBot)];
@@ -179,11 +176,11 @@ function* botWays({ before, after }: BothVersions, askedFor: AskedFor): Generato
  * Asks for another score. Another smoothing changes the score after the first few orders. When these show no
  * difference, any client with a finished order may have one later.
  */
-function* scoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+function* listScoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
   const [was, is] = [before.settings.smoothing, after.settings.smoothing];
   if (isDeepStrictEqual(was, is)) return;
   const known = new FactsByName(before.facts);
-  const counts = firstOrdersScoredApart(was, is);
+  const counts = findOrdersScoredApart(was, is);
   const must =
     counts === null
       ? [known.above('finalCount', 0)]
@@ -193,7 +190,7 @@ function* scoreWays({ before, after, place }: BothVersions): Generator<WayToDiff
 
 const ORDERS_TRIED_MAX = 50;
 
-function firstOrdersScoredApart(was: Smoothing, is: Smoothing) {
+function findOrdersScoredApart(was: Smoothing, is: Smoothing) {
   for (let final = 1; final <= ORDERS_TRIED_MAX; final++) {
     for (let paid = final; paid >= 0; paid--) {
       if (computePaymentScore(paid, final, was) !== computePaymentScore(paid, final, is))
@@ -203,16 +200,16 @@ function firstOrdersScoredApart(was: Smoothing, is: Smoothing) {
   return null;
 }
 
-function* limitWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+function* listLimitWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
   for (const group of CLIENT_GROUPS) {
-    const [was, is] = [before, after].map((rules) => limitsOf(rules, rules.settings, group));
+    const [was, is] = [before, after].map((rules) => getLimits(rules, rules.settings, group));
     if (isDeepStrictEqual(was, is)) continue;
-    const must = [before, after].map((rules) => compare(concluded(rules, 'clientGroup'), 'equal', group));
+    const must = [before, after].map((rules) => compare(getConclusion(rules, 'clientGroup'), 'equal', group));
     yield { way: limitsWay(group, place.platform), askedFor: 'score', must, mustNot: [] };
   }
 }
 
-function concluded({ facts }: ParsedRules, name: string): FactRef {
+function getConclusion({ facts }: ParsedRules, name: string): FactRef {
   return new FactsByName(facts).plain(name);
 }
 
@@ -224,7 +221,7 @@ interface FirstMatch {
   readonly mustNot: readonly Condition[];
 }
 
-function firstMatches(
+function listFirstMatches(
   rules: readonly Rule<VerdictParams>[],
   otherwise: VerdictParams,
 ): readonly FirstMatch[] {
@@ -240,9 +237,7 @@ function firstMatches(
   ];
 }
 
-/**
- * Tells whether one demands a condition that the other rules out. This is usual between versions that differ little.
- */
+/** Tells whether one demands what the other rules out. This is usual between versions that differ little. */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
   const texts = new Set(mustNot.map(formatCondition));
   return must.some((condition) => texts.has(formatCondition(condition)));
@@ -306,8 +301,8 @@ export function answerTwice(
   before: AnsweringVersion,
   after: AnsweringVersion,
 ): TwoAnswers {
-  const was = answer(askedFor, before);
-  const is = answer(askedFor, after);
+  const was = computeAnswer(askedFor, before);
+  const is = computeAnswer(askedFor, after);
   const differsIn = ANSWER_MEMBERS.filter((member) => memberText(was, member) !== memberText(is, member));
   return {
     before: { ...was, text: answerText(was, differsIn) },
@@ -316,17 +311,20 @@ export function answerTwice(
   };
 }
 
-type Told = Omit<Answer, 'text'>;
+type AnswerParts = Omit<Answer, 'text'>;
 
-function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
+function computeAnswer(askedFor: AskedFor, version: AnsweringVersion): AnswerParts {
   const { rules, factOf } = version;
   const isHeldOut = (rule: string, share: number) => factOf(formatDrawLabel({ rule, share })) === true;
-  if (askedFor === 'verdict') return decided(version, isHeldOut);
-  const values = rules.facts.map((ref) => asKept(ref, factOf(ref.label) ?? null));
-  return scored(version, concludeFromValues(rules, values, factOf('isNewClient') === true, isHeldOut));
+  if (askedFor === 'verdict') return answerVerdict(version, isHeldOut);
+  const values = rules.facts.map((ref) => toKeptValue(ref, factOf(ref.label) ?? null));
+  return answerScore(version, concludeFromValues(rules, values, factOf('isNewClient') === true, isHeldOut));
 }
 
-function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, isBot }: Assessment): Told {
+function answerScore(
+  { rules, settings, factOf }: AnsweringVersion,
+  { clientGroup, isBot }: Assessment,
+): AnswerParts {
   return {
     verdict: null,
     rule: null,
@@ -336,13 +334,13 @@ function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, is
     requisite: clientGroup === 'STICKY' && factOf('hasBinding') === true,
     clientGroup,
     isBot,
-    paymentScore: scoreOf(settings, factOf),
-    payLimitValue: limitsOf(rules, settings, clientGroup),
+    paymentScore: computeScoreText(settings, factOf),
+    payLimitValue: getLimits(rules, settings, clientGroup),
   };
 }
 
 /** Returns the payLimitValue of a group, and null when answers have none. */
-function limitsOf(
+function getLimits(
   { limits }: Pick<RuleSet, 'limits'>,
   { scoringLimits }: PlatformSettings,
   group: ClientGroup,
@@ -350,11 +348,14 @@ function limitsOf(
   return scoringLimits ? (limits.get(group) ?? []) : null;
 }
 
-function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHeldOut): Told {
+function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHeldOut): AnswerParts {
   const facts = Object.fromEntries(
     rules.facts.map((ref) => {
       const known = factOf(ref.label);
-      return [ref.label, asKept(ref, known === undefined ? NO_MATTER_WHAT[getFactType(ref.fact)] : known)];
+      return [
+        ref.label,
+        toKeptValue(ref, known === undefined ? UNUSED_VALUES[getFactType(ref.fact)] : known),
+      ];
     }),
   );
   // Without an earlier wait, the ladder alone gives the length of this one. The facts include what the clock shows.
@@ -363,7 +364,7 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
     at: 0,
     facts,
     digest: rules.digest,
-    ladderBefore: ladderOf(factOf),
+    ladderBefore: createLadder(factOf),
   };
   const again = redecide({ ...rules, settings, platforms: new Map() }, request, isHeldOut);
   if (again.kind !== 'decided') throw new Error('a payer of all facts lacks one of them');
@@ -378,13 +379,13 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
     requisite: verdict === 'GET_SAME_STICKY',
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
-    paymentScore: scoreOf(settings, factOf),
+    paymentScore: computeScoreText(settings, factOf),
     heldOut: listSkippedRules(drawn).map((held) => formatDrawLabel(held)),
   };
 }
 
 /** Converts a text of a payer whom a proof found to the HMAC that decisions keep, where they keep one. */
-function asKept(ref: FactRef, value: FactReading): FactReading {
+function toKeptValue(ref: FactRef, value: FactReading): FactReading {
   if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
   return CASE_HMACS.derivePseudonyms(value)[0] ?? null;
 }
@@ -393,10 +394,10 @@ function asKept(ref: FactRef, value: FactReading): FactReading {
 const ANY_PLATFORM = toPlatformName('any');
 
 /** Values of facts that no rule compares. */
-const NO_MATTER_WHAT = { boolean: false, number: 0, string: '' } as const;
+const UNUSED_VALUES = { boolean: false, number: 0, string: '' } as const;
 
 /** Builds the ladder at the moment 0. */
-function ladderOf(factOf: AnsweringVersion['factOf']): Ladder {
+function createLadder(factOf: AnsweringVersion['factOf']): Ladder {
   const remainingSeconds = Number(factOf('waitRemainingSeconds') ?? 0);
   const isWaiting = remainingSeconds > 0 || factOf('waitServed') === true;
   return {
@@ -410,12 +411,12 @@ function ladderText({ level, attemptOpen }: Ladder, name: string | null): string
   return `level ${level}${name === null ? '' : ` of the ladder ${name}`}${attemptOpen ? ' with an attempt open' : ''}`;
 }
 
-function scoreOf({ smoothing }: PlatformSettings, factOf: AnsweringVersion['factOf']): string {
+function computeScoreText({ smoothing }: PlatformSettings, factOf: AnsweringVersion['factOf']): string {
   const [paid, unpaid] = [Number(factOf('paidCount') ?? 0), Number(factOf('unpaidCount') ?? 0)];
   return formatPaymentScore(computePaymentScore(paid, paid + unpaid, smoothing));
 }
 
-function memberText(told: Told, member: AnswerMember): string {
+function memberText(told: AnswerParts, member: AnswerMember): string {
   const texts: Readonly<Record<AnswerMember, string>> = {
     verdict: told.verdict ?? 'no verdict',
     wait: told.waitSeconds === null ? 'no wait' : `${told.waitSeconds} s`,
@@ -430,7 +431,7 @@ function memberText(told: Told, member: AnswerMember): string {
   return texts[member];
 }
 
-function answerText(told: Told, differsIn: readonly AnswerMember[]): string {
+function answerText(told: AnswerParts, differsIn: readonly AnswerMember[]): string {
   const { verdict, rule, waitSeconds } = told;
   const wait = waitSeconds === null ? '' : ` ${memberText(told, 'wait')}`;
   // A verdict implies whether a requisite is shown, and two different verdicts imply where each leaves the ladder.

@@ -128,21 +128,21 @@ export async function explainFromRecord(rules: RuleSet, decision: Decision): Pro
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   if (again.kind === 'lacking') {
     return {
-      ...bare(decision, rules),
-      differences: damagedMembers(again, decision),
+      ...createBareExplanation(decision, rules),
+      differences: listDamagedMembers(again, decision),
       verification: 'The record of the decision is damaged.',
     };
   }
   if (again.kind === 'unknownSecret')
-    return { ...bare(decision, rules), verification: explainUnknownSecret(again) };
+    return { ...createBareExplanation(decision, rules), verification: explainUnknownSecret(again) };
   const { values } = again.assessment;
-  const rerun = rerunOf(rules, again);
-  const differences = compare(rules, decision, rerun, values);
+  const rerun = createRerun(rules, again);
+  const differences = listDifferences(rules, decision, rerun, values);
   const reproduced = differences.length === 0;
   const source = `${rules.version} (digest ${shortenDigest(rules.digest)})`;
   return {
-    ...bare(decision, rules),
-    rules: await account(rules, values, rerun, decision),
+    ...createBareExplanation(decision, rules),
+    rules: await createAccount(rules, values, rerun, decision),
     reproduced,
     differences,
     verification: reproduced
@@ -160,8 +160,8 @@ export function rederiveDecision(rules: RuleSet, decision: Decision): readonly R
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   if (again.kind === 'unknownSecret') return null;
   return again.kind === 'lacking'
-    ? damagedMembers(again, decision)
-    : compare(rules, decision, rerunOf(rules, again), again.assessment.values);
+    ? listDamagedMembers(again, decision)
+    : listDifferences(rules, decision, createRerun(rules, again), again.assessment.values);
 }
 
 /**
@@ -171,7 +171,7 @@ export function rederiveDecision(rules: RuleSet, decision: Decision): readonly R
 export function explainWithoutRules(decision: Decision, there: string): Explanation {
   const wanted = `${decision.ruleVersion} with digest ${shortenDigest(decision.digest)}`;
   return {
-    ...bare(decision, null),
+    ...createBareExplanation(decision, null),
     verification: `The rule set that decided, ${wanted}, is not here: ${there}. Bring its folder back from version control to see its rules.`,
   };
 }
@@ -181,19 +181,19 @@ export function shortenDigest(digest: string): string {
   return digest.slice(0, 12);
 }
 
-function bare(decision: Decision, rules: RuleSet | null): Explanation {
+function createBareExplanation(decision: Decision, rules: RuleSet | null): Explanation {
   const { ladderBefore, ladderAfter, ladder, at } = decision;
   const after = isDeepStrictEqual(ladderBefore, ladderAfter)
     ? 'the same'
-    : ladderInWords(ladderAfter, at, ladder);
+    : describeLadder(ladderAfter, at, ladder);
   return {
     decision,
     rules: null,
     ladder: {
-      before: { ...ladderBefore, words: ladderInWords(ladderBefore, at) },
+      before: { ...ladderBefore, words: describeLadder(ladderBefore, at) },
       after: { ...ladderAfter, words: after },
     },
-    sharedLists: sharedListsOn(decision),
+    sharedLists: listSharedListsOn(decision),
     reproduced: false,
     differences: [],
     verification: '',
@@ -205,12 +205,12 @@ function bare(decision: Decision, rules: RuleSet | null): Explanation {
  * Lists the shared lists that the record says the request was on, which are facts like `listed(blocked-devices)` that
  * are true.
  */
-function sharedListsOn({ facts }: Decision): readonly string[] {
+function listSharedListsOn({ facts }: Decision): readonly string[] {
   const on = Object.entries(facts).filter(([, value]) => value === true);
   return on.flatMap(([label]) => /^listed\((.+)\)$/.exec(label)?.[1] ?? []);
 }
 
-function damagedMembers({ facts }: LackingFacts, decision: Decision): readonly RerunDifference[] {
+function listDamagedMembers({ facts }: LackingFacts, decision: Decision): readonly RerunDifference[] {
   return facts.map(({ label, fact }) => ({
     member: `facts.${label}`,
     recorded: decision.facts[label] ?? null,
@@ -225,14 +225,14 @@ type Rerun = ConcludedVerdict & {
     readonly holdout: readonly DrawnHoldout[];
   };
 
-function rerunOf(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
+function createRerun(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
   const { isBot, signals, clientGroup, values } = assessment;
-  const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
+  const paymentScore = formatPaymentScore(Number(findFactValue(rules, values, 'paymentScore')));
   const flags = findRaisedFlags(rules, values);
   return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn, flags };
 }
 
-function compare(
+function listDifferences(
   rules: RuleSet,
   decision: Decision,
   rerun: Rerun,
@@ -261,7 +261,7 @@ function writeDifference({ member, recorded, rerun }: RerunDifference): RerunDif
   return { member, recorded: write(recorded), rerun: write(rerun) };
 }
 
-async function account(
+async function createAccount(
   rules: RuleSet,
   values: readonly FactReading[],
   rerun: Rerun,
@@ -271,14 +271,14 @@ async function account(
   const { groups, signals, verdicts, flags, exempt } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;
   const settings = getPlatformSettings(rules, platform);
-  const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
+  const wait = verdict === 'WAIT' ? ` Its wait is ${describeWait(settings, rerun, at)}.` : '';
   const weight = sumTracedWeights(signals);
   const { threshold } = rules.signals;
   return {
     groups: {
       group: clientGroup,
       rule: groups.find(isCounted)?.name ?? OTHERWISE,
-      why: firstMatchInWords(groups, clientGroup),
+      why: describeFirstMatch(groups, clientGroup),
       rules: groups,
     },
     signals: {
@@ -286,21 +286,23 @@ async function account(
       weight,
       threshold,
       why:
-        exempt?.passed === true ? exemptInWords(exempt, signals) : weightInWords(signals, weight, threshold),
+        exempt?.passed === true
+          ? describeExemption(exempt, signals)
+          : describeWeight(signals, weight, threshold),
       exempt,
       rules: signals,
     },
     verdicts: {
       verdict,
       rule,
-      why: firstMatchInWords(verdicts, verdict) + wait,
+      why: describeFirstMatch(verdicts, verdict) + wait,
       rules: verdicts,
     },
-    flags: { raised: rerun.flags, why: flagsInWords(flags), rules: flags },
+    flags: { raised: rerun.flags, why: describeFlags(flags), rules: flags },
   };
 }
 
-function flagsInWords(rules: readonly RuleTrace[]): string {
+function describeFlags(rules: readonly RuleTrace[]): string {
   if (rules.length === 0) return 'The rule set has no flags.';
   const matching = rules.filter(isCounted).map(({ name }) => name);
   if (matching.length === 0) return 'No rule of flags.yaml matched.';
@@ -311,23 +313,27 @@ function flagsInWords(rules: readonly RuleTrace[]): string {
  * Says which rule matched first and why, like "asked-too-early matched, because waitRemainingSeconds is 1, above 0;
  * the 2 rules before it did not."
  */
-function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
+function describeFirstMatch(rules: readonly RuleTrace[], gives: string): string {
   const place = rules.findIndex(isCounted);
   const first = rules[place];
   const skipped = rules.filter(({ heldOut }) => heldOut === true).length;
-  const holdout = heldOutInWords(rules);
+  const holdout = describeHeldOut(rules);
   const otherRules = skipped === 0 ? 'rules' : 'other rules';
   if (first === undefined)
     return `None of the ${otherRules} matched, so "otherwise" gave ${gives}.${holdout}`;
   const others = place - skipped;
   const before =
     others === 0 ? 'it is asked first' : `the ${others === 1 ? 'rule' : `${others} rules`} before it did not`;
-  const reason = decisive(first.condition).map(formatSeenFact).join('; ');
+  const reason = findDecisive(first.condition).map(formatSeenFact).join('; ');
   return `${first.name} matched, because ${reason}; ${before}.${holdout}`;
 }
 
 /** Describes a wait like "level 2 of the ladder, 5m (ladder.yaml:6)". */
-function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }: Rerun, at: number): string {
+function describeWait(
+  { ladder }: PlatformSettings,
+  { ladder: name, ladderAfter }: Rerun,
+  at: number,
+): string {
   const { level } = ladderAfter;
   const levelMs = getLevels(ladder, name)[level - 1] ?? 0;
   const place = ladder.levelsAt[name ?? '']?.[level - 1];
@@ -341,16 +347,16 @@ const LONGER = '; it is longer, because no wait is shorter than the one before i
 /**
  * Returns a sentence like " The client is held out of blocked-by-unpaid-chain, which matched too.", or an empty text.
  */
-function heldOutInWords(rules: readonly RuleTrace[]): string {
+function describeHeldOut(rules: readonly RuleTrace[]): string {
   const names = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
   return names.length === 0
     ? ''
     : ` The client is held out of ${joinWords(names, 'and')}, which matched too.`;
 }
 
-function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
+function describeWeight(rules: readonly RuleTrace[], weight: number, threshold: number): string {
   const matching = rules.filter(isCounted).map(formatSignal);
-  const holdout = heldOutInWords(rules);
+  const holdout = describeHeldOut(rules);
   if (matching.length === 0)
     return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
   const reached = weight >= threshold ? 'reaches' : 'stays below';
@@ -361,15 +367,15 @@ function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: n
  * Says why no signal applies, like "No signal applies: the payer is exempt from all of them, because overrideGroup is
  * TRUSTED (bot-signals.yaml:9)."
  */
-function exemptInWords(exempt: ConditionTrace, signals: readonly RuleTrace[]): string {
+function describeExemption(exempt: ConditionTrace, signals: readonly RuleTrace[]): string {
   const { file, line } = exempt.at;
-  const because = decisive(exempt).map(formatSeenFact).join('; ');
+  const because = findDecisive(exempt).map(formatSeenFact).join('; ');
   const matching = signals.filter(({ matched }) => matched).map(({ name }) => name);
   const without = matching.length === 0 ? '' : ` Without it ${joinWords(matching, 'and')} would match.`;
   return `No signal applies: the payer is exempt from all of them, because ${because} (${file}:${line}).${without}`;
 }
 
-function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {
+function describeLadder({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {
   const named = ladder === undefined ? '' : ` of the ladder "${ladder}"`;
   const step = level === 0 ? 'no wait so far' : `level ${level}${named}`;
   if (attemptOpen) return `${step}; a requisite was granted and is not paid yet`;
@@ -385,7 +391,11 @@ export function formatDateTime(at: number | string): string {
   return new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
 
-function factCalled(rules: RuleSet, values: readonly FactReading[], label: string): FactReading | undefined {
+function findFactValue(
+  rules: RuleSet,
+  values: readonly FactReading[],
+  label: string,
+): FactReading | undefined {
   return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
 }
 
@@ -395,7 +405,7 @@ interface Decided {
 }
 
 /** Finds the comparisons because of which a condition holds or does not hold. */
-function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
+function findDecisive(condition: ConditionTrace): readonly ComparisonTrace[] {
   return foldCondition(condition, {
     group: (kind, parts, { passed }): Decided => {
       // A single failure decides "all", and a single success decides "any". In the other cases every member counts.
@@ -406,10 +416,13 @@ function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
     not: ({ by }, { passed }) => ({ passed, by }),
     reference: (_name, part) => part,
     // A fact that is not known makes no comparison hold, and this is true within a "not" as well.
-    comparison: (comparison) => ({ passed: comparison.passed, by: decides(comparison) ? [comparison] : [] }),
+    comparison: (comparison) => ({
+      passed: comparison.passed,
+      by: isDeciding(comparison) ? [comparison] : [],
+    }),
   }).by;
 }
 
-function decides({ seen, operator }: ComparisonTrace): boolean {
+function isDeciding({ seen, operator }: ComparisonTrace): boolean {
   return seen !== null || operator === 'known';
 }

@@ -31,7 +31,7 @@ export function formatExplanation(explanation: ToldExplanation, paint: Paint = P
     ...decisionLines(decision, title),
     ...(sharedLists.length === 0 ? [] : [listsLine(sharedLists)]),
     '',
-    ...(rules === null ? withoutRules(decision, title) : rulesLines(rules, paint)),
+    ...(rules === null ? formatRecord(decision, title) : rulesLines(rules, paint)),
     '',
     title('Cooldown ladder'),
     `  before  ${ladder.before.words}`,
@@ -53,9 +53,9 @@ function decisionLines(decision: ToldDecision, title: (text: string) => string):
   const source = rule === OTHERWISE ? '"otherwise"' : `the rule ${rule}`;
   const role = arm === 'candidate' ? ', the candidate of a rollout' : '';
   return [
-    title(`Decision ${decisionId}: ${answerInWords(decision)}`),
+    title(`Decision ${decisionId}: ${formatAnswer(decision)}`),
     `  On ${formatDateTime(at)} client ${formatName(clientIdKey)} of platform ${platform} asked at ${formatName(sellPointKey)} for order ${formatName(orderRef)}.`,
-    `  The answer was ${answerInWords(decision)}: ${quoteText(decision.reason)}`,
+    `  The answer was ${formatAnswer(decision)}: ${quoteText(decision.reason)}`,
     `  It came from ${source} in ${ruleVersion} (digest ${shortenDigest(digest)})${role}.`,
   ];
 }
@@ -64,7 +64,7 @@ function listsLine(lists: readonly string[]): string {
   return `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${joinWords(lists, 'and')}.`;
 }
 
-function answerInWords({ verdict, waitSeconds }: ToldDecision): string {
+function formatAnswer({ verdict, waitSeconds }: ToldDecision): string {
   return waitSeconds === undefined ? verdict : `${verdict} ${waitSeconds} s`;
 }
 
@@ -94,7 +94,7 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
 }
 
 /** Formats what the record itself says, when its rules cannot be asked. */
-function withoutRules(
+function formatRecord(
   { clientGroup, isBot, signals, facts }: ToldDecision,
   title: (text: string) => string,
 ): readonly string[] {
@@ -118,12 +118,12 @@ function verificationLines(
     `  ${verification}`,
     ...differences.map(
       ({ member, recorded, rerun }) =>
-        `    ${member.padEnd(width)}  on record ${shown(recorded)}, now ${shown(rerun)}`,
+        `    ${member.padEnd(width)}  on record ${formatValue(recorded)}, now ${formatValue(rerun)}`,
     ),
   ];
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   return value === null ? 'absent' : typeof value === 'string' ? quoteText(value) : JSON.stringify(value);
 }
 
@@ -168,13 +168,13 @@ function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
   const tone = rule.asked ? (rule.matched ? 'pass' : 'strong') : 'faint';
   const head = {
     tone,
-    text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${status(rule)}`,
+    text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${formatStatus(rule)}`,
     at: rule.at,
   } as const;
   return [head, ...conditionRows(rule.condition, 6, rule.asked)];
 }
 
-function status({ asked, matched, heldOut, outweighedBy, gives }: RuleTrace): string {
+function formatStatus({ asked, matched, heldOut, outweighedBy, gives }: RuleTrace): string {
   const what = typeof gives === 'number' ? `weight ${gives}` : gives;
   if (heldOut === true) return 'matched, and skipped: the client is held out of it';
   if (outweighedBy !== undefined)

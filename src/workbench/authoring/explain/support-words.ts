@@ -30,11 +30,12 @@ export function createSupportWords(decision: Decision, rules: ParsedRules | null
 
 function defaultPayerText(decision: Decision): string {
   const { verdict, waitSeconds = 0, at, facts } = decision;
-  const payment = facts['amount'] === undefined ? 'Your payment' : `Your payment of ${amountOf(decision)}`;
+  const payment =
+    facts['amount'] === undefined ? 'Your payment' : `Your payment of ${formatAmount(decision)}`;
   const texts: Readonly<Record<Verdict, string>> = {
     GET_NEW: `${payment} can go ahead: please continue on the payment page.`,
     GET_SAME_STICKY: `${payment} can go ahead, with the payment details that you were shown before.`,
-    WAIT: `${payment} cannot be started yet. Please try again after ${utc(at + waitSeconds * 1000)}.`,
+    WAIT: `${payment} cannot be started yet. Please try again after ${formatUtc(at + waitSeconds * 1000)}.`,
     BLOCK: `${payment} cannot be started. Please choose another way to pay, or contact the shop.`,
   };
   return texts[verdict];
@@ -44,7 +45,7 @@ function integratorText(decision: Decision, described = ''): string {
   const { orderRef, verdict, waitSeconds, reason, rule, ruleVersion, decisionId, at, facts } = decision;
   const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
   return [
-    `Order ${isolated(orderRef)}, ${amountOf(decision)} by ${facts['method'] ?? '–'}, asked at ${utc(at)}:`,
+    `Order ${isolateText(orderRef)}, ${formatAmount(decision)} by ${facts['method'] ?? '–'}, asked at ${formatUtc(at)}:`,
     `The answer was ${verdict}${wait}. ${reason}`,
     `It was given by the rule ${rule} of ${ruleVersion}${described === '' ? '.' : `: ${described}`}`,
     ACTIONS[verdict],
@@ -56,7 +57,7 @@ function integratorText(decision: Decision, described = ''): string {
  * Formats an amount like `25.00 EUR`, with the decimals of its currency. Names that do not have three letters, like
  * USDT, are no national currencies and get two decimals.
  */
-function amountOf({ facts: { amount, currency } }: Decision): string {
+function formatAmount({ facts: { amount, currency } }: Decision): string {
   if (amount === undefined) return '–';
   const name = String(currency ?? '');
   const known = /^[A-Z]{3}$/.test(name) ? name : 'EUR';
@@ -70,11 +71,11 @@ function amountOf({ facts: { amount, currency } }: Decision): string {
 }
 
 /** Isolates a name that may be written from right to left, so that it does not reorder the text around it. */
-function isolated(name: string): string {
+function isolateText(name: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
 }
 
 /** Formats a moment like `2026-01-01 14:03:27 UTC`, because the reader may be in another time zone. */
-function utc(epochMs: number): string {
+function formatUtc(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

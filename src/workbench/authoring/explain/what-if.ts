@@ -39,7 +39,7 @@ export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<
   return {
     version,
     digest,
-    decision: withoutStrays({
+    decision: removeStrays({
       ...asked,
       ...Object.fromEntries(others.map(({ member, rerun }) => [member, rerun])),
       facts: {
@@ -53,7 +53,7 @@ export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<
 }
 
 /** Removes members that the decision would not have: a wait without WAIT, and a requisite without GET_SAME_STICKY. */
-function withoutStrays(decision: Readonly<Record<string, unknown>>): Decision {
+function removeStrays(decision: Readonly<Record<string, unknown>>): Decision {
   const left = Object.fromEntries(
     Object.entries(decision).filter(
       ([member, value]) =>

@@ -41,7 +41,7 @@ export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
   const ladders = new RuleLadders();
   const names = { refs: new FactRefs(), lists: new RuleLists(new Map(), []), ladders };
   const withConditions = (stage: RuleStage, { schema }: Form<unknown>) => {
-    return { ...schema, definitions: conditionDefinitions(stage) };
+    return { ...schema, definitions: createConditionDefinitions(stage) };
   };
   const schemas: Readonly<Record<RuleFileKind, JsonSchema>> = {
     ruleset: ruleSetFile('', ladders).schema,
@@ -78,17 +78,17 @@ const NO_BLANK_ENDS = '^\\S(.*\\S)?$';
 const CONDITION: JsonSchema = { $ref: '#/definitions/condition' };
 
 /** Creates the definitions for the conditions of a rule file, with the facts that are known at its stage. */
-function conditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSchema>> {
+function createConditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSchema>> {
   const facts = [...FACTS].filter(([, fact]) => isKnownIn(stage, fact));
   return {
     conditions: {
       allOf: [CONDITION, { type: 'object', properties: { fact: false } }],
       description: 'all, any, not or condition; a comparison stands inside of them.',
     },
-    condition: condition(facts),
+    condition: createConditionSchema(facts),
     comparison: {
       allOf: [
-        ...byKind(facts.filter(([, { kind }]) => kind !== 'attribute')).map(comparison),
+        ...groupByKind(facts.filter(([, { kind }]) => kind !== 'attribute')).map(createComparisonSchema),
         ATTRIBUTE_COMPARISON,
       ],
     },
@@ -98,7 +98,7 @@ function conditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSch
 type NamedFact = readonly [name: string, fact: Fact];
 
 /** Describes all kinds of conditions as one mapping, so that an editor offers every member and marks the wrong one. */
-function condition(facts: readonly NamedFact[]): JsonSchema {
+function createConditionSchema(facts: readonly NamedFact[]): JsonSchema {
   const parts = { type: 'array', items: CONDITION, minItems: 1 };
   const ofFact = { required: ['fact'] };
   const own = createMappingSchema(
@@ -110,7 +110,7 @@ function condition(facts: readonly NamedFact[]): JsonSchema {
       fact: {
         type: 'string',
         enum: facts.map(([name]) => name),
-        enumDescriptions: facts.map(([, fact]) => describe(fact)),
+        enumDescriptions: facts.map(([, fact]) => describeFact(fact)),
         description: 'What is known about the payer and the request.',
       },
       params: {
@@ -135,7 +135,7 @@ function condition(facts: readonly NamedFact[]): JsonSchema {
 }
 
 /** Describes a fact like `Orders whose final outcome is PAID. Unit: orders.` */
-function describe({ description, unit }: Fact): string {
+function describeFact({ description, unit }: Fact): string {
   return unit === null ? description : `${description} Unit: ${unit}.`;
 }
 
@@ -155,11 +155,11 @@ interface FactKind {
 type WindowLimits = Pick<WindowedFact, 'longestWindowMs' | 'wholeDaysAboveMs'>;
 
 /** Groups the facts that are compared in the same way, so that they are described once. */
-function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
+function groupByKind(facts: readonly NamedFact[]): readonly FactKind[] {
   const kinds = new Map<string, FactKind>();
   for (const [name, fact] of facts) {
     const { domain, absence } = fact;
-    const window = fact.kind === 'windowed' ? windowLimits(fact) : null;
+    const window = fact.kind === 'windowed' ? pickWindowLimits(fact) : null;
     const ofSharedList = fact.kind === 'listed';
     const ofAttribute = fact.kind === 'windowed' && fact.ofAttribute !== undefined;
     const pattern = findTextForm({ name })?.pattern.source ?? null;
@@ -171,17 +171,27 @@ function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
   return [...kinds.values()];
 }
 
-function comparison({ names, pattern, window, ofSharedList, ofAttribute, ...fact }: FactKind): JsonSchema {
+function createComparisonSchema({
+  names,
+  pattern,
+  window,
+  ofSharedList,
+  ofAttribute,
+  ...fact
+}: FactKind): JsonSchema {
   const operators = listOperators(fact);
-  const scalar = scalarOf(fact.domain, pattern ?? NO_BLANK_ENDS);
-  const value = valueFor(operators, names.includes('amount') ? { anyOf: [scalar, AN_ATTRIBUTE] } : scalar);
+  const scalar = createScalarSchema(fact.domain, pattern ?? NO_BLANK_ENDS);
+  const value = createValueSchema(
+    operators,
+    names.includes('amount') ? { anyOf: [scalar, AN_ATTRIBUTE] } : scalar,
+  );
   return {
     if: { properties: { fact: { enum: names } }, required: ['fact'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
     then: {
       allOf: [
         { properties: { operator: { enum: operators } } },
-        ofSharedList ? LIST_PARAMS : params(window, ofAttribute),
+        ofSharedList ? LIST_PARAMS : createParamsSchema(window, ofAttribute),
         value,
       ],
     },
@@ -222,15 +232,17 @@ const ANY_SCALAR = {
 };
 
 /** Describes the value, which depends on the operator. */
-function valueFor(operators: readonly OperatorName[], scalar: JsonSchema): JsonSchema {
+function createValueSchema(operators: readonly OperatorName[], scalar: JsonSchema): JsonSchema {
   const lists = operators.filter((operator) => operator === 'in' || operator === 'notIn');
-  const one: JsonSchema = operators.includes('known') ? knownOr(scalar) : { properties: { value: scalar } };
+  const one: JsonSchema = operators.includes('known')
+    ? createKnownOrSchema(scalar)
+    : { properties: { value: scalar } };
   if (lists.length === 0) return one;
   const divisions = operators.filter((operator) => operator === 'multipleOf' || operator === 'notMultipleOf');
   return {
     if: { properties: { operator: { enum: lists } }, required: ['operator'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
-    then: { properties: { value: valuesOf(scalar) } },
+    then: { properties: { value: createValuesSchema(scalar) } },
     else:
       divisions.length === 0
         ? one
@@ -243,7 +255,7 @@ function valueFor(operators: readonly OperatorName[], scalar: JsonSchema): JsonS
   };
 }
 
-function knownOr(scalar: JsonSchema): JsonSchema {
+function createKnownOrSchema(scalar: JsonSchema): JsonSchema {
   return {
     if: { properties: { operator: { const: 'known' } }, required: ['operator'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
@@ -259,13 +271,13 @@ const ATTRIBUTE_COMPARISON: JsonSchema = {
     required: ['params'],
     allOf: [
       { properties: { params: ATTRIBUTE_PARAMS } },
-      valueFor(OPERATORS, { anyOf: [...ANY_SCALAR.anyOf, AN_ATTRIBUTE, THE_AMOUNT] }),
+      createValueSchema(OPERATORS, { anyOf: [...ANY_SCALAR.anyOf, AN_ATTRIBUTE, THE_AMOUNT] }),
     ],
   },
 };
 
 /** Describes values in the condition itself, or those of a list of the rule set. */
-function valuesOf(scalar: JsonSchema): JsonSchema {
+function createValuesSchema(scalar: JsonSchema): JsonSchema {
   const list = { ...LIST_NAME, description: MEANINGS.list };
   return {
     if: { type: 'object' },
@@ -286,11 +298,11 @@ const LIST_PARAMS: JsonSchema = {
   },
 };
 
-function windowLimits({ longestWindowMs, wholeDaysAboveMs }: WindowLimits): WindowLimits {
+function pickWindowLimits({ longestWindowMs, wholeDaysAboveMs }: WindowLimits): WindowLimits {
   return wholeDaysAboveMs === undefined ? { longestWindowMs } : { longestWindowMs, wholeDaysAboveMs };
 }
 
-function params(limits: WindowLimits | null, ofAttribute: boolean): JsonSchema {
+function createParamsSchema(limits: WindowLimits | null, ofAttribute: boolean): JsonSchema {
   if (limits === null) return { properties: { params: false } };
   const { longestWindowMs, wholeDaysAboveMs } = limits;
   const wholeDays =
@@ -306,7 +318,7 @@ function params(limits: WindowLimits | null, ofAttribute: boolean): JsonSchema {
   };
 }
 
-function scalarOf(domain: FactDomain, pattern: string): JsonSchema {
+function createScalarSchema(domain: FactDomain, pattern: string): JsonSchema {
   switch (domain.type) {
     case 'number': {
       const { integer, min, max } = domain;
