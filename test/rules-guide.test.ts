@@ -9,6 +9,7 @@ import { examineRuleSet } from '#workbench/authoring/desk/examine.ts';
 import { blocksOf, section } from './guide-blocks.ts';
 import { type Edit, edited, editedFiles, SOUND_FILES, swap, whole } from './rule-fixtures/sound-rules.ts';
 
+const README = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8');
 const GUIDE = readFileSync(join(import.meta.dirname, '..', 'rules', 'README.md'), 'utf8');
 const CASES = section(GUIDE, 'A case');
 
@@ -38,6 +39,23 @@ function tried(changes: Readonly<Record<string, Edit>>, cases: string) {
   const { failures, passed } = runCases(rules, files);
   return { told: [...problems, ...notes].map(formatProblem), failed: failures.length, passed };
 }
+
+describe('README.md', () => {
+  it('shows a rule that p2.v10 can take, and that refuses whom it describes', () => {
+    const [shown = ''] = blocksOf(section(README, 'How it decides')).map(({ text }) => text);
+    const asked = (amount: string) => `verdict: { amountRequested: "${amount}", toPayCurrency: EUR }`;
+    const cases = `cases:
+  - name: refuses a large first payment and no other
+    steps:
+      - { ${asked('900.00')}, expect: { verdict: BLOCK, rule: large-first-payment } }
+      - { client: b, ${asked('100.00')}, expect: { verdict: GET_NEW } }
+      - { client: b, outcome: { outcome: PAID } }
+      - { after: 1m, client: b, ${asked('900.00')}, expect: { verdict: GET_NEW } }
+`;
+    const changes = { 'verdicts.yaml': swap('rules:\n', `rules:\n${shown.replace(/^(?=.)/gm, '  ')}`) };
+    expect(tried(changes, cases)).to.deep.equal({ told: [], failed: 0, passed: 1 });
+  });
+});
 
 describe('the guide of rules', () => {
   it('names every member of a case, of its steps, and of what may be expected', () => {
