@@ -77,8 +77,8 @@ export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock } = parts;
-  const watch = watchedStore(parts);
-  const composed = compose(parts, nodeMetrics(parts, new Metrics(), watch));
+  const watch = createStoreWatch(parts);
+  const composed = compose(parts, addNodeGauges(parts, new Metrics(), watch));
   const { keys, audit, lists, reporting, erasure, feed, metrics } = composed;
   watchKeys(metrics.registry, () => keys.lost());
   await startLists(lists, parts.log);
@@ -100,8 +100,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     const health = await watch.health();
     const texts = [
       ...listHealthProblems(health),
-      ...keys.lost().map(lostKeyText),
-      ...rolloutTexts(parts.rollout?.report().trouble ?? null),
+      ...keys.lost().map(explainLostKey),
+      ...listRolloutTexts(parts.rollout?.report().trouble ?? null),
       ...(hasStaleLists() ? [STALE_LISTS] : []),
     ];
     return { ready: isServing(health), why: texts.join(' ') };
@@ -114,7 +114,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     documentRoutes: createDocumentRoutes(document, parts.basePath),
     rateBuckets: store.rateBuckets,
   };
-  const callers = callerListener(ofCallers, parts, isDraining);
+  const callers = createCallerListener(ofCallers, parts, isDraining);
   const platform = createListener(
     parts.platform,
     platformApi({
@@ -127,7 +127,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     isDraining,
     parts.log,
   );
-  const urls = await open(callers, platform, parts);
+  const urls = await openListeners(callers, platform, parts);
   const drain = async (graceMs = 0) => {
     draining = true;
     watch.stop();
@@ -145,7 +145,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
 }
 
 /** Creates the listener of callers. Under overload it refuses requests before every other check. */
-function callerListener(
+function createCallerListener(
   api: Omit<CallerApiParts, 'workLimit'>,
   { caller, basePath, log }: ApplicationParts,
   isDraining: () => boolean,
@@ -206,16 +206,16 @@ const ARCHIVE_TRIED_EVERY_MS = 5_000;
 
 const AUDIT_END_LOOK_EVERY_MS = 60_000;
 
-function lostKeyText({ id, platform }: LostKey): string {
+function explainLostKey({ id, platform }: LostKey): string {
   return `The store has lost the access key ${id} of ${platform}, whose callers get 503: put a backup of the store back, or issue another key.`;
 }
 
-function rolloutTexts(trouble: string | null): readonly string[] {
+function listRolloutTexts(trouble: string | null): readonly string[] {
   return trouble === null ? [] : [`The rollout: ${trouble}.`];
 }
 
 /** Creates a watch over the store that logs changes of its health. */
-function watchedStore({ store, log }: ApplicationParts): StoreWatch {
+function createStoreWatch({ store, log }: ApplicationParts): StoreWatch {
   return new StoreWatch(store, ({ kind, text }) => {
     if (kind === 'trouble') log.warn({ store: text }, 'the store needs attention');
     else log.info({ store: text }, 'the store is mended');
@@ -232,7 +232,7 @@ async function startLists(lists: ListNode, log: Logger): Promise<void> {
 }
 
 /** Adds gauges for everything that this node has. */
-function nodeMetrics(
+function addNodeGauges(
   { store, rollout, caller, platform, archiveWatch = null, shipping = null }: ApplicationParts,
   metrics: Metrics,
   watch: StoreWatch,
@@ -251,7 +251,7 @@ function nodeMetrics(
 }
 
 /** Opens both listeners or none. Throws ListenError when a port is not available. */
-async function open(callers: Server, platform: Server, parts: ApplicationParts) {
+async function openListeners(callers: Server, platform: Server, parts: ApplicationParts) {
   const { basePath, rateLimit } = parts;
   // Behind proxies all callers come from the proxies' addresses.
   if (rateLimit.trustedProxies === 0) limitConnections(callers, CONNECTIONS_PER_ADDRESS_MAX);

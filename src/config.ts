@@ -75,50 +75,47 @@ const SIGNAL_SECRET_CHARS_MIN = 32;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Reads all settings. Nothing else reads the environment. The `_FILE` variant of a secret names a file that holds the
- * value.
- */
+/** Reads all settings; nothing else reads the environment. A secret's `_FILE` variant names a file with its value. */
 export function readConfig(env: Environment = process.env): Config {
   requireOneProcess(env);
-  const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
+  const dataDir = resolve(readSetting(env, 'DATA_DIR') ?? 'data');
   return {
-    ...addresses(env),
-    consoleUrl: consoleUrl(env),
-    provider: provider(env),
-    basePath: basePath(env),
+    ...readAddresses(env),
+    consoleUrl: readConsoleUrl(env),
+    provider: readProvider(env),
+    basePath: readBasePath(env),
     dataDir,
-    ...redis(env),
-    rulesDir: resolve(setting(env, 'RULES_DIR') ?? join(import.meta.dirname, '..', 'rules')),
-    ruleVersion: ruleVersion(env),
-    trustedProxies: wholeNumber(env, 'TRUSTED_PROXIES', 0, 0, 32),
-    rateLimitPerSecond: wholeNumber(env, 'RATE_LIMIT_PER_SECOND', 20, 0, 1_000_000),
-    rateLimitBurst: wholeNumber(env, 'RATE_LIMIT_BURST', 20, 1, 1_000_000),
-    signalSecret: signalSecret(env, 'SIGNAL_SECRET'),
-    signalSecretPrevious: signalSecret(env, 'SIGNAL_SECRET_PREVIOUS'),
-    logLevel: logLevel(env),
-    ...archive(env, dataDir),
-    erasureLedger: erasureLedger(env, dataDir),
-    archiveShips: onOrOff(env, 'ARCHIVE_SHIP', 'on'),
-    archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
-    requiresApproval: requiresApproval(env),
-    isProduction: setting(env, 'NODE_ENV') === 'production',
-    drainGraceMs: drainGrace(env),
-    decisionsHotMs: decisionsHot(env),
+    ...readRedis(env),
+    rulesDir: resolve(readSetting(env, 'RULES_DIR') ?? join(import.meta.dirname, '..', 'rules')),
+    ruleVersion: readRuleVersion(env),
+    trustedProxies: readWholeNumber(env, 'TRUSTED_PROXIES', 0, 0, 32),
+    rateLimitPerSecond: readWholeNumber(env, 'RATE_LIMIT_PER_SECOND', 20, 0, 1_000_000),
+    rateLimitBurst: readWholeNumber(env, 'RATE_LIMIT_BURST', 20, 1, 1_000_000),
+    signalSecret: readSignalSecret(env, 'SIGNAL_SECRET'),
+    signalSecretPrevious: readSignalSecret(env, 'SIGNAL_SECRET_PREVIOUS'),
+    logLevel: readLogLevel(env),
+    ...readArchive(env, dataDir),
+    erasureLedger: readErasureLedger(env, dataDir),
+    archiveShips: readOnOff(env, 'ARCHIVE_SHIP', 'on'),
+    archiveKeepMs: readDuration(env, 'ARCHIVE_KEEP', '400d'),
+    requiresApproval: readApprovals(env),
+    isProduction: readSetting(env, 'NODE_ENV') === 'production',
+    drainGraceMs: readDrainGrace(env),
+    decisionsHotMs: readDecisionsHot(env),
   };
 }
 
 /** Former guides used this setting to start several processes. */
 function requireOneProcess(env: Environment): void {
-  if (setting(env, 'WORKERS') === null) return;
+  if (readSetting(env, 'WORKERS') === null) return;
   throw new ConfigError(
     'WORKERS is set, but a node is one process; start several of them on one Redis, each with a PORT and a PLATFORM_PORT of its own behind the proxy (packaging/OPERATING.md, Processes), and leave WORKERS out',
   );
 }
 
-function addresses(env: Environment): Pick<Config, 'caller' | 'platform'> {
-  const caller = address(env, '', '0.0.0.0', 8080);
-  const platform = address(env, 'PLATFORM_', '127.0.0.1', 8081);
+function readAddresses(env: Environment): Pick<Config, 'caller' | 'platform'> {
+  const caller = readAddress(env, '', '0.0.0.0', 8080);
+  const platform = readAddress(env, 'PLATFORM_', '127.0.0.1', 8081);
   const [one, other] = [caller.host, platform.host];
   const areApart =
     one !== other && [one, other].every((host) => isIP(host) > 0 && !/^(0\.0\.0\.0|::)$/.test(host));
@@ -128,18 +125,18 @@ function addresses(env: Environment): Pick<Config, 'caller' | 'platform'> {
   );
 }
 
-function address(env: Environment, prefix: '' | 'PLATFORM_', host: string, port: number): Address {
-  const tls = certificateFiles(env, `${prefix}TLS_CERT`, `${prefix}TLS_KEY`);
+function readAddress(env: Environment, prefix: '' | 'PLATFORM_', host: string, port: number): Address {
+  const tls = readCertificateFiles(env, `${prefix}TLS_CERT`, `${prefix}TLS_KEY`);
   return {
-    host: setting(env, `${prefix}HOST`) ?? host,
-    port: wholeNumber(env, `${prefix}PORT`, port, 0, 65_535),
+    host: readSetting(env, `${prefix}HOST`) ?? host,
+    port: readWholeNumber(env, `${prefix}PORT`, port, 0, 65_535),
     ...(tls === null ? {} : { tls }),
   };
 }
 
-function certificateFiles(env: Environment, certificate: Setting, key: Setting): CertificateFiles | null {
-  const certificateFile = setting(env, certificate);
-  const keyFile = setting(env, key);
+function readCertificateFiles(env: Environment, certificate: Setting, key: Setting): CertificateFiles | null {
+  const certificateFile = readSetting(env, certificate);
+  const keyFile = readSetting(env, key);
   if (certificateFile === null && keyFile === null) return null;
   if (certificateFile !== null && keyFile !== null)
     return { certificateFile: resolve(certificateFile), keyFile: resolve(keyFile) };
@@ -147,19 +144,16 @@ function certificateFiles(env: Environment, certificate: Setting, key: Setting):
   throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
-/**
- * Parses a place in S3, written as in ARCHIVE_DIR. It may also be the place of a backup or of another installation's
- * archive.
- */
+/** Parses a place in S3, written as in ARCHIVE_DIR. It may be that of a backup or of another installation. */
 export function readS3Place(given: string): S3Place | null {
-  return archive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
+  return readArchive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
 /** Room for two merges of the largest segments. */
 const CACHE_BYTES_MIN = 500e6;
 
-function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
-  const given = setting(env, 'ARCHIVE_DIR');
+function readArchive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
+  const given = readSetting(env, 'ARCHIVE_DIR');
   if (given === 'off') return { archiveDir: null, archiveS3: null };
   if (given?.startsWith('s3:') !== true)
     return { archiveDir: resolve(given ?? join(dataDir, 'archive')), archiveS3: null };
@@ -171,8 +165,8 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
     );
   const prefix = path === '' ? '' : `${path.replace(/\/+$/, '')}/`;
   const cache = resolve(dataDir, 'archive-cache');
-  const pathStyle = onOrOff(env, 'ARCHIVE_S3_PATH_STYLE', 'off');
-  const cacheBytesMax = bytes(env, 'ARCHIVE_CACHE_MAX', '10GB');
+  const pathStyle = readOnOff(env, 'ARCHIVE_S3_PATH_STYLE', 'off');
+  const cacheBytesMax = readBytes(env, 'ARCHIVE_CACHE_MAX', '10GB');
   if (cacheBytesMax < CACHE_BYTES_MIN)
     throw new ConfigError(
       'ARCHIVE_CACHE_MAX must be at least 500MB: a merge of the archive has to fit into it',
@@ -188,10 +182,10 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
 }
 
 /** Reads the path of the erasure ledger. A ledger that is restored with a backup would not know the erasures since. */
-function erasureLedger(env: Environment, dataDir: string): string | null {
-  const given = setting(env, 'ERASURE_LEDGER');
+function readErasureLedger(env: Environment, dataDir: string): string | null {
+  const given = readSetting(env, 'ERASURE_LEDGER');
   if (given === null) return null;
-  for (const folder of [dataDir, archive(env, dataDir).archiveDir])
+  for (const folder of [dataDir, readArchive(env, dataDir).archiveDir])
     if (folder !== null && resolve(given).startsWith(`${folder}${sep}`))
       throw new ConfigError(
         `ERASURE_LEDGER is ${given}, which is inside ${folder}; name a file that no backup of the store or the archive brings back`,
@@ -201,8 +195,8 @@ function erasureLedger(env: Environment, dataDir: string): string | null {
 
 const BYTES_IN = { MB: 1e6, GB: 1e9, TB: 1e12 } as const;
 
-function bytes(env: Environment, name: Setting, fallback: string): number {
-  const text = setting(env, name) ?? fallback;
+function readBytes(env: Environment, name: Setting, fallback: string): number {
+  const text = readSetting(env, name) ?? fallback;
   const [, number, unit] = /^(\d+)(MB|GB|TB)$/.exec(text) ?? [];
   const times = unit === 'MB' || unit === 'GB' || unit === 'TB' ? BYTES_IN[unit] : 0;
   const found = Number(number) * times;
@@ -210,20 +204,20 @@ function bytes(env: Environment, name: Setting, fallback: string): number {
   throw new ConfigError(`${name} is "${text}"; it must be a number with MB, GB or TB, like 10GB`);
 }
 
-function onOrOff(env: Environment, name: Setting, fallback: 'on' | 'off'): boolean {
-  const given = setting(env, name) ?? fallback;
+function readOnOff(env: Environment, name: Setting, fallback: 'on' | 'off'): boolean {
+  const given = readSetting(env, name) ?? fallback;
   if (given === 'on' || given === 'off') return given === 'on';
   throw new ConfigError(`${name} is "${given}"; it must be on or off`);
 }
 
-function requiresApproval(env: Environment): boolean {
-  const given = setting(env, 'APPROVALS') ?? 'off';
+function readApprovals(env: Environment): boolean {
+  const given = readSetting(env, 'APPROVALS') ?? 'off';
   if (given === 'required' || given === 'off') return given === 'required';
   throw new ConfigError(`APPROVALS is "${given}"; it must be off or required`);
 }
 
-function duration(env: Environment, name: Setting, fallback: string, orElse = ''): number {
-  const text = setting(env, name) ?? fallback;
+function readDuration(env: Environment, name: Setting, fallback: string, orElse = ''): number {
+  const text = readSetting(env, name) ?? fallback;
   const ms = parseDuration(text);
   if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${orElse}${DURATION_FORM}`);
   return ms;
@@ -232,16 +226,16 @@ function duration(env: Environment, name: Setting, fallback: string, orElse = ''
 /** Timers of the runtime that are set for longer than 24 days fire at once. */
 const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
 
-function drainGrace(env: Environment): number {
-  const text = setting(env, 'DRAIN_GRACE');
-  const ms = text === '0' || text === '0s' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or ');
+function readDrainGrace(env: Environment): number {
+  const text = readSetting(env, 'DRAIN_GRACE');
+  const ms = text === '0' || text === '0s' ? 0 : readDuration(env, 'DRAIN_GRACE', '5s', '0, or ');
   if (ms <= DRAIN_GRACE_MS_MAX) return ms;
   throw new ConfigError(`DRAIN_GRACE is "${text}"; it must be at most 1d`);
 }
 
 /** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for at least a day. */
-function decisionsHot(env: Environment): number {
-  const text = setting(env, 'DECISIONS_HOT') ?? '1d';
+function readDecisionsHot(env: Environment): number {
+  const text = readSetting(env, 'DECISIONS_HOT') ?? '1d';
   const ms = parseDuration(text);
   if (ms !== null && ms >= RETENTION.idempotencyMs && ms <= RETENTION.decisionMs) return ms;
   throw new ConfigError(
@@ -274,15 +268,15 @@ export function mistypedSettings(env: Environment = process.env): readonly strin
 }
 
 /** An empty setting counts as not set, because compose files and CI write it so. */
-function setting(env: Environment, name: Setting | `${Setting}_FILE`): string | null {
+function readSetting(env: Environment, name: Setting | `${Setting}_FILE`): string | null {
   const value = env[name]?.trim();
   return value === undefined || value === '' ? null : value;
 }
 
-function secret(env: Environment, name: Setting): string | null {
-  const path = setting(env, `${name}_FILE`);
-  if (path === null) return setting(env, name);
-  if (setting(env, name) !== null)
+function readSecret(env: Environment, name: Setting): string | null {
+  const path = readSetting(env, `${name}_FILE`);
+  if (path === null) return readSetting(env, name);
+  if (readSetting(env, name) !== null)
     throw new ConfigError(`${name} and ${name}_FILE are both set; keep one of them`);
   const text = readNamedFile(`${name}_FILE`, path);
   if (text !== '') return text;
@@ -290,8 +284,8 @@ function secret(env: Environment, name: Setting): string | null {
 }
 
 /** Reads the key for the hashes of fingerprints and IPs. A short one could be guessed. */
-function signalSecret(env: Environment, name: Setting): string | null {
-  const text = secret(env, name);
+function readSignalSecret(env: Environment, name: Setting): string | null {
+  const text = readSecret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
   throw new ConfigError(
     `${name} has ${formatCount(text.length, 'character')}; it must have ${SIGNAL_SECRET_CHARS_MIN} or more, like what "openssl rand -base64 32" prints`,
@@ -308,23 +302,29 @@ function readNamedFile(name: string, path: string): string {
   }
 }
 
-function wholeNumber(env: Environment, name: Setting, fallback: number, min: number, max: number): number {
-  const text = setting(env, name);
+function readWholeNumber(
+  env: Environment,
+  name: Setting,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  const text = readSetting(env, name);
   if (text === null) return fallback;
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;
   throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}"`);
 }
 
-function basePath(env: Environment): string {
-  const text = setting(env, 'BASE_PATH');
+function readBasePath(env: Environment): string {
+  const text = readSetting(env, 'BASE_PATH');
   if (text === null || text === '/') return '';
   if (/^(\/[A-Za-z0-9._~-]+)+$/.test(text)) return text;
   throw new ConfigError(`BASE_PATH must be a path like /scoring, without a slash at its end, not "${text}"`);
 }
 
-function consoleUrl(env: Environment): URL | null {
-  const text = setting(env, 'PLATFORM_URL');
+function readConsoleUrl(env: Environment): URL | null {
+  const text = readSetting(env, 'PLATFORM_URL');
   if (text === null) return null;
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url !== null && `${url.search}${url.hash}${url.username}` === '';
@@ -334,23 +334,23 @@ function consoleUrl(env: Environment): URL | null {
   );
 }
 
-function provider(env: Environment): ProviderSettings | null {
-  const issuer = setting(env, 'OIDC_ISSUER');
+function readProvider(env: Environment): ProviderSettings | null {
+  const issuer = readSetting(env, 'OIDC_ISSUER');
   if (issuer === null) return null;
-  const required = (name: Setting, value = setting(env, name)) => {
+  const required = (name: Setting, value = readSetting(env, name)) => {
     if (value !== null) return value;
     throw new ConfigError(`OIDC_ISSUER is set without ${name}; people sign in only when both are`);
   };
   required('PLATFORM_URL');
   return {
-    issuer: issuerUrl(issuer),
+    issuer: parseIssuerUrl(issuer),
     clientId: required('OIDC_CLIENT_ID'),
-    clientSecret: required('OIDC_CLIENT_SECRET', secret(env, 'OIDC_CLIENT_SECRET')),
-    roles: roles(required('OIDC_ROLES')),
+    clientSecret: required('OIDC_CLIENT_SECRET', readSecret(env, 'OIDC_CLIENT_SECRET')),
+    roles: parseRoleGrants(required('OIDC_ROLES')),
   };
 }
 
-function issuerUrl(text: string): URL {
+function parseIssuerUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? '');
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere)) return url;
@@ -359,19 +359,19 @@ function issuerUrl(text: string): URL {
   );
 }
 
-function roles(text: string): readonly RoleGrant[] {
+function parseRoleGrants(text: string): readonly RoleGrant[] {
   const grants = parseRoles(text);
   if (typeof grants !== 'string') return grants;
   throw new ConfigError(`OIDC_ROLES ${grants}`);
 }
 
-function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
-  const url = secret(env, 'REDIS_URL');
+function readRedis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
+  const url = readSecret(env, 'REDIS_URL');
   if (url !== null) parseRedisUrl(url);
-  const sentinelPassword = secret(env, 'REDIS_SENTINEL_PASSWORD');
-  const ca = fileText(env, 'REDIS_CA');
-  const cert = fileText(env, 'REDIS_CERT');
-  const key = fileText(env, 'REDIS_KEY');
+  const sentinelPassword = readSecret(env, 'REDIS_SENTINEL_PASSWORD');
+  const ca = readFileSetting(env, 'REDIS_CA');
+  const cert = readFileSetting(env, 'REDIS_CERT');
+  const key = readFileSetting(env, 'REDIS_KEY');
   if ((cert === null) !== (key === null))
     throw new ConfigError('REDIS_CERT and REDIS_KEY belong together; set both or neither');
   if ((ca ?? cert) !== null && !url?.startsWith('rediss'))
@@ -388,19 +388,19 @@ function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
   };
 }
 
-function fileText(env: Environment, name: Setting): string | null {
-  const path = setting(env, name);
+function readFileSetting(env: Environment, name: Setting): string | null {
+  const path = readSetting(env, name);
   return path === null ? null : readNamedFile(name, path);
 }
 
-function ruleVersion(env: Environment): RuleVersion | null {
-  const text = setting(env, 'RULE_VERSION');
+function readRuleVersion(env: Environment): RuleVersion | null {
+  const text = readSetting(env, 'RULE_VERSION');
   if (text === null || isRuleVersion(text)) return text;
   throw new ConfigError(`RULE_VERSION "${text}" must be ${RULE_VERSION_FORM}`);
 }
 
-function logLevel(env: Environment): LogLevel {
-  const text = setting(env, 'LOG_LEVEL') ?? 'info';
+function readLogLevel(env: Environment): LogLevel {
+  const text = readSetting(env, 'LOG_LEVEL') ?? 'info';
   const level = LOG_LEVELS.find((candidate) => candidate === text);
   if (level !== undefined) return level;
   throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${text}"`);

@@ -55,7 +55,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       log.warn({ store: message }, 'the start waits for the store'),
     );
   const store = await patiently(() =>
-    openStoreWithSalt(config, toldConnectionErrors(log), (error) => endLost(error, log)),
+    openStoreWithSalt(config, createConnectionErrorListener(log), (error) => endProcess(error, log)),
   );
   try {
     // These checks come first, so that a refused start leaves nothing in the store: no first rollout with a version
@@ -84,7 +84,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       store,
       archive: past,
       archiveWatch: archive === null ? null : new ArchiveWatch(archive, store, clock),
-      evidence: evidenceDesk(withSecret, past, store, clock, log),
+      evidence: createEvidenceDesk(withSecret, past, store, clock, log),
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
@@ -97,7 +97,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       log,
     });
     node.watchLists(application.hasStaleLists);
-    log.info(followed(node.rollout), FOLLOWING);
+    log.info(describeRollout(node.rollout), FOLLOWING);
     const onTrouble = (err: unknown) =>
       log.warn({ err }, 'the states of payers who stay away could not be made smaller; it is tried again');
     const sweep = new ClientSweep({ store, clock, onTrouble });
@@ -110,7 +110,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     sweep.start();
     // The long work of the start is over by now.
     watchEventLoop(tellTrouble(log));
-    warnAbout(config, log);
+    warnAboutSettings(config, log);
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to stop.
       if (!(error instanceof StoreUnavailable)) throw error;
@@ -126,7 +126,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
  * Creates a listener for connection errors. Every attempt to reconnect fails while the store is away: `debug` shows
  * each, and `warn` a summary.
  */
-function toldConnectionErrors(log: Logger): (error: Error) => void {
+function createConnectionErrorListener(log: Logger): (error: Error) => void {
   const errors = new ConnectionErrors();
   const lookAgain = () => {
     const { text, ...news } = errors.recovered(performance.now()) ?? { text: null };
@@ -144,7 +144,7 @@ function toldConnectionErrors(log: Logger): (error: Error) => void {
  * Ends the process without closing anything, as databases do: what it would still write or answer depends on data
  * that the disk refused. A supervisor starts it again, and it then reads what the disk holds.
  */
-function endLost(error: Error, log: Logger): void {
+function endProcess(error: Error, log: Logger): void {
   log.fatal({ err: error }, 'the service ends at once');
   process.exit(1);
 }
@@ -164,7 +164,7 @@ function startShippingTo(
   );
 }
 
-function evidenceDesk(
+function createEvidenceDesk(
   { rulesDir, signalSecret, signalSecretPrevious, provider }: Config & { readonly signalSecret: string },
   past: ArchiveReader | null,
   store: Store,
@@ -190,14 +190,14 @@ function startNode(
     firstVersion: ruleVersion,
     clock,
     onTrouble: tellTrouble(log),
-    onFollow: (rollout) => log.info(followed(rollout), FOLLOWING),
+    onFollow: (rollout) => log.info(describeRollout(rollout), FOLLOWING),
   });
 }
 
 const FOLLOWING = 'following the rollout';
 
 /** Summarizes a rollout for the log: the versions that decide, and who made the last change. */
-function followed({ revision, active, candidates, history }: Rollout): object {
+function describeRollout({ revision, active, candidates, history }: Rollout): object {
   const { action, who, reason } = history.at(-1) ?? {};
   const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
   return { revision, active: active.version, digest: active.digest, candidates: trials, action, who, reason };
@@ -263,7 +263,7 @@ See why it was answered so at ${onThisMachine(platformUrl)}/#/find
 `);
 }
 
-function warnAbout({ redisUrl, signalSecret, consoleUrl }: Config, log: Logger): void {
+function warnAboutSettings({ redisUrl, signalSecret, consoleUrl }: Config, log: Logger): void {
   if (redisUrl !== null && signalSecret === null)
     log.warn(
       'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',

@@ -18,7 +18,7 @@ const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
 
 /** Parses a JSON object. Throws UnexpectedAnswerError for other texts. */
 export function parseObject(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
-  const value = parsed(text);
+  const value = parseOrUndefined(text);
   if (isObject(value)) return value;
   throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.origin);
 }
@@ -45,33 +45,33 @@ export function toRefusalError(answer: Answer): ScoringError {
   if (status >= 300 && status < 400) {
     return new UnexpectedAnswerError(status, 'redirects are not followed; correct baseUrl', origin);
   }
-  const members = problemMembers(answer);
+  const members = readProblemMembers(answer);
   const isPassing = status >= 500 || status === 408 || status === 429;
   if (members === null && !isPassing) {
     return new UnexpectedAnswerError(status, 'the answer is not one of the service', origin);
   }
   const { title, code, detail, errors, requestId, retryable } = members ?? NOT_THE_SERVICE;
   const problem = {
-    title: textOr(title, 'refused'),
+    title: toText(title, 'refused'),
     status,
     code: typeof code === 'string' ? code : null,
-    detail: textOr(detail, 'no reason was given'),
+    detail: toText(detail, 'no reason was given'),
     errors: Array.isArray(errors) ? errors.filter(isPointed) : [],
     retryable: typeof retryable === 'boolean' ? retryable : isPassing,
-    requestId: textOr(requestId, origin.requestId),
+    requestId: toText(requestId, origin.requestId),
   };
-  return toRefusal(problem, retryAfterSeconds(answer), origin);
+  return toRefusal(problem, readRetryAfterSeconds(answer), origin);
 }
 
 /** Returns the members of a problem document, and null when the answer is none. */
-function problemMembers(answer: Answer): Readonly<Record<string, unknown>> | null {
+function readProblemMembers(answer: Answer): Readonly<Record<string, unknown>> | null {
   if (!answer.header('Content-Type')?.startsWith('application/problem+json')) return null;
-  const value = parsed(answer.text);
+  const value = parseOrUndefined(answer.text);
   return isObject(value) ? value : null;
 }
 
 /** Parses JSON. Returns undefined when the text is not JSON. */
-function parsed(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -87,12 +87,12 @@ function isPointed(value: unknown): value is PointedDetail {
   return isObject(value) && typeof value['pointer'] === 'string' && typeof value['detail'] === 'string';
 }
 
-function textOr(value: unknown, otherwise: string): string {
+function toText(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
 /** Reads Retry-After, which is a number of seconds or a date. Returns null when there is none. */
-function retryAfterSeconds(answer: Answer): number | null {
+function readRetryAfterSeconds(answer: Answer): number | null {
   const text = answer.header('Retry-After');
   if (text === null) return null;
   if (/^\d+$/.test(text)) return Number(text);

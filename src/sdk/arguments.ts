@@ -8,7 +8,7 @@ const DECIMAL = /^\d+(\.\d+)?$/;
 
 /** Checks an identifier or a method: well-formed text of 1 to 256 characters. Throws InvalidArgumentError. */
 export function checkKey(name: string, value: unknown): asserts value is string {
-  const text = checkedText(name, value);
+  const text = requireText(name, value);
   if (text === '') throw new InvalidArgumentError(name, 'must not be empty');
   if ([...text].length <= KEY_LENGTH_MAX) return;
   throw new InvalidArgumentError(name, `must have at most ${KEY_LENGTH_MAX} characters`);
@@ -75,15 +75,15 @@ export function formatQuery(query: object): string {
   return text === '' ? '' : `?${text}`;
 }
 
-function checkedText(name: string, value: unknown): string {
+function requireText(name: string, value: unknown): string {
   if (typeof value !== 'string')
-    throw new InvalidArgumentError(name, `must be a string, not ${typeOf(value)}`);
+    throw new InvalidArgumentError(name, `must be a string, not ${nameType(value)}`);
   // A lone surrogate would be sent as U+FFFD and name something else.
   if (/\p{Surrogate}/u.test(value)) throw new InvalidArgumentError(name, 'must be well-formed Unicode');
   if (value.includes('\0')) throw new InvalidArgumentError(name, 'must not contain U+0000');
   return value;
 }
 
-function typeOf(value: unknown): string {
+function nameType(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }

@@ -126,14 +126,14 @@ export class Connection {
     let mayHaveBeenDecided = false;
     for (let number = 1; ; number += 1) {
       const origin = { requestId, idempotencyKey, mayHaveBeenDecided };
-      await this.#turn(call, origin);
+      await this.#waitForTurn(call, origin);
       const startedAtMs = performance.now();
       const result = await this.#attempt(call, origin);
       const error = result instanceof ScoringError ? result : null;
       this.#circuit.note(!(error instanceof NoAnswerError), performance.now());
       const retryInMs = error === null ? null : this.#pauseBeforeRetryMs(error, number, call);
       const durationMs = Math.round(performance.now() - startedAtMs);
-      this.#tell({ ...call, number, durationMs, status: statusOf(result), error, retryInMs });
+      this.#reportAttempt({ ...call, number, durationMs, status: getStatus(result), error, retryInMs });
       if (!(result instanceof ScoringError)) return result;
       if (retryInMs === null) throw result;
       mayHaveBeenDecided = result instanceof NoAnswerError && result.mayHaveBeenDecided;
@@ -156,7 +156,7 @@ export class Connection {
   }
 
   /** Waits until a try may be sent. Throws HeldBackError when that would be too late. */
-  async #turn({ signal, endsAtMs }: Call, origin: Origin): Promise<void> {
+  async #waitForTurn({ signal, endsAtMs }: Call, origin: Origin): Promise<void> {
     const nowMs = performance.now();
     if (!this.#circuit.admits(nowMs)) {
       throw new HeldBackError('not sent: the service has not answered for a while', origin, false);
@@ -185,7 +185,7 @@ export class Connection {
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       if (deadline.aborted) return new TimeoutError(`no answer within ${timeoutMs} ms`, origin, true, cause);
-      const { why, wasConnected } = failureOf(cause);
+      const { why, wasConnected } = explainFailure(cause);
       const message = `the service cannot be reached at ${this.#baseUrl}: ${why}`;
       return new ConnectionError(message, origin, wasConnected, cause);
     }
@@ -218,14 +218,22 @@ export class Connection {
    */
   #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
     if (!request.repeatable || number > (this.#options.retriesMax ?? RETRIES_MAX)) return null;
-    const wantedMs = retryPauseMs(error);
+    const wantedMs = computeRetryPauseMs(error);
     if (wantedMs === null) return null;
     const pauseMs = Math.round(wantedMs + BACKOFF_MS * 2 ** (number - 1) * (0.5 + Math.random()));
     const fits = performance.now() + pauseMs + ATTEMPT_MS_MIN <= endsAtMs;
     return fits && this.#budget.spend() ? pauseMs : null;
   }
 
-  #tell({ request, requestId, number, durationMs, status, error, retryInMs }: Call & AttemptResult): void {
+  #reportAttempt({
+    request,
+    requestId,
+    number,
+    durationMs,
+    status,
+    error,
+    retryInMs,
+  }: Call & AttemptResult): void {
     const { method, path } = request;
     const tell = async () =>
       this.#options.onAttempt?.({ method, path, requestId, number, durationMs, status, error, retryInMs });
@@ -236,12 +244,12 @@ export class Connection {
 
 type AttemptResult = Omit<Attempt, 'method' | 'path' | 'requestId'>;
 
-function statusOf(result: Answer | ScoringError): number | null {
+function getStatus(result: Answer | ScoringError): number | null {
   return 'status' in result && typeof result.status === 'number' ? result.status : null;
 }
 
 /** Returns the pause that an error demands besides the backoff, and null when a retry would not help. */
-function retryPauseMs(error: ScoringError): number | null {
+function computeRetryPauseMs(error: ScoringError): number | null {
   if (error instanceof UnavailableError) {
     return error.problem.retryable ? (error.retryAfterSeconds ?? 0) * 1000 : null;
   }
@@ -260,7 +268,7 @@ const NOT_CONNECTED: readonly unknown[] = [
 ];
 
 /** Explains by its cause why fetch failed, and says whether a request may have been sent. */
-function failureOf(error: unknown): { readonly why: string; readonly wasConnected: boolean } {
+function explainFailure(error: unknown): { readonly why: string; readonly wasConnected: boolean } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   const message = cause instanceof Error ? cause.message : String(cause);

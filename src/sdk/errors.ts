@@ -63,7 +63,7 @@ export class RefusedError extends ScoringError {
   readonly problem: Problem;
 
   constructor(problem: Problem, origin: Origin) {
-    super(wordsOf(problem), { origin: { ...origin, requestId: problem.requestId } });
+    super(formatProblem(problem), { origin: { ...origin, requestId: problem.requestId } });
     this.problem = problem;
   }
 
@@ -160,7 +160,7 @@ export class UnavailableError extends NoAnswerError {
   constructor(problem: Problem, retryAfterSeconds: number | null, origin: Origin) {
     const { status, requestId } = problem;
     const isUndone = NOTHING_HAPPENED.includes(problem.code ?? '');
-    super(wordsOf(problem), { ...origin, requestId }, status >= 500 && !isUndone);
+    super(formatProblem(problem), { ...origin, requestId }, status >= 500 && !isUndone);
     this.problem = problem;
     this.retryAfterSeconds = retryAfterSeconds;
   }
@@ -230,6 +230,6 @@ export function toRefusal(
   }
 }
 
-function wordsOf({ status, title, detail }: Problem): string {
+function formatProblem({ status, title, detail }: Problem): string {
   return `${status} ${title}: ${detail}`;
 }

@@ -87,7 +87,7 @@ export class PlatformClient {
 
   /** Reads what is known of a client. Throws NotFoundError when nothing is. */
   async client(clientIdKey: string, options?: CallOptions): Promise<records.ClientView> {
-    return parseJson(await this.#send('GET', clientPath(clientIdKey), undefined, options));
+    return parseJson(await this.#send('GET', formatClientPath(clientIdKey), undefined, options));
   }
 
   /** Reads the client's history, the newest first. Throws NotFoundError when nothing is known of the client. */
@@ -97,7 +97,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ClientHistory> {
     checkLimit(query);
-    const path = clientPath(clientIdKey, '/history', query);
+    const path = formatClientPath(clientIdKey, '/history', query);
     return parseJson(await this.#search(path, options));
   }
 
@@ -111,17 +111,17 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ClientLinks> {
     checkLimit(query);
-    return parseJson(await this.#search(clientPath(clientIdKey, '/links', query), options));
+    return parseJson(await this.#search(formatClientPath(clientIdKey, '/links', query), options));
   }
 
   /** Reads all data about the client into memory. The audit notes the export. */
   async exportClient(clientIdKey: string, options?: CallOptions): Promise<records.ClientExport> {
-    return parseJson(await this.#search(clientPath(clientIdKey, '/export'), options));
+    return parseJson(await this.#search(formatClientPath(clientIdKey, '/export'), options));
   }
 
   /** Erases all data about the client. Returns what still holds bytes of it for a while, and null when nothing does. */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
-    const answer = await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
+    const answer = await this.#send('DELETE', formatClientPath(clientIdKey), undefined, options);
     return answer.status === 202 ? parseJson(answer) : null;
   }
 
@@ -130,11 +130,11 @@ export class PlatformClient {
     binding: records.NewBinding,
     options?: CallOptions,
   ): Promise<records.Binding> {
-    return parseJson(await this.#send('PUT', clientPath(clientIdKey, '/binding'), binding, options));
+    return parseJson(await this.#send('PUT', formatClientPath(clientIdKey, '/binding'), binding, options));
   }
 
   async unbind(clientIdKey: string, options?: CallOptions): Promise<void> {
-    await this.#send('DELETE', clientPath(clientIdKey, '/binding'), undefined, options);
+    await this.#send('DELETE', formatClientPath(clientIdKey, '/binding'), undefined, options);
   }
 
   /** Sets an override. Throws ProposedError when somebody else has to approve it. */
@@ -143,11 +143,13 @@ export class PlatformClient {
     override: records.NewOverride,
     options?: CallOptions,
   ): Promise<records.Override> {
-    return requireDone(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
+    return requireDone(
+      await this.#send('PUT', formatClientPath(clientIdKey, '/override'), override, options),
+    );
   }
 
   async liftOverride(clientIdKey: string, options?: CallOptions): Promise<void> {
-    await this.#send('DELETE', clientPath(clientIdKey, '/override'), undefined, options);
+    await this.#send('DELETE', formatClientPath(clientIdKey, '/override'), undefined, options);
   }
 
   /**
@@ -160,11 +162,11 @@ export class PlatformClient {
   }
 
   async decision(decisionId: string, options?: CallOptions): Promise<records.Decision> {
-    return parseJson(await this.#search(decisionPath(decisionId), options));
+    return parseJson(await this.#search(formatDecisionPath(decisionId), options));
   }
 
   async explanation(decisionId: string, options?: CallOptions): Promise<records.Explanation> {
-    return parseJson(await this.#search(`${decisionPath(decisionId)}/explanation`, options));
+    return parseJson(await this.#search(`${formatDecisionPath(decisionId)}/explanation`, options));
   }
 
   /**
@@ -202,7 +204,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListEntries> {
     checkLimit(query);
-    return parseJson(await this.#send('GET', entriesPath(list, query), undefined, options));
+    return parseJson(await this.#send('GET', formatEntriesPath(list, query), undefined, options));
   }
 
   /**
@@ -221,7 +223,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListEntry> {
     checkKey('value', value);
-    return parseJson(await this.#send('PUT', entriesPath(list, { value }), entry, options));
+    return parseJson(await this.#send('PUT', formatEntriesPath(list, { value }), entry, options));
   }
 
   /** Removes a value from a list, if it is there. The audit log keeps the reason. */
@@ -232,7 +234,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<void> {
     checkKey('value', value);
-    await this.#send('DELETE', entriesPath(list, { value, reason }), undefined, options);
+    await this.#send('DELETE', formatEntriesPath(list, { value, reason }), undefined, options);
   }
 
   /** Sends any number of changes of a list, a thousand at a time, and yields the result of each in the given order. */
@@ -241,7 +243,7 @@ export class PlatformClient {
     changes: Iterable<records.ListChange> | AsyncIterable<records.ListChange>,
     options: CallOptions = {},
   ): AsyncGenerator<MadeListChange, void, undefined> {
-    const path = entriesPath(list);
+    const path = formatEntriesPath(list);
     for await (const [change, end] of this.#lines<records.ListChange, ListEffect>(path, changes, options))
       yield { change, ...end };
   }
@@ -319,12 +321,14 @@ export class PlatformClient {
       const newer = await this.#sendLines<Result>(path, batch.slice(done), options);
       ends = batch.map((_, index) => {
         const before = known[index];
-        return before !== undefined && !isRetryable(before) ? before : resultOf(newer.get(index - done + 1));
+        return before !== undefined && !isRetryable(before)
+          ? before
+          : toLineResult(newer.get(index - done + 1));
       });
       if (sends > RESENDS_MAX || !ends.some(isRetryable)) break;
       await pause(sends * RESEND_PAUSE_MS, options.signal);
     }
-    return batch.map((one, index) => [one, resultOf(ends[index])]);
+    return batch.map((one, index) => [one, toLineResult(ends[index])]);
   }
 
   /** Sends lines, and returns the result of each by its number, counted from 1. */
@@ -356,7 +360,7 @@ function isRetryable(end: LineResult<unknown>): boolean {
   return 'error' in end && end.retryable;
 }
 
-function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Result> {
+function toLineResult<Result>(line: LineResult<Result> | undefined): LineResult<Result> {
   if (line === undefined) {
     const detail = 'The answer broke off before this line; send it again.';
     return { error: 'no answer', code: 'no-answer', detail, retryable: true };
@@ -370,17 +374,17 @@ function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Resu
 }
 
 /** The value is in the query, because ranges of addresses cannot be in a path. */
-function entriesPath(list: string, query: object = {}): string {
+function formatEntriesPath(list: string, query: object = {}): string {
   return `lists/${encodePathSegment('list', list)}/entries${formatQuery(query)}`;
 }
 
 /** The client is in the query: URL parsers and proxies rewrite paths, which could turn one id into another. */
-function clientPath(clientIdKey: string, below = '', query: object = {}): string {
+function formatClientPath(clientIdKey: string, below = '', query: object = {}): string {
   checkKey('clientIdKey', clientIdKey);
   return `client${below}${formatQuery({ clientIdKey, ...query })}`;
 }
 
-function decisionPath(decisionId: string): string {
+function formatDecisionPath(decisionId: string): string {
   return `decisions/${encodePathSegment('decisionId', decisionId)}`;
 }
 

@@ -65,13 +65,13 @@ export class ScoringClient {
    */
   async score(request: ScoreRequest, options?: CallOptions): Promise<Score> {
     checkKey('selectedMethodKey', request.selectedMethodKey);
-    const sent = outgoing('score', request);
+    const sent = createOutgoing('score', request);
     try {
       const answer = await this.#connection.send(sent, options);
-      return { ...scoreOf(answer), ...answered(answer) };
+      return { ...parseScore(answer), ...toAnswerOrigin(answer) };
     } catch (error) {
       if (!(error instanceof NoAnswerError) || this.#fallback === undefined) throw error;
-      return { ...FALLBACK_SCORE, ...unanswered(error) };
+      return { ...FALLBACK_SCORE, ...toFallbackOrigin(error) };
     }
   }
 
@@ -84,21 +84,21 @@ export class ScoringClient {
     checkHeader('idempotencyKey', idempotencyKey);
     checkKey('method', request.method);
     checkKey('orderRef', request.orderRef);
-    const sent = { ...outgoing('verdict', request), idempotencyKey };
+    const sent = { ...createOutgoing('verdict', request), idempotencyKey };
     try {
       const answer = await this.#connection.send(sent, callOptions);
       const decisionId = answer.header('X-Decision-Id') ?? '';
       const replayed = answer.header('Idempotent-Replayed') === 'true';
-      return { ...verdictOf(answer), ...answered(answer), decisionId, idempotencyKey, replayed };
+      return { ...parseVerdict(answer), ...toAnswerOrigin(answer), decisionId, idempotencyKey, replayed };
     } catch (error) {
       if (!(error instanceof NoAnswerError) || this.#fallback === undefined) throw error;
-      const instead = fallbackVerdict(this.#fallback, request);
-      return { ...instead, ...unanswered(error), decisionId: '', idempotencyKey, replayed: false };
+      const instead = createFallbackVerdict(this.#fallback, request);
+      return { ...instead, ...toFallbackOrigin(error), decisionId: '', idempotencyKey, replayed: false };
     }
   }
 }
 
-function outgoing(operation: 'score' | 'verdict', request: ScoreRequest | VerdictRequest): Outgoing {
+function createOutgoing(operation: 'score' | 'verdict', request: ScoreRequest | VerdictRequest): Outgoing {
   checkKey('sellPointKey', request.sellPointKey);
   checkKey('clientIdKey', request.clientIdKey);
   checkAmount('amountRequested', request.amountRequested);
@@ -106,16 +106,16 @@ function outgoing(operation: 'score' | 'verdict', request: ScoreRequest | Verdic
   return { method: 'POST', path: `/v1/client/${operation}`, body, repeatable: true };
 }
 
-function answered(answer: Answer): AnswerOrigin {
+function toAnswerOrigin(answer: Answer): AnswerOrigin {
   const requestId = answer.header('X-Request-Id') ?? answer.origin.requestId;
   return { requestId, fallback: false, noAnswer: null };
 }
 
-function unanswered(noAnswer: NoAnswerError): AnswerOrigin {
+function toFallbackOrigin(noAnswer: NoAnswerError): AnswerOrigin {
   return { requestId: noAnswer.requestId ?? '', fallback: true, noAnswer };
 }
 
-function scoreOf(answer: Answer): ScoreAnswer {
+function parseScore(answer: Answer): ScoreAnswer {
   const { clientGroup, paymentScore, isBot } = parseObject(answer);
   const whole =
     typeof clientGroup === 'string' && typeof paymentScore === 'string' && typeof isBot === 'boolean';
@@ -124,7 +124,7 @@ function scoreOf(answer: Answer): ScoreAnswer {
 }
 
 /** Checks a verdict. The checkout acts on it, so it must be one of the four commands with the members that it needs. */
-function verdictOf(answer: Answer): VerdictAnswer {
+function parseVerdict(answer: Answer): VerdictAnswer {
   const { verdict, waitSeconds, stickyRequisiteRef } = parseObject(answer);
   const whole =
     verdict === 'GET_NEW' ||
@@ -157,7 +157,7 @@ function checkFallback(fallback: Fallback): void {
 }
 
 /** Creates an answer in the form of the service's own. */
-function fallbackVerdict(fallback: Fallback, request: VerdictRequest): VerdictAnswer {
+function createFallbackVerdict(fallback: Fallback, request: VerdictRequest): VerdictAnswer {
   return isOpen(fallback, request)
     ? { verdict: 'GET_NEW', reason: 'The scoring service did not answer; open by fallback.', ...ALWAYS }
     : { verdict: 'BLOCK', reason: 'The scoring service did not answer; closed by fallback.', ...ALWAYS };

@@ -44,7 +44,7 @@ export interface AuditBody {
   readonly entry: unknown;
 }
 
-function linkAfter(end: ChainEnd | null, { at, entry, payer, forgets = [] }: AuditNote): AuditLink {
+function createLink(end: ChainEnd | null, { at, entry, payer, forgets = [] }: AuditNote): AuditLink {
   const nonce = randomBytes(16).toString('base64url');
   const part = payer && { clientHash: payer.clientHash, text: JSON.stringify([payer.detail, nonce]) };
   const written: AuditBody = { at, payer: part && computePartDigest(part), forgets, entry };
@@ -158,7 +158,7 @@ export class AuditLog {
 
   async #append(note: AuditNote): Promise<void> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      if (!(await this.#rows.add(linkAfter(await this.#rows.newest(), note)))) continue;
+      if (!(await this.#rows.add(createLink(await this.#rows.newest(), note)))) continue;
       await this.#dropOld(note.at - RETENTION.auditMs);
       return;
     }

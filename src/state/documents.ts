@@ -55,19 +55,19 @@ export class Versions {
    * starts a new read.
    */
   recent(name: string): SeenVersion | null {
-    const fresh = this.#within(REREAD_MS);
+    const fresh = this.#findKnownWithin(REREAD_MS);
     if (fresh === null) this.#read().catch(() => {});
-    const known = fresh ?? this.#within(VALID_MS);
-    return known === null ? null : seen(known, name);
+    const known = fresh ?? this.#findKnownWithin(VALID_MS);
+    return known === null ? null : toSeenVersion(known, name);
   }
 
   /** Returns the version, and reads it first unless that was done just now. */
   async current(name: string): Promise<SeenVersion> {
-    const known = this.#within(REREAD_MS);
-    if (known !== null) return seen(known, name);
+    const known = this.#findKnownWithin(REREAD_MS);
+    if (known !== null) return toSeenVersion(known, name);
     // A read that is under way may have begun before a change of this process.
     await this.#reading?.catch(() => {});
-    return seen(await this.#read(), name);
+    return toSeenVersion(await this.#read(), name);
   }
 
   /** Writes a new version, so that the nodes which follow this name read it again. */
@@ -77,7 +77,7 @@ export class Versions {
     this.#changedMs = performance.now();
   }
 
-  #within(ageMs: number): Known | null {
+  #findKnownWithin(ageMs: number): Known | null {
     const known = this.#known;
     if (known === null || known.askedMs < this.#changedMs) return null;
     return performance.now() - known.askedMs <= ageMs ? known : null;
@@ -98,7 +98,7 @@ export class Versions {
   }
 }
 
-function seen({ versions, askedMs }: Known, name: string): SeenVersion {
+function toSeenVersion({ versions, askedMs }: Known, name: string): SeenVersion {
   return { version: versions[name] ?? '', asOfMs: askedMs };
 }
 

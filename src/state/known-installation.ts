@@ -76,7 +76,7 @@ function memoryPath(dataDir: string, kind: StoreKind): string {
 /** Reads which installation a DATA_DIR served last in this kind of store. Returns null before the first start. */
 export function recallInstallation(dataDir: string, kind: StoreKind): ExpectedInstallation | null {
   const path = memoryPath(dataDir, kind);
-  const text = textOf(path);
+  const text = readTextOrNull(path);
   const { id, salt } = text === null ? {} : (parseJsonObject(text) ?? {});
   return typeof id === 'string' && typeof salt === 'string' ? { id, salt, toldBy: path } : null;
 }
@@ -85,14 +85,14 @@ export function recallInstallation(dataDir: string, kind: StoreKind): ExpectedIn
 export function rememberInstallation(dataDir: string, kind: StoreKind, known: KnownInstallation): void {
   const text = JSON.stringify({ id: known.id, salt: known.salt });
   try {
-    if (textOf(memoryPath(dataDir, kind)) !== text) replaceFile(memoryPath(dataDir, kind), text);
+    if (readTextOrNull(memoryPath(dataDir, kind)) !== text) replaceFile(memoryPath(dataDir, kind), text);
   } catch {
     // A read-only disk must not stop a node whose store works. The rollout is stored there too, and its failure is
     // reported.
   }
 }
 
-function textOf(path: string): string | null {
+function readTextOrNull(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {

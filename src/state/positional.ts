@@ -11,7 +11,7 @@ export class PositionalCodec<S extends TObject> {
   readonly #row: Row;
 
   constructor(schema: S) {
-    this.#row = rowOf(schema);
+    this.#row = createRow(schema);
   }
 
   write(record: Shape<S>): string {
@@ -53,9 +53,9 @@ interface Member {
   readonly isNullable: boolean;
 }
 
-function rowOf({ properties = {}, required = [] }: Described): Row {
+function createRow({ properties = {}, required = [] }: Described): Row {
   const members = Object.entries(properties).map(([name, schema]) =>
-    memberOf(name, schema, required.includes(name)),
+    toMember(name, schema, required.includes(name)),
   );
   const flags = members.filter(({ kind }) => kind === 'flag');
   const placed = members.filter(({ kind }) => kind === 'record' || kind === 'plain');
@@ -68,7 +68,7 @@ function rowOf({ properties = {}, required = [] }: Described): Row {
   return {
     write: (record) => {
       if (!isJsonObject(record)) return null;
-      const row: unknown[] = flags.length === 0 ? [] : [flagsNumber(flags.map(({ name }) => record[name]))];
+      const row: unknown[] = flags.length === 0 ? [] : [encodeFlags(flags.map(({ name }) => record[name]))];
       for (const { name, row: inner } of cells) row.push(inner?.write(record[name]) ?? record[name] ?? null);
       while (row.at(-1) === null) row.pop();
       return row;
@@ -77,7 +77,7 @@ function rowOf({ properties = {}, required = [] }: Described): Row {
       if (!Array.isArray(row)) return null;
       const record: Record<string, unknown> = {};
       for (const { member, place } of places) {
-        const value = readMember(member, member.kind === 'flag' ? digitOf(row[0], place) : row[place]);
+        const value = readMember(member, member.kind === 'flag' ? readFlagDigit(row[0], place) : row[place]);
         if (value !== null || member.isNullable) record[member.name] = value;
       }
       return record;
@@ -85,13 +85,13 @@ function rowOf({ properties = {}, required = [] }: Described): Row {
   };
 }
 
-function memberOf(name: string, given: Described, isRequired: boolean): Member {
+function toMember(name: string, given: Described, isRequired: boolean): Member {
   const isNullable = given.anyOf?.some(({ type }) => type === 'null') === true;
   const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
   const common = { name, isRequired, isNullable, constant: null, row: null };
   if (schema.enum?.length === 1) return { ...common, kind: 'constant', constant: schema.enum[0] };
   if (schema.type === 'boolean') return { ...common, kind: 'flag' };
-  if (schema.properties !== undefined) return { ...common, kind: 'record', row: rowOf(schema) };
+  if (schema.properties !== undefined) return { ...common, kind: 'record', row: createRow(schema) };
   return { ...common, kind: 'plain' };
 }
 
@@ -115,10 +115,10 @@ function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
  * Writes flags as a number to the base of three, the first flag in the last digit: 0 for absent, 1 for false, 2 for
  * true.
  */
-function flagsNumber(flags: readonly unknown[]): number {
+function encodeFlags(flags: readonly unknown[]): number {
   return flags.reduceRight<number>((sum, flag) => 3 * sum + (flag === true ? 2 : flag === false ? 1 : 0), 0);
 }
 
-function digitOf(flags: unknown, place: number): number {
+function readFlagDigit(flags: unknown, place: number): number {
   return Math.floor(Number(flags) / 3 ** place) % 3;
 }

@@ -50,9 +50,9 @@ export function isInstallation(platform: string): platform is PlatformName {
 }
 
 /** The platform name under which the owner of the whole installation has keys. */
-export const INSTALLATION: PlatformName = installation('*');
+export const INSTALLATION: PlatformName = requireInstallationName('*');
 
-function installation(name: string): PlatformName {
+function requireInstallationName(name: string): PlatformName {
   if (isInstallation(name)) return name;
   throw new RangeError(`the installation is not called ${name}`);
 }
@@ -89,7 +89,7 @@ interface KnownKey {
 }
 
 /** What this process knows about a key id. Times are ms of the process's monotonic clock. */
-interface Remembered {
+interface CachedKey {
   readonly known: KnownKey | 'unknown';
   /** Whether the key was live when it was last read, and the store no longer holds it. */
   readonly isLost: boolean;
@@ -131,7 +131,7 @@ export class AccessKeys {
   readonly #documents: Documents;
   readonly #now: () => number;
   readonly #monotonicMs: () => number;
-  readonly #cache = new LRUCache<string, Remembered>({ max: CACHED_KEYS });
+  readonly #cache = new LRUCache<string, CachedKey>({ max: CACHED_KEYS });
   readonly #admitted: AdmittedKeys<AccessKey>;
 
   /** `onLost` is called once for each key that the store has lost. */
@@ -219,7 +219,7 @@ export class AccessKeys {
 
   async list(): Promise<readonly AccessKey[]> {
     const records = await this.#documents.list<AccessKey>(COLLECTION);
-    for (const record of records) this.#note(record);
+    for (const record of records) this.#noteStatus(record);
     return records.toSorted(
       (a, b) => a.platform.localeCompare(b.platform) || a.issuedAt.localeCompare(b.issuedAt),
     );
@@ -255,15 +255,15 @@ export class AccessKeys {
    * Finds the record of a live key. Returns null for any other text. Throws KeyLost when the store has lost the key.
    */
   async authenticate(key: string): Promise<AccessKey | null> {
-    const id = idOf(key);
+    const id = parseWholeKeyId(key);
     if (id === null) return null;
-    const { known, isLost } = this.#remembered(id) ?? (await this.#read(id));
-    if (known === 'unknown' || !sameHash(hash('sha256', key, 'buffer'), known.sha256)) return null;
-    return this.#liveOf(known.record, isLost);
+    const { known, isLost } = this.#findCached(id) ?? (await this.#read(id));
+    if (known === 'unknown' || !isSameHash(hash('sha256', key, 'buffer'), known.sha256)) return null;
+    return this.#findLive(known.record, isLost);
   }
 
   /** Returns the record of a live key, and null when it has ended. Throws KeyLost when the store has lost it. */
-  #liveOf(record: AccessKey, isLost: boolean): AccessKey | null {
+  #findLive(record: AccessKey, isLost: boolean): AccessKey | null {
     if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
     this.#admitted.noteTried(record);
@@ -274,8 +274,8 @@ export class AccessKeys {
 
   /** Finds the platform of a key in this process's cache. Returns null when the key is not there. */
   platformOf(key: string): PlatformName | null {
-    const known = this.#cache.get(idOf(key) ?? '')?.known ?? 'unknown';
-    const isIt = known !== 'unknown' && sameHash(hash('sha256', key, 'buffer'), known.sha256);
+    const known = this.#cache.get(parseWholeKeyId(key) ?? '')?.known ?? 'unknown';
+    const isIt = known !== 'unknown' && isSameHash(hash('sha256', key, 'buffer'), known.sha256);
     return isIt ? known.record.platform : null;
   }
 
@@ -290,12 +290,12 @@ export class AccessKeys {
    * KeyLost.
    */
   async live(id: string): Promise<AccessKey | null> {
-    const { known, isLost } = this.#remembered(id) ?? (await this.#read(id));
-    return known === 'unknown' ? null : this.#liveOf(known.record, isLost);
+    const { known, isLost } = this.#findCached(id) ?? (await this.#read(id));
+    return known === 'unknown' ? null : this.#findLive(known.record, isLost);
   }
 
   /** Finds a cached key that is fresh enough. Returns null when the key must be read. */
-  #remembered(id: string): Remembered | null {
+  #findCached(id: string): CachedKey | null {
     const entry = this.#cache.get(id);
     if (entry === undefined) return null;
     const now = this.#monotonicMs();
@@ -308,15 +308,15 @@ export class AccessKeys {
     return now - entry.triedMs < CACHE_MS ? entry : null;
   }
 
-  async #read(id: string): Promise<Remembered> {
+  async #read(id: string): Promise<CachedKey> {
     const version = this.#documents.recentVersion(COLLECTION)?.version ?? null;
     const readMs = this.#monotonicMs();
     try {
       const record = await this.#documents.get<AccessKey>(COLLECTION, id);
-      const lost = record === undefined ? this.#admitted.lostRecord(id, this.#accepted()) : null;
-      if (record !== undefined) this.#note(record);
+      const lost = record === undefined ? this.#admitted.lostRecord(id, this.#acceptanceVersion()) : null;
+      if (record !== undefined) this.#noteStatus(record);
       const read = {
-        known: knownKey(record ?? lost),
+        known: toKnownKey(record ?? lost),
         isLost: lost !== null,
         // A lost key may come back at any moment without a new version, so its version stays unknown.
         version: lost === null ? version : null,
@@ -337,13 +337,14 @@ export class AccessKeys {
   }
 
   /** Remembers a live key, and forgets one that has ended. */
-  #note(record: AccessKey): void {
-    if (getKeyStatus(record, this.#now()) === 'live') this.#admitted.noteLive(record, this.#accepted());
+  #noteStatus(record: AccessKey): void {
+    if (getKeyStatus(record, this.#now()) === 'live')
+      this.#admitted.noteLive(record, this.#acceptanceVersion());
     else this.#admitted.noteEnded(record.id);
   }
 
   /** The version of the newest acceptance of the store's contents. Null when it is not known. */
-  #accepted(): string | null {
+  #acceptanceVersion(): string | null {
     return this.#documents.recentVersion(ACCEPTED_REGISTER)?.version ?? null;
   }
 }
@@ -362,11 +363,11 @@ export function parseKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }
 
-function idOf(key: string): string | null {
+function parseWholeKeyId(key: string): string | null {
   return /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1] ?? null;
 }
 
-function knownKey(record: AccessKey | null): KnownKey | 'unknown' {
+function toKnownKey(record: AccessKey | null): KnownKey | 'unknown' {
   return record === null ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
 }
 
@@ -403,6 +404,6 @@ export function addIncludedOperations(operations: readonly Operation[]): readonl
 }
 
 /** Compares in constant time, so that the duration of a refusal says nothing about the hash. */
-function sameHash(a: Buffer, b: Buffer): boolean {
+function isSameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -41,12 +41,12 @@ export function hashEntryId({
 
 export function encodeEntry(entry: ListEntry): string {
   const { keys, ...members } = entry;
-  return ROW.write(keys.length === 1 && keys[0] === plainKey(entry.value) ? members : entry);
+  return ROW.write(keys.length === 1 && keys[0] === toPlainKey(entry.value) ? members : entry);
 }
 
 export function decodeEntry(id: string, version: number, text: string): StoredEntry {
   const entry = ROW.read(text);
-  return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
+  return { ...entry, keys: entry.keys ?? [toPlainKey(entry.value)], id, version };
 }
 
 /** Derives the id of the record of a list itself. That record says what the list holds, and has no value. */
@@ -65,6 +65,6 @@ export function findOtherContent(
   return { since, idsBegin: hashListId(owner, list), textsBegin };
 }
 
-function plainKey(value: string): string {
+function toPlainKey(value: string): string {
   return value.startsWith('hmac:') ? value.slice(5) : value;
 }

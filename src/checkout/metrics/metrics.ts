@@ -117,19 +117,19 @@ export class Metrics {
   }
 
   score({ clientGroup, isBot }: ScoreAnswer): void {
-    this.#answered('score', clientGroup, isBot);
+    this.#countAnswer('score', clientGroup, isBot);
   }
 
   verdict(decision: Decision): void {
     const { verdict, ruleVersion, rule, clientGroup, isBot, signals, flags = [], ladderAfter } = decision;
     this.count('scoring_verdicts_total', { verdict, rule_version: ruleVersion, rule });
-    this.#answered('verdict', clientGroup, isBot);
+    this.#countAnswer('verdict', clientGroup, isBot);
     for (const signal of signals) this.count('scoring_bot_signals_total', { signal });
     for (const flag of flags) this.count('scoring_flags_total', { flag });
     if (verdict === 'WAIT') this.count('scoring_ladder_waits_total', { level: ladderAfter.level });
   }
 
-  #answered(operation: 'score' | 'verdict', group: string, isBot: boolean): void {
+  #countAnswer(operation: 'score' | 'verdict', group: string, isBot: boolean): void {
     this.count('scoring_client_groups_total', { operation, group });
     if (isBot) this.count('scoring_bot_flags_total', { operation });
   }

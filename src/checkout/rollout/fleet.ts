@@ -140,8 +140,8 @@ export class Fleet {
     const deed = {
       who,
       action: 'rollout',
-      before: before && whatDecides(before),
-      after: { ...whatDecides(after), ...accepted, ...alone },
+      before: before && summarizeRollout(before),
+      after: { ...summarizeRollout(after), ...accepted, ...alone },
       reason,
     };
     await this.#store.auditLog.append(createAuditNote(at, deed));
@@ -149,7 +149,7 @@ export class Fleet {
 }
 
 /** Summarizes a rollout: which versions decide, and for which share of the clients. */
-function whatDecides({ revision, active, candidates }: Rollout) {
+function summarizeRollout({ revision, active, candidates }: Rollout) {
   const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
   return { revision, active: active.version, candidates: trials };
 }

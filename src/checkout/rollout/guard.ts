@@ -45,16 +45,21 @@ export const GUARDED_SHARES = [
  * stay within the bound.
  */
 export function findGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
-  return strayed(arms, percent, points, 1)[0] ?? null;
+  return listStrayedShares(arms, percent, points, 1)[0] ?? null;
 }
 
 /** Lists the shares that the canary improves by more than `points`, in the same words. */
 export function listGuardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
-  return strayed(arms, percent, points, -1);
+  return listStrayedShares(arms, percent, points, -1);
 }
 
 /** Lists the shares that moved towards harm (1) or away from it (-1) by more than `points`. */
-function strayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
+function listStrayedShares(
+  arms: ArmClients,
+  percent: number,
+  points: number,
+  towards: 1 | -1,
+): readonly string[] {
   const { active, candidate } = arms;
   if (refuseGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
   return GUARDED_SHARES.flatMap(({ name, of, harm, weight, final }) => {
@@ -67,7 +72,7 @@ function strayed(arms: ArmClients, percent: number, points: number, towards: 1 |
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
     const told = final ? '' : ` (${formatClientCounts(candidate)}; against ${formatClientCounts(active)})`;
     return [
-      `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`,
+      `${name} share ${formatPercent(candidateShare)} of ${candidate.seen} clients against ${formatPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`,
     ];
   });
 }
@@ -91,7 +96,7 @@ export function computeLogEvidence(hits: Hits, chance: number, distance: number)
   const logs = BASES.flatMap((base) =>
     DISTANCES.map((times) => base + times * distance)
       .filter((other) => other > 0 && other < 1)
-      .map((other) => logRatio(hits, chance, base, other)),
+      .map((other) => computeLogRatio(hits, chance, base, other)),
   );
   const largest = Math.max(...logs);
   const sum = logs.reduce((total, log) => total + Math.exp(log - largest), 0);
@@ -102,7 +107,7 @@ export function computeLogEvidence(hits: Hits, chance: number, distance: number)
  * Computes the log of how much better the draws are explained when the active share is `base` and the candidate's is
  * `other`.
  */
-function logRatio(hits: Hits, chance: number, base: number, other: number): number {
+function computeLogRatio(hits: Hits, chance: number, base: number, other: number): number {
   const ofHit = (chance * other) / (chance * other + (1 - chance) * base);
   return hits[1] * Math.log(ofHit / chance) + hits[0] * Math.log((1 - ofHit) / (1 - chance));
 }
@@ -112,7 +117,7 @@ export function formatClientCounts({ seen, paid, unpaid }: ClientCounts): string
   return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 
-function inPercent(share: number): string {
+function formatPercent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }
 
@@ -122,7 +127,7 @@ export function findCandidateBreach(
   candidate: Candidate,
   arms: TrialFigures['arms'],
 ): string | null {
-  return guarded(findGuardBreach, rollout, candidate, arms, null);
+  return askGuard(findGuardBreach, rollout, candidate, arms, null);
 }
 
 /** Lists what the canary improves by more than the points of its guard. The list is empty when there is no guard. */
@@ -131,11 +136,11 @@ export function listCandidateGains(
   candidate: Candidate,
   arms: TrialFigures['arms'],
 ): readonly string[] {
-  return guarded(listGuardGains, rollout, candidate, arms, []);
+  return askGuard(listGuardGains, rollout, candidate, arms, []);
 }
 
 /** Asks a guard's question about a candidate. Returns `none` when the candidate has no guard. */
-function guarded<T>(
+function askGuard<T>(
   says: (clients: ArmClients, percent: number, points: number) => T,
   rollout: Rollout,
   { guardPoints, percent }: Candidate,

@@ -107,17 +107,17 @@ export class LoadedRules {
    * RulesError when there is none.
    */
   deciding(wanted: RuleVersion | null): RuleSet {
-    const found = wanted === null ? this.#newest() : this.get(wanted);
+    const found = wanted === null ? this.#findNewest() : this.get(wanted);
     if (found?.released === true) return found;
-    throw new RulesError(this.#whyNot(wanted, found?.version ?? null));
+    throw new RulesError(this.#explainMissing(wanted, found?.version ?? null));
   }
 
-  #newest(): RuleSet | null {
+  #findNewest(): RuleSet | null {
     const eligible = (version: RuleVersion) => this.#folders.get(version)?.rolledBack === false;
     return this.all().findLast(({ version, released }) => released && eligible(version)) ?? null;
   }
 
-  #whyNot(wanted: RuleVersion | null, draft: RuleVersion | null): string {
+  #explainMissing(wanted: RuleVersion | null, draft: RuleVersion | null): string {
     const refused = this.refused().filter(({ version }) => wanted === null || version === wanted);
     if (refused.length > 0) {
       const names = refused.map(({ version }) => version).join(', ');
@@ -145,7 +145,7 @@ export class LoadedRules {
       return false;
     }
     const result = await this.#reader.load(version);
-    const problems = result.ok ? [] : firstProblems(version, result.problems);
+    const problems = result.ok ? [] : formatFirstProblems(version, result.problems);
     this.#folders.set(version, { ...folder, problems });
     if (!result.ok) {
       this.#current.delete(version);
@@ -166,7 +166,7 @@ export class LoadedRules {
 /** Every node reports its problems every second, so their number is limited. */
 const PROBLEMS_MAX = 50;
 
-function firstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
+function formatFirstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
   const lines = formatProblems(version, problems.slice(0, PROBLEMS_MAX)).split('\n');
   const more = problems.length - PROBLEMS_MAX;
   return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];

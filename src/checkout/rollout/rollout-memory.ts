@@ -31,12 +31,12 @@ export function rememberRollout(dataDir: string, remembered: RememberedRollout):
 
 /** Reads the copy of the rollout in DATA_DIR. Returns null when there is none or it cannot be read. */
 export function recallRollout(dataDir: string): RememberedRollout | null {
-  const { installation, rollout } = parseJsonObject(textIn(join(dataDir, MEMORY)) ?? '') ?? {};
+  const { installation, rollout } = parseJsonObject(readTextOrNull(join(dataDir, MEMORY)) ?? '') ?? {};
   const parsed = parseRollout(JSON.stringify(rollout) ?? '');
   return typeof installation !== 'string' || parsed === null ? null : { installation, rollout: parsed };
 }
 
-function textIn(path: string): string | null {
+function readTextOrNull(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {

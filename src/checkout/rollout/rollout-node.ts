@@ -173,7 +173,7 @@ export class RolloutNode implements RuleSource {
   }
 
   #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
-    this.#countFor(decision.draw ?? null, (tally, arm) => {
+    this.#countInTrials(decision.draw ?? null, (tally, arm) => {
       tally.countVerdict(decision, arm, stageBefore);
       if (shadowed === null) tally.countCandidateError(decision.platform);
       else if (shadowed !== undefined) tally.countShadow(decision, shadowed);
@@ -187,13 +187,13 @@ export class RolloutNode implements RuleSource {
   #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
     const drawn = drawArm(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
-    this.#countFor(drawn.draw, (tally, arm, since) =>
-      tally.countStatus(client.platform, arm, statusSince(before, since), statusSince(after, since)),
+    this.#countInTrials(drawn.draw, (tally, arm, since) =>
+      tally.countStatus(client.platform, arm, findStatusSince(before, since), findStatusSince(after, since)),
     );
   }
 
   /** Counts in the trials in which a client is compared. A client of the active version counts in all of them. */
-  #countFor(draw: Draw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
+  #countInTrials(draw: Draw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
       // A draw from before this stage does not count in it.
@@ -278,10 +278,10 @@ export class RolloutNode implements RuleSource {
 
   async #look(): Promise<void> {
     const stored = await this.#parts.fleet.follow();
-    this.#mindPointer(stored);
+    this.#followStored(stored);
     await this.#sendTallies();
     await this.#parts.fleet.report(this.#view());
-    await this.#mindGuard();
+    await this.#runGuards();
   }
 
   async #sendTallies(): Promise<void> {
@@ -297,17 +297,17 @@ export class RolloutNode implements RuleSource {
     }
   }
 
-  #mindPointer(stored: StoredRollout | null): void {
+  #followStored(stored: StoredRollout | null): void {
     const { revision } = this.#following.rollout;
     const held = stored?.rollout ?? null;
-    if (stored === null) this.#goOnWithLost('the store has lost the rollout');
-    else if (held === null) this.#goOnInTrouble(UNREADABLE);
-    else if (held.revision > revision) this.#turnTo(held);
+    if (stored === null) this.#continueAfterLoss('the store has lost the rollout');
+    else if (held === null) this.#continueInTrouble(UNREADABLE);
+    else if (held.revision > revision) this.#adopt(held);
     else if (held.revision < revision)
-      this.#goOnWithLost(`the store holds revision ${held.revision} of the rollout`);
+      this.#continueAfterLoss(`the store holds revision ${held.revision} of the rollout`);
     else if (!this.#isFollowed(stored))
-      this.#goOnWithLost(`the store holds another revision ${held.revision} of the rollout`);
-    else this.#settleTrouble();
+      this.#continueAfterLoss(`the store holds another revision ${held.revision} of the rollout`);
+    else this.#clearTrouble();
   }
 
   /** Whether the stored rollout is the one that the node follows. A text that was found equal is not compared again. */
@@ -322,17 +322,17 @@ export class RolloutNode implements RuleSource {
    * Continues with the followed rollout after the store lost it. A replica that took over may lack the last writes,
    * and only a person knows which of both rollouts is right.
    */
-  #goOnWithLost(what: string): void {
+  #continueAfterLoss(what: string): void {
     const { revision, active } = this.#following.rollout;
-    this.#goOnInTrouble(
+    this.#continueInTrouble(
       `${what}, and this node follows revision ${revision} with ${active.version} active; it goes on with that, and "rules restore-rollout --reason TEXT" writes it back`,
     );
     this.#hasLost = true;
   }
 
-  #turnTo(rollout: Rollout): void {
+  #adopt(rollout: Rollout): void {
     const following = resolveRollout(rollout, this.rules);
-    if (typeof following === 'string') this.#goOnInTrouble(following);
+    if (typeof following === 'string') this.#continueInTrouble(following);
     else {
       this.#follow(following);
       this.#parts.onFollow?.(rollout);
@@ -340,19 +340,19 @@ export class RolloutNode implements RuleSource {
   }
 
   /** Continues with the followed rollout and reports the trouble. */
-  #goOnInTrouble(trouble: string): void {
+  #continueInTrouble(trouble: string): void {
     if (this.#trouble !== trouble) this.#parts.onTrouble(trouble);
     this.#trouble = trouble;
     this.#hasLost = false;
   }
 
-  #settleTrouble(): void {
+  #clearTrouble(): void {
     this.#trouble = null;
     this.#hasLost = false;
   }
 
   #follow(following: LoadedRollout): void {
-    this.#settleTrouble();
+    this.#clearTrouble();
     const keys = following.rollout.candidates.map((one) => getStage(one).trial);
     this.#tallies = keys.map(
       (key) => this.#tallies.find(({ trial }) => trial === key) ?? new TrialTally(key),
@@ -368,11 +368,11 @@ export class RolloutNode implements RuleSource {
    * Checks the guard of every candidate. Every node does so, and the compare-and-set lets only one of them take a
    * canary back.
    */
-  async #mindGuard(): Promise<void> {
-    for (const candidate of this.#following.rollout.candidates) await this.#mindCandidate(candidate);
+  async #runGuards(): Promise<void> {
+    for (const candidate of this.#following.rollout.candidates) await this.#runGuard(candidate);
   }
 
-  async #mindCandidate(candidate: Candidate): Promise<void> {
+  async #runGuard(candidate: Candidate): Promise<void> {
     // A lost rollout must be written back by a person before the guard acts.
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
@@ -386,7 +386,7 @@ export class RolloutNode implements RuleSource {
     const without = takeBack(stored.rollout, change, { action: 'guard', version: candidate.version });
     if (without === null || !(await this.#parts.fleet.write(stored, without))) return;
     noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
-    this.#turnTo(without);
+    this.#adopt(without);
   }
 }
 
@@ -396,17 +396,17 @@ const UNREADABLE =
 /** Finds the rule sets that a rollout names, or returns why this node cannot follow it. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
   const active = rules.withDigest(rollout.active.digest);
-  if (active === null) return missing(rollout.active.version, rollout.active.digest, rules);
+  if (active === null) return explainMissingRules(rollout.active.version, rollout.active.digest, rules);
   const candidates: RuleSet[] = [];
   for (const { version, digest } of rollout.candidates) {
     const candidate = rules.withDigest(digest);
-    if (candidate === null) return missing(version, digest, rules);
+    if (candidate === null) return explainMissingRules(version, digest, rules);
     candidates.push(candidate);
   }
   return { rollout, active, candidates };
 }
 
-function missing(version: string, digest: string, rules: LoadedRules): string {
+function explainMissingRules(version: string, digest: string, rules: LoadedRules): string {
   const here = rules.get(version);
   const wanted = `${version} sha256:${digest.slice(0, 12)}`;
   if (here !== null)
@@ -417,7 +417,7 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
   return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
 }
 
-function statusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientStatus {
+function findStatusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientStatus {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
 }

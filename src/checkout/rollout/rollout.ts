@@ -174,7 +174,7 @@ export function findPreviousActive({ active, history }: Rollout): VersionRef | n
       standing = [...removeVersion(standing, to), reached];
     // When a candidate is taken back, `to` is the version that was active all the time.
     else if (action === 'rollback' || action === 'guard')
-      standing = [...standing.slice(0, placeOf(standing, to)), reached];
+      standing = [...standing.slice(0, findPlace(standing, to)), reached];
   }
   return removeVersion(standing, active.version).at(-1) ?? null;
 }
@@ -187,7 +187,7 @@ export function removeVersion<T extends VersionRef>(versions: readonly T[], vers
  * Finds the place of a version. A missing version gets the place after all others, because a long history has lost
  * its beginning.
  */
-function placeOf(versions: readonly VersionRef[], version: string): number {
+function findPlace(versions: readonly VersionRef[], version: string): number {
   const place = versions.findIndex((one) => one.version === version);
   return place === -1 ? versions.length : place;
 }
@@ -247,11 +247,11 @@ export function getActivePercent({ candidates, ended }: Pick<Rollout, 'candidate
  * Computes a client's place in a draw, in percent. All candidates of a trial use the same place, so that no client
  * belongs to two of them. In the next trial the client has another place.
  */
-function pointOf(trial: string, clientHash: string): number {
+function computeDrawPoint(trial: string, clientHash: string): number {
   return (Number.parseInt(hash('sha256', `${trial}/${clientHash}`, 'hex').slice(0, 8), 16) / 2 ** 32) * 100;
 }
 
-function holds(slices: readonly Slice[], place: number): boolean {
+function includesPoint(slices: readonly Slice[], place: number): boolean {
   return slices.some(({ from, to }) => from <= place && place < to);
 }
 
@@ -271,10 +271,10 @@ export function drawArm(rollout: Rollout, clientHash: string): Drawn | null {
   const { active, candidates, ended } = rollout;
   const [first] = candidates;
   if (first?.mode !== 'canary') return null;
-  const place = pointOf(first.trial, clientHash);
+  const place = computeDrawPoint(first.trial, clientHash);
   const since = first.stageSince;
-  const candidate = candidates.find(({ slices }) => holds(slices, place)) ?? null;
-  const arm = candidate ?? ended.find(({ slices }) => holds(slices, place));
+  const candidate = candidates.find(({ slices }) => includesPoint(slices, place)) ?? null;
+  const arm = candidate ?? ended.find(({ slices }) => includesPoint(slices, place));
   const percent = arm?.percent ?? getActivePercent(rollout);
   const objective = first.objective === undefined ? {} : { objective: first.objective };
   return { draw: { version: arm?.version ?? active.version, percent, since, ...objective }, candidate };

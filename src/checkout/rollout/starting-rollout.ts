@@ -21,25 +21,25 @@ interface StartParts {
  * back.
  */
 export async function chooseStartingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
-  const stored = (await parts.fleet.read()) ?? (await storedMeanwhile(parts));
-  if (stored === 'lost') return rememberedRollout(parts, rules);
-  if (stored === null) return firstOf(parts, rules);
-  const rollout = stored.rollout ?? (await rememberedRollout(parts, rules));
+  const stored = (await parts.fleet.read()) ?? (await readAgain(parts));
+  if (stored === 'lost') return recallAnyRollout(parts, rules);
+  if (stored === null) return startFirstRollout(parts, rules);
+  const rollout = stored.rollout ?? (await recallAnyRollout(parts, rules));
   warnAboutFirstVersion(parts, rollout);
-  return newerOne(parts, rules, rollout) ?? rollout;
+  return findNewerRollout(parts, rules, rollout) ?? rollout;
 }
 
 /**
  * Reads the rollout again, because another node may start at the same time. Returns null before the very first start.
  */
-async function storedMeanwhile({ fleet }: StartParts): Promise<StoredRollout | 'lost' | null> {
+async function readAgain({ fleet }: StartParts): Promise<StoredRollout | 'lost' | null> {
   const hasBegun = (await fleet.hasChanged()) || (await fleet.nodes()).length > 0;
   return hasBegun ? ((await fleet.read()) ?? 'lost') : null;
 }
 
-async function firstOf(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+async function startFirstRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = parts.firstVersion === null ? recallRollout(parts.dataDir) : null;
-  const rollout = recalled?.rollout ?? createRollout(first(parts, rules), parts.clock());
+  const rollout = recalled?.rollout ?? createRollout(chooseFirstVersion(parts, rules), parts.clock());
   if (await parts.fleet.write(null, rollout)) return rollout;
   const theirs = await parts.fleet.read();
   return theirs?.rollout ?? rollout;
@@ -49,7 +49,11 @@ async function firstOf(parts: StartParts, rules: LoadedRules): Promise<Rollout> 
  * Finds a rollout that this node remembers of the same store, when it is newer than the stored one and all its
  * versions are loaded.
  */
-function newerOne({ dataDir, store }: StartParts, rules: LoadedRules, stored: Rollout): Rollout | null {
+function findNewerRollout(
+  { dataDir, store }: StartParts,
+  rules: LoadedRules,
+  stored: Rollout,
+): Rollout | null {
   const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
   const isNewer = installation === store.installation.id && rollout.revision > stored.revision;
   const needed = [rollout.active, ...rollout.candidates];
@@ -57,7 +61,7 @@ function newerOne({ dataDir, store }: StartParts, rules: LoadedRules, stored: Ro
 }
 
 /** Finds the rollout that this node's disk or other nodes remember, when the stored one is gone or cannot be read. */
-async function rememberedRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+async function recallAnyRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = recallRollout(parts.dataDir);
   if (recalled !== null) return recalled.rollout;
   const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
@@ -73,7 +77,7 @@ function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active
 }
 
 /** Chooses the version of the very first start, and logs the choice when nobody named one. */
-function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
+function chooseFirstVersion({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
   const chosen = rules.deciding(firstVersion);
   const released = rules.all().filter((one) => one.released);
   if (firstVersion === null && released.length > 1) {

@@ -92,10 +92,10 @@ const LEFT_OVER = '';
 
 /** Sums the counts of a trial on one platform, or on all platforms when `platform` is null. */
 export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialFigures {
-  const fields = Object.keys(tally).map(pathOf);
+  const fields = Object.keys(tally).map(parseField);
   const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
   const platforms = [...new Set(mine.map(([name = '']) => name))];
-  const on = (name: string, ...path: readonly string[]) => tally[fieldOf(name, ...path)] ?? 0;
+  const on = (name: string, ...path: readonly string[]) => tally[formatField(name, ...path)] ?? 0;
   const sum = (of: (name: string) => number) => platforms.reduce((total, name) => total + of(name), 0);
   const count = (...path: readonly string[]) => sum((name) => on(name, ...path));
   const arm = (arm: Arm): ArmCounts => {
@@ -135,11 +135,11 @@ export function sumTrialCounts({ tally }: TrialCounts, platform: string | null):
   };
 }
 
-function fieldOf(...path: readonly string[]): string {
+function formatField(...path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
-function pathOf(field: string): readonly string[] {
+function parseField(field: string): readonly string[] {
   const path: unknown = JSON.parse(field);
   return Array.isArray(path) ? path.map(String) : [];
 }
@@ -152,7 +152,7 @@ export async function readTrialCounts(tallies: Tallies, trial: string): Promise<
  * Describes how the shadow answered differently in verdict, wait, bot flag or group. Returns null when it answered
  * the same.
  */
-function changeBetween(decision: Decision, shadowed: Decision): string | null {
+function describeDifference(decision: Decision, shadowed: Decision): string | null {
   const words = ({ verdict, rule, waitSeconds, isBot, clientGroup }: Decision) =>
     [
       `${verdict}/${rule}`,
@@ -212,10 +212,10 @@ export class TrialTally {
 
   countShadow(decision: Decision, shadowed: Decision): void {
     const { platform, decisionId } = decision;
-    const change = changeBetween(decision, shadowed);
+    const change = describeDifference(decision, shadowed);
     this.#add(platform, ['shadow'], { compared: 1, different: Number(change !== null) });
     if (change === null) return;
-    const samples = this.#samples.getOrInsertComputed(this.#nameOf(platform), () => new Map());
+    const samples = this.#samples.getOrInsertComputed(this.#countedPlatform(platform), () => new Map());
     const taken = samples.get(change) ?? 0;
     if (taken === 0 && samples.size >= DIFFERENCES_MAX) return;
     this.#add(platform, ['change'], { [change]: 1 });
@@ -243,7 +243,7 @@ export class TrialTally {
     if (this.#sending === batch) this.#sending = null;
   }
 
-  #nameOf(platform: string): string {
+  #countedPlatform(platform: string): string {
     if (this.#platforms.size < PLATFORMS_MAX) this.#platforms.add(platform);
     return this.#platforms.has(platform) ? platform : LEFT_OVER;
   }
@@ -251,7 +251,7 @@ export class TrialTally {
   #add(platform: string, path: readonly string[], figures: Readonly<Record<string, number>>): void {
     for (const [figure, count] of Object.entries(figures)) {
       if (count === 0) continue;
-      const field = fieldOf(this.#nameOf(platform), ...path, figure);
+      const field = formatField(this.#countedPlatform(platform), ...path, figure);
       for (const counts of [this.#counts, this.#unsent]) counts[field] = (counts[field] ?? 0) + count;
     }
   }

@@ -79,14 +79,14 @@ export class ExpectedOrders {
   }
 
   expect(asked: AskedOrder): void {
-    this.#expected.set(nameOf(asked), asked);
+    this.#expected.set(formatOrderKey(asked), asked);
   }
 
   /** Throws StoreUnavailable when the archive cannot be read. */
   find(asked: AskedOrder): Promise<ArchivedOrder> {
-    const known = this.#found.get(nameOf(asked));
+    const known = this.#found.get(formatOrderKey(asked));
     if (known !== undefined) return known;
-    this.#expected.set(nameOf(asked), asked);
+    this.#expected.set(formatOrderKey(asked), asked);
     for (const [name, order] of this.#expected) {
       const found = this.#orders.find(order);
       // The report of this order may never ask for it, and then nobody would handle the rejection.
@@ -99,11 +99,11 @@ export class ExpectedOrders {
 
   /** Drops an order whose report is recorded. */
   forget(asked: AskedOrder): void {
-    this.#expected.delete(nameOf(asked));
-    this.#found.delete(nameOf(asked));
+    this.#expected.delete(formatOrderKey(asked));
+    this.#found.delete(formatOrderKey(asked));
   }
 }
 
-function nameOf({ client, orderRef }: AskedOrder): string {
+function formatOrderKey({ client, orderRef }: AskedOrder): string {
   return `${client.hash}/${orderRef}`;
 }

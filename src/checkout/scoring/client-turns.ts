@@ -15,7 +15,7 @@ export interface ProcessClock {
   readonly pauseAfterRace: () => Promise<void>;
 }
 
-interface ClientTurnsParts {
+interface ClientUpdatesParts {
   readonly store: Store;
   readonly metrics: Metrics;
   /** The default is the process's own clock. A simulation passes one that a seed makes repeatable. */
@@ -81,7 +81,7 @@ export class ClientUpdates {
   readonly #pace: ProcessClock;
   readonly #queue = new ClientQueue(WAITING_REQUESTS_MAX);
 
-  constructor({ store, clock, metrics, pace = PROCESS_PACE }: ClientTurnsParts) {
+  constructor({ store, clock, metrics, pace = PROCESS_PACE }: ClientUpdatesParts) {
     this.#store = store;
     this.#clock = clock;
     this.#metrics = metrics;
@@ -104,7 +104,7 @@ export class ClientUpdates {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
         const loaded = await this.#store.load(client, also);
         requireAdmitted(await admitted);
-        const { result, change } = await decide(this.#momentOf(loaded));
+        const { result, change } = await decide(this.#toLoadedClient(loaded));
         if (change === null) return result;
         const next = compactState(change.state, change.state.lastAt);
         try {
@@ -123,7 +123,7 @@ export class ClientUpdates {
   }
 
   /** Reads the clock once, so that the journal can say by how much the clock went back. */
-  #momentOf(loaded: Snapshot): LoadedClient {
+  #toLoadedClient(loaded: Snapshot): LoadedClient {
     const clockMs = this.#clock();
     const state = moveStateBack(loaded.state, clockMs);
     return { ...loaded, state, now: chooseEventTime(state, clockMs) };

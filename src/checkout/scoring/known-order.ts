@@ -41,10 +41,10 @@ export async function findKnownOrder(
   const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
   const wantsOrder = known === null && hasOlderOrders(outcomes);
   const hot = wantsExposure
-    ? exposureIn(await store.decisionsOfOrder(client.platform, orderRef), client)
+    ? findExposure(await store.decisionsOfOrder(client.platform, orderRef), client)
     : remembered;
   const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
-  const exposure = farther(remembered, hot);
+  const exposure = pickFartherExposure(remembered, hot);
   if (isEnough) return { known, exposure };
   if (archivedOrders === null) {
     const isUntold = exposure === 'notAsked' && (await readClaimedArchive(store.registers)) !== null;
@@ -52,7 +52,7 @@ export async function findKnownOrder(
     return { known, exposure };
   }
   const archived = await archivedOrders.find(asked);
-  return { known: known ?? archived.known, exposure: farther(exposure, archived.exposure) };
+  return { known: known ?? archived.known, exposure: pickFartherExposure(exposure, archived.exposure) };
 }
 
 const ELSEWHERE =
@@ -63,14 +63,14 @@ const ELSEWHERE =
  * When there are as many decisions as a lookup returns, older ones may be missing. The order then counts as granted,
  * so that nobody gets around it by asking again and again.
  */
-function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
+function findExposure(decisions: readonly Decision[], client: ClientKey): Exposure {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
   const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
   return own.length === 0 ? 'notAsked' : toExposure(own.some(({ verdict }) => isGrant(verdict)));
 }
 
 /** Returns the one of two exposures that came farther: granted, then asked for, then not asked for. */
-function farther(a: Exposure, b: Exposure): Exposure {
+function pickFartherExposure(a: Exposure, b: Exposure): Exposure {
   if (a === 'granted' || b === 'granted') return 'granted';
   return a === 'notAsked' ? b : a;
 }

@@ -156,17 +156,17 @@ export class ScoringService {
   readonly #parts: ServiceParts;
   readonly #lists: SharedLists;
   readonly #holdoutDraw: HoldoutDraw;
-  readonly #turns: ClientUpdates;
+  readonly #updates: ClientUpdates;
   readonly #endedWaits: EndedWaits;
-  readonly #sent: RequestFieldCounts;
+  readonly #fieldCounts: RequestFieldCounts;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
     this.#lists = parts.lists ?? NO_LISTS;
     this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
-    this.#turns = new ClientUpdates(parts);
+    this.#updates = new ClientUpdates(parts);
     this.#endedWaits = new EndedWaits(parts.store.registers);
-    this.#sent = new RequestFieldCounts(parts);
+    this.#fieldCounts = new RequestFieldCounts(parts);
   }
 
   /**
@@ -192,14 +192,14 @@ export class ScoringService {
       if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
       const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
       seen = showsNothing(asking) ? NO_DEVICES : await recordVerdictSightings(this.#parts, asking, seen);
-      const standing = this.#standing({ client, state, sightings: seen.sightings, now });
+      const standing = this.#completeInput({ client, state, sightings: seen.sightings, now });
       return toCommittedVerdict(ask, this.#decide(ask, standing), seen);
     };
-    const { verdicts, ...answered } = await this.#turns.take(turn, decide, (unsure) => {
+    const { verdicts, ...answered } = await this.#updates.take(turn, decide, (unsure) => {
       if (unsure.verdicts !== null) this.#parts.ruleSource.observe(unsure.verdicts, false);
     });
-    this.#note(verdicts);
-    this.#sent.verdict(platform, body, (verdicts ?? ask.choice).rules);
+    this.#countVerdict(verdicts);
+    this.#fieldCounts.verdict(platform, body, (verdicts ?? ask.choice).rules);
     return answered;
   }
 
@@ -214,10 +214,10 @@ export class ScoringService {
     const requestFor = (rules: RuleSet) => addAttributes(request, rules, body.attributes, this.#parts);
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
-    const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
+    const answer = await this.#updates.take(turn, async ({ state: before, now }) => {
       const hints = recordScore(before, requestFor(choice.rules), now).known();
       const sightings = await recordSightings(this.#parts, { client, choice, state: before, hints, now });
-      const standing = this.#standing({ client, state: before, sightings, now });
+      const standing = this.#completeInput({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, requestFor(rules)),
       );
@@ -230,7 +230,7 @@ export class ScoringService {
       return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
     });
     metrics.score(answer);
-    this.#sent.score(platform, body, device, deciding);
+    this.#fieldCounts.score(platform, body, device, deciding);
     return answer;
   }
 
@@ -269,7 +269,7 @@ export class ScoringService {
     const asked = { client: turn.client, orderRef };
     const record = async (moment: LoadedClient): Promise<ClientChange<RecordedOutcome>> => {
       const { state: before, now } = moment;
-      if (before.firstSeenAt === null && (await this.#isOfErased(turn.client, report)))
+      if (before.firstSeenAt === null && (await this.#isBeforeErasure(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
       const { known, exposure } = await findKnownOrder(this.#parts.store, asked, moment, archivedOrders);
       const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
@@ -286,7 +286,7 @@ export class ScoringService {
       return { result, change: { state, entry, displaced: kept } };
     };
     const { ruleSource, metrics, reporting, store } = this.#parts;
-    const recorded = await this.#turns.take(turn, record, (unsure) => {
+    const recorded = await this.#updates.take(turn, record, (unsure) => {
       if (unsure.before !== null && unsure.seen !== null) ruleSource.observeOutcome(unsure.seen, false);
     });
     const { answer } = recorded;
@@ -307,7 +307,7 @@ export class ScoringService {
     binding: Binding | null,
   ): Promise<BeforeAndAfter<Binding>> {
     const turn = { operation: 'binding', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
-    return this.#turns.take(turn, async ({ state: before, now }) => {
+    return this.#updates.take(turn, async ({ state: before, now }) => {
       const state = setBinding(before, binding, now);
       const result = { before: before.binding, after: binding };
       if (state === before) return { result, change: null };
@@ -324,7 +324,7 @@ export class ScoringService {
     who: string,
   ): Promise<BeforeAndAfter<Override>> {
     const turn = { operation: 'override', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
-    return this.#turns.take(turn, async ({ state: before, now }) => {
+    return this.#updates.take(turn, async ({ state: before, now }) => {
       const dated = override === null ? null : { ...override, at: now };
       const state = setOverride(before, dated, now);
       const result = { before: before.override, after: dated };
@@ -345,7 +345,7 @@ export class ScoringService {
   ): Promise<WaitEndEffect> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const wait = { seq, waitUntil: ladderAfter.waitUntil };
-    const effect = await this.#turns.take<WaitEndEffect>(
+    const effect = await this.#updates.take<WaitEndEffect>(
       { operation: 'waitEnd', client },
       async ({ state, now }) => {
         const end = endWait(state, wait, now);
@@ -373,11 +373,11 @@ export class ScoringService {
 
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
-    await this.#turns.alone(client, () => this.#parts.store.erase(client));
+    await this.#updates.alone(client, () => this.#parts.store.erase(client));
   }
 
   /** Whether a report about a payer without a state is older than the erasure. An undated report counts as older. */
-  async #isOfErased(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
+  async #isBeforeErasure(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
     const erasedAt = (await this.#parts.erasures?.lastErasure(client)) ?? null;
     return erasedAt !== null && (occurredAt ?? Number.NEGATIVE_INFINITY) <= erasedAt;
   }
@@ -404,7 +404,7 @@ export class ScoringService {
     return { ...result, rules, shadowed, stageBefore: standing.state.stage };
   }
 
-  #note(verdicts: Verdicts | null): void {
+  #countVerdict(verdicts: Verdicts | null): void {
     const { metrics, ruleSource, reporting } = this.#parts;
     if (verdicts === null) metrics.count('scoring_idempotent_replays_total', {});
     else {
@@ -415,7 +415,7 @@ export class ScoringService {
     }
   }
 
-  #standing(standing: Omit<DecisionInput, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionInput {
+  #completeInput(standing: Omit<DecisionInput, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionInput {
     return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets: this.#parts.secrets };
   }
 }

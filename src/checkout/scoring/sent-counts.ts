@@ -6,7 +6,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 
-interface SentParts {
+interface RequestFieldParts {
   readonly metrics: Pick<Metrics, 'count'>;
   readonly reporting?: Pick<ReportsSeen, 'sent'>;
   /** Epoch ms. */
@@ -17,9 +17,9 @@ type Operation = 'score' | 'verdict';
 
 /** Counts which fields requests send, and which values say nothing about the payer. */
 export class RequestFieldCounts {
-  readonly #parts: SentParts;
+  readonly #parts: RequestFieldParts;
 
-  constructor(parts: SentParts) {
+  constructor(parts: RequestFieldParts) {
     this.#parts = parts;
   }
 

@@ -66,7 +66,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
 
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
     const state = redis.stateKey(change.client.hash);
-    const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
+    const untilMs = computeValidUntilMs(change.stamp, calls.limitMsOn(state));
     const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
     const journalEntries = tidies ? JOURNAL_ENTRIES[memory.room] : null;
     const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.known.id };
@@ -106,7 +106,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
       const key = redis.stateKey(hash);
       const { time, state, order, answered } = await calls.reading(key)(() =>
         clocks.timed(key, () => {
-          const args = loadArgs(hash, also);
+          const args = createLoadArgs(hash, also);
           const { sendTogether } = connection;
           if (args === null && sendTogether !== undefined) return loadState(sendTogether, key);
           return loadScript.run(connection, [key, redis.notesKey(hash)], args ?? ['', '', ''], readLoadReply);
@@ -127,18 +127,18 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
       const status = await tryToCommit(change, next, !believed);
       if (status === 'shapeless') {
         storedShapes.delete(place);
-        return resultOf(await tryToCommit(change, next, true));
+        return toCommitResult(await tryToCommit(change, next, true));
       }
       if (status === 'foreign') installation.suspect(client.hash);
       if (status === 'committed' && !believed && shape !== undefined)
         storedShapes.set(place, performance.now());
-      return resultOf(status);
+      return toCommitResult(status);
     },
   };
 }
 
 /** Returns the arguments of the load script, and null when the state alone is wanted. */
-function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
+function createLoadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
     orderRef === undefined ? '' : redis.NOTES.order + toToken(orderRef),
@@ -150,7 +150,7 @@ function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonl
 /**
  * Computes the last moment at which a commit may be applied, by the store's clock. Its caller is refused after that.
  */
-function validUntilMs({ storeTimeMs, arrivedMs }: Stamp, limitMs: number): number {
+function computeValidUntilMs({ storeTimeMs, arrivedMs }: Stamp, limitMs: number): number {
   const nowMs = storeTimeMs + (performance.now() - arrivedMs);
   return Math.floor(nowMs + limitMs - ANSWER_MARGIN_MS);
 }
@@ -189,7 +189,7 @@ function readLoadReply(what: string, reply: unknown) {
   };
 }
 
-function resultOf(status: CommitStatus): 'committed' | 'conflict' {
+function toCommitResult(status: CommitStatus): 'committed' | 'conflict' {
   switch (status) {
     case 'committed':
     case 'conflict':
@@ -293,13 +293,13 @@ export function createCommitCall(
       shaped === null ? installation : shapeMember(installation, shaped.id),
       shaped === null || !storesShape ? '' : shaped.text,
       journalEntries === null ? '' : String(journalEntries),
-      ...notesOf(change),
+      ...listNotes(change),
     ],
   };
 }
 
 /** Lists the name, the text and the lifetime in ms of each note, one after the other. */
-function notesOf({
+function listNotes({
   decision,
   idempotencyKey,
   displaced,

@@ -11,14 +11,17 @@ import { RedisScript } from './script.ts';
  * be sent back.
  */
 
-type Door = Pick<RedisAccess, 'connection' | 'runOn'>;
+type RedisDoor = Pick<RedisAccess, 'connection' | 'runOn'>;
 
 export function computeStamp(text: string | Buffer): string {
   return hash('sha1', text);
 }
 
 /** Reads a text with the stamp of its bytes. Returns null when there is none. */
-export async function readStamped({ connection, runOn }: Door, key: string): Promise<StampedText | null> {
+export async function readStamped(
+  { connection, runOn }: RedisDoor,
+  key: string,
+): Promise<StampedText | null> {
   const inBytes = connection.commands.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
   const isBytesOrNothing = (reply: unknown) => reply === null || Buffer.isBuffer(reply);
   const bytes = await runOn(key)(() => callChecked('GET', inBytes.get(key), isBytesOrNothing));
@@ -32,7 +35,7 @@ const compareAndSetScript = new RedisScript('compare-and-set-1.lua');
  * Without `keptMs` the new text expires when the old one would have.
  */
 export async function compareAndSet(
-  door: Door,
+  door: RedisDoor,
   key: string,
   stamp: string,
   next: string | null,

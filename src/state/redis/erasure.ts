@@ -36,7 +36,7 @@ interface StampedState {
 }
 
 /** Decodes a state. Returns null when it cannot be read, because the client is erased anyway. */
-function stateOf(raw: string): ClientState | null {
+function decodeStateOrNull(raw: string): ClientState | null {
   try {
     return decodeClientState(raw);
   } catch {
@@ -65,10 +65,10 @@ export class ClientErasure {
       const noted = (kind: keyof typeof redis.NOTES) => listNotedNames(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(
-          [...noted(kind), ...knownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
+          [...noted(kind), ...listKnownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
           hash,
         );
-      const valuesNoted = [...noted('attribute'), ...knownValues(state)];
+      const valuesNoted = [...noted('attribute'), ...listKnownValues(state)];
       await this.#removeSightings(
         valuesNoted.map((id) => redis.attributeKey(platform, id)),
         hash,
@@ -103,7 +103,7 @@ export class ClientErasure {
   async #readState(key: string): Promise<StampedState> {
     const stored = await readStamped(this.#door, key);
     if (stored === null) return { state: null, stamp: NO_TEXT_STAMP };
-    return { state: stateOf(stored.text), stamp: stored.stamp };
+    return { state: decodeStateOrNull(stored.text), stamp: stored.stamp };
   }
 
   /** Removes a client from sorted sets of clients. */
@@ -172,7 +172,7 @@ export class ClientErasure {
 }
 
 /** Lists the devices that the state names. They come beside those that were noted in the last days. */
-function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
+function listKnownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint }) => (hint.kind === kind ? listDeviceIds(hint) : []));
 }
@@ -181,7 +181,7 @@ function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): re
  * Lists the attribute values that scores of the last day stated. They come beside those that were noted in the last
  * days.
  */
-function knownValues(state: ClientState | null): readonly string[] {
+function listKnownValues(state: ClientState | null): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint: { attribute } }) => {
     if (attribute === undefined) return [];

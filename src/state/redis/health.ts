@@ -46,7 +46,7 @@ const JOURNAL_SHARE_MAX = 0.8;
 type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
 
 /** What a node reported after it last tried all servers. */
-interface Word {
+interface ReachReport {
   /** When it tried them, by a server's clock, epoch ms. */
   readonly atMs: number;
   /** The number of servers that it could not reach. */
@@ -68,7 +68,7 @@ export class RedisHealth {
   #nowMs = 0;
   /** When each server became unreachable from here, by the clock of the reachable ones, epoch ms. */
   readonly #failingSince = new Map<string, number>();
-  #looked: Word = { atMs: 0, unreached: 0 };
+  #looked: ReachReport = { atMs: 0, unreached: 0 };
 
   constructor(connection: RedisConnection, calls: Calls, clocks: NodeClocks, installation: OwnInstallation) {
     this.#installation = installation;
@@ -84,13 +84,13 @@ export class RedisHealth {
   async refuseOldServers(): Promise<void> {
     for (const node of this.#connection.nodes()) {
       const info = await this.#infoOf(node);
-      const old = info === null ? null : tooOld(`Redis at ${node}`, info);
+      const old = info === null ? null : explainTooOld(`Redis at ${node}`, info);
       if (old !== null) throw new StoreUnavailable(old);
     }
   }
 
   async check(): Promise<StoreHealth> {
-    const words: Word[] = [];
+    const words: ReachReport[] = [];
     const rechecked = this.#installation.recheck();
     const nodes = this.#connection.nodes();
     const health = await Promise.all(nodes.map((node) => this.#check(node, words, rechecked)));
@@ -110,44 +110,44 @@ export class RedisHealth {
    * Whether only this node cannot reach a server. That is never so on all nodes at once, because it takes a node that
    * reaches every server.
    */
-  #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly Word[]): boolean {
+  #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly ReachReport[]): boolean {
     const sinceMs = this.#failingSince.get(server);
     if (sinceMs === undefined) return false;
     return words.some(({ atMs, unreached }) => unreached === 0 && atMs > sinceMs + LOOKED_LATER_MS);
   }
 
   /** Checks one server, and adds to `words` what other nodes reported there. */
-  async #check(node: string, words: Word[], rechecked: Promise<void>): Promise<ServerHealth> {
+  async #check(node: string, words: ReachReport[], rechecked: Promise<void>): Promise<ServerHealth> {
     const server = `Redis at ${node}`;
     try {
       words.push(...(await this.#probe(node)));
       await rechecked;
-      const stranger = await this.#strangerOn(node);
+      const stranger = await this.#explainStranger(node);
       if (stranger !== null) return { server, failure: stranger, isAnotherStore: true, warnings: [] };
     } catch (error) {
       return { server, failure: explainFailure(error), warnings: [] };
     }
     const info = await this.#infoOf(node);
-    const share = memoryUsedShare(info);
-    const evicted = evictedKeys(info);
+    const share = computeMemoryUsedShare(info);
+    const evicted = readEvictedKeys(info);
     return {
       server,
       failure: null,
-      warnings: [...this.#clockWarning(node), ...brokenPromises(server, info)],
+      warnings: [...this.#clockWarning(node), ...listSettingWarnings(server, info)],
       ...(share === null ? {} : { memoryUsedShare: share }),
       ...(evicted === null ? {} : { evictedKeys: evicted }),
     };
   }
 
-  async #strangerOn(node: string): Promise<string | null> {
+  async #explainStranger(node: string): Promise<string | null> {
     const stranger = await this.#installation.strangerOn(node, async () => {
       const info = await this.#calls.onNode(node)(() => this.#connection.infoOf(node));
-      return (evictedKeys(info) ?? 0) > 0;
+      return (readEvictedKeys(info) ?? 0) > 0;
     });
     return stranger ?? this.#installation.refusal()?.message ?? null;
   }
 
-  async #probe(node: string): Promise<readonly Word[]> {
+  async #probe(node: string): Promise<readonly ReachReport[]> {
     const key = this.#connection.keyOn(node);
     if (key === null) return [];
     const { atMs, unreached } = this.#looked;
@@ -161,13 +161,13 @@ export class RedisHealth {
       ),
     );
     this.#nowMs = Math.max(this.#nowMs, time);
-    return words.map(wordOf);
+    return words.map(parseReachReport);
   }
 
   /** Reads a server's INFO. Returns null when the server does not give it: a managed one may forbid INFO. */
   async #infoOf(node: string): Promise<string | null> {
     const known = this.#settings.get(node);
-    const mayEvict = evicts(known?.info ? fieldOf(known.info, 'maxmemory_policy') : null);
+    const mayEvict = mayEvictKeys(known?.info ? readInfoField(known.info, 'maxmemory_policy') : null);
     const ageMsMax = mayEvict ? EVICTION_AGE_MS_MAX : SETTINGS_AGE_MS_MAX;
     if (known !== undefined && performance.now() - known.readMs < ageMsMax) return known.info;
     const info = await this.#calls
@@ -188,7 +188,7 @@ export class RedisHealth {
   }
 }
 
-function wordOf(text: unknown): Word {
+function parseReachReport(text: unknown): ReachReport {
   const [, atMs, unreached] = /^(\d+):(\d+)$/.exec(String(text)) ?? [];
   if (atMs === undefined) throw new BadReply(PROBE, text);
   return { atMs: Number(atMs), unreached: Number(unreached) };
@@ -201,19 +201,19 @@ const MAJOR_VERSION_MIN = 7;
 const MEMORY_SHARE_MAX = 0.85;
 
 /** Explains by its INFO why a server is too old. Returns null when it is not. */
-function tooOld(server: string, info: string): string | null {
-  const version = fieldOf(info, 'redis_version');
+function explainTooOld(server: string, info: string): string | null {
+  const version = readInfoField(info, 'redis_version');
   if (version === null || Number.parseInt(version, 10) >= MAJOR_VERSION_MIN) return null;
   return `${server} is version ${version}, and ${MAJOR_VERSION_MIN}.0 or newer is needed; upgrade it, or set REDIS_URL to another`;
 }
 
 /** Lists the requirements that a server's settings break, by its INFO. INFO is null when the server did not give it. */
-function brokenPromises(server: string, info: string | null): readonly StoreWarning[] {
-  const field = (name: string) => (info === null ? null : fieldOf(info, name));
+function listSettingWarnings(server: string, info: string | null): readonly StoreWarning[] {
+  const field = (name: string) => (info === null ? null : readInfoField(info, name));
   const policy = field('maxmemory_policy');
   const appendOnly = field('aof_enabled');
-  const old = info === null ? null : tooOld(server, info);
-  const forgets = forgettingText(policy, info);
+  const old = info === null ? null : explainTooOld(server, info);
+  const forgets = explainEviction(policy, info);
   const fields = {
     'its version': field('redis_version'),
     'maxmemory-policy': policy,
@@ -232,7 +232,7 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
     ),
     ...warn(
       'memory',
-      isNearlyFull(info) && !evicts(policy),
+      isNearlyFull(info) && !mayEvictKeys(policy),
       `${NEARLY_FULL}: when it is full every verdict is 503; give it more.`,
     ),
     ...warn(
@@ -246,18 +246,18 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
 const NEARLY_FULL = `has used more than ${100 * MEMORY_SHARE_MAX} % of its maxmemory`;
 
 function isNearlyFull(info: string | null): boolean {
-  return (memoryUsedShare(info) ?? 0) > MEMORY_SHARE_MAX;
+  return (computeMemoryUsedShare(info) ?? 0) > MEMORY_SHARE_MAX;
 }
 
-function evicts(policy: string | null): boolean {
+function mayEvictKeys(policy: string | null): boolean {
   return policy !== null && policy !== 'noeviction';
 }
 
 /** Explains what eviction does or did on a server, and what to do. Returns null when there is no danger. */
-function forgettingText(policy: string | null, info: string | null): string | null {
-  const evicted = evictedKeys(info) ?? 0;
+function explainEviction(policy: string | null, info: string | null): string | null {
+  const evicted = readEvictedKeys(info) ?? 0;
   const lost = 'payers among them look new, and callers whose access key is among them get 503';
-  if (!evicts(policy)) {
+  if (!mayEvictKeys(policy)) {
     if (evicted === 0) return null;
     return `has forgotten keys since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`;
   }
@@ -269,8 +269,8 @@ function forgettingText(policy: string | null, info: string | null): string | nu
 }
 
 /** Returns the number of keys that a server evicted to stay within its memory, and null when it does not report it. */
-function evictedKeys(info: string | null): number | null {
-  const evicted = info === null ? null : fieldOf(info, 'evicted_keys');
+function readEvictedKeys(info: string | null): number | null {
+  const evicted = info === null ? null : readInfoField(info, 'evicted_keys');
   return evicted === null ? null : Number(evicted);
 }
 
@@ -278,8 +278,8 @@ function evictedKeys(info: string | null): number | null {
  * Returns the used share of a server's maxmemory, 0 to 1. Returns null when it has no such bound or does not report
  * it.
  */
-function memoryUsedShare(info: string | null): number | null {
-  const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && fieldOf(info, name)));
+function computeMemoryUsedShare(info: string | null): number | null {
+  const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && readInfoField(info, name)));
   return used && bound ? used / bound : null;
 }
 
@@ -288,7 +288,7 @@ export function findMemoryRoom(infos: readonly (string | null)[]): MemoryRoom {
   const shares = infos.map((info) => {
     if (info === null) return Number.NaN;
     const [used, bound, machine] = ['used_memory', 'maxmemory', 'total_system_memory'].map((name) =>
-      Number(fieldOf(info, name)),
+      Number(readInfoField(info, name)),
     );
     return Number(used) / (bound || machine || Number.NaN);
   });
@@ -296,6 +296,6 @@ export function findMemoryRoom(infos: readonly (string | null)[]): MemoryRoom {
   return shares.some(Number.isNaN) ? 'unknown' : 'enough';
 }
 
-function fieldOf(info: string, name: string): string | null {
+function readInfoField(info: string, name: string): string | null {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
 }

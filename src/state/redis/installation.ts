@@ -69,10 +69,11 @@ export class Installation {
    */
   async open({ expected, isAccepted, salt }: OpenInstallation): Promise<void> {
     const { name } = this.#door.connection;
-    const { id, salt: kept, held } = await this.#found();
+    const { id, salt: kept, held } = await this.#findHeld();
     if (!isAccepted) requireExpectedInstallation(name, id === null ? null : { id, salt: kept }, expected);
     // A new salt would make every payer unknown.
-    if (held.size > 0 && kept === null && expected === null) throw new StoreUnavailable(lostSalt(name));
+    if (held.size > 0 && kept === null && expected === null)
+      throw new StoreUnavailable(explainLostSalt(name));
     this.#known = {
       id: id ?? (await agreeOnText(this.#registers, INSTALLATION_REGISTER, expected?.id ?? randomUUID())),
       salt: await agreeOnText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? createSalt()),
@@ -83,9 +84,9 @@ export class Installation {
   }
 
   /** Finds what the masters hold: an id and a salt, null where there is none, and the partitions that have the id. */
-  async #found() {
+  async #findHeld() {
     const registered = await this.#registers.read(INSTALLATION_REGISTER);
-    const ids = await this.#idsOf(PARTITIONS);
+    const ids = await this.#readIds(PARTITIONS);
     const { name } = this.#door.connection;
     const owners = new Map<string, string>(registered === null ? [] : [[registered, name]]);
     for (const [partition, id] of ids) owners.set(id, this.#nodeOf(partition));
@@ -145,10 +146,10 @@ export class Installation {
   async strangerOn(node: string, evicts: () => Promise<boolean>): Promise<string | null> {
     const own = PARTITIONS.filter((one) => this.#nodeOf(one) === node);
     const asked = new Set([...own.slice(0, 1), ...own.filter((one) => this.#suspects.has(one))]);
-    const { others, without } = await this.#heldBy([...asked]);
+    const { others, without } = await this.#findHolders([...asked]);
     const [other] = others;
     if (other !== undefined) return explainOtherInstallation(other, this.#known.id);
-    if (without.length > 0) return this.#lossOn(own, evicts);
+    if (without.length > 0) return this.#explainLoss(own, evicts);
     for (const one of asked) this.#suspects.delete(one);
     return null;
   }
@@ -157,8 +158,8 @@ export class Installation {
    * Explains what a server lost. A server that evicts keys may also have evicted the ids of its partitions; they are
    * written again.
    */
-  async #lossOn(own: readonly string[], evicts: () => Promise<boolean>): Promise<string | null> {
-    const { without } = await this.#heldBy(own);
+  async #explainLoss(own: readonly string[], evicts: () => Promise<boolean>): Promise<string | null> {
+    const { without } = await this.#findHolders(own);
     if (without.length === own.length) return explainEmptyStore(this.#known.id);
     if (!(await evicts()))
       return `${without.length} of its ${own.length} partitions hold nothing of installation ${this.#known.id}; ${ANOTHER_STORE_REMEDY}`;
@@ -172,7 +173,7 @@ export class Installation {
     const near = PARTITIONS.filter((one) => this.#nodeOf(one) === home);
     const asked = near.length === 0 ? PARTITIONS : near;
     const [{ others, without }, kept] = await Promise.all([
-      this.#heldBy(asked),
+      this.#findHolders(asked),
       this.#registers.read(SALT_REGISTER),
     ]);
     const [other] = others;
@@ -203,8 +204,8 @@ export class Installation {
   }
 
   /** Finds which other installations hold some of these partitions, and which partitions nobody holds. */
-  async #heldBy(partitions: readonly string[]) {
-    const ids = await this.#idsOf(partitions);
+  async #findHolders(partitions: readonly string[]) {
+    const ids = await this.#readIds(partitions);
     const held = new Set(ids.map(([partition]) => partition));
     return {
       others: new Set(ids.map(([, id]) => id).filter((id) => id !== this.#known.id)),
@@ -212,7 +213,7 @@ export class Installation {
     };
   }
 
-  async #idsOf(
+  async #readIds(
     partitions: readonly string[],
   ): Promise<readonly (readonly [partition: string, id: string])[]> {
     const ids = await Promise.all(
@@ -237,6 +238,6 @@ export class Installation {
   };
 }
 
-function lostSalt(name: string): string {
+function explainLostSalt(name: string): string {
   return `${name} has lost its register ${SALT_REGISTER}, so no payer could be found; put back what stood there, from a backup of the store or from the file ${SALT_REGISTER} in the folder of its archive`;
 }

@@ -83,7 +83,7 @@ export function createRedisJournal(
     cursors: PARTITION_CURSORS,
     readJournal: (after, limit) => reader.read(after, limit),
     journalLength: async () => {
-      const lengths = await ofEachPartition(async (partition) => {
+      const lengths = await mapPartitions(async (partition) => {
         const key = redis.journalKey(partition);
         return runOn(key)(() => callChecked('XLEN', commands.xLen(key), isWhole));
       });
@@ -93,12 +93,12 @@ export function createRedisJournal(
       const share = Math.ceil(entries / redis.PARTITIONS.length);
       const places: (JournalPlace | null)[] = [];
       for (const partition of redis.PARTITIONS)
-        places.push(await placeBefore(door, redis.journalKey(partition), share));
+        places.push(await findPlaceBefore(door, redis.journalKey(partition), share));
       return places.every((place) => place === null) ? null : writeCursor(places);
     },
-    trimJournal: (through, kept) => trim(door, through, kept),
+    trimJournal: (through, kept) => trimShipped(door, through, kept),
     unshippedErasures: async () => {
-      const waiting = await ofEachPartition(async (partition, number) => {
+      const waiting = await mapPartitions(async (partition, number) => {
         const key = redis.unshippedErasuresKey(partition);
         const erasures = await runOn(key)(() =>
           callChecked('ZRANGE', commands.zRange(key, 0, -1), Array.isArray),
@@ -114,12 +114,12 @@ export function createRedisJournal(
   };
 }
 
-function ofEachPartition<T>(read: (partition: string, number: number) => Promise<T>): Promise<readonly T[]> {
+function mapPartitions<T>(read: (partition: string, number: number) => Promise<T>): Promise<readonly T[]> {
   return Promise.all(redis.PARTITIONS.map(read));
 }
 
 /** Finds the place of the entry after which this many newer ones follow. Returns null when there are not as many. */
-async function placeBefore(
+async function findPlaceBefore(
   { commands, runOn }: RedisAccess,
   key: string,
   newest: number,
@@ -141,7 +141,7 @@ async function placeBefore(
 }
 
 /** Deletes shipped entries, one partition after the other, some entries at a time. */
-async function trim(
+async function trimShipped(
   { connection, runOn }: RedisAccess,
   through: string,
   { journalEntries, decisionsHotMs }: KeptAfterShipping,
@@ -187,7 +187,7 @@ class JournalReader {
     const feeds = ahead ?? this.#feedsAfter(places);
     const entries: Placed<JournalRecord>[] = [];
     const others: (LostVerdict | UnreadableEntry)[] = [];
-    let batch = batchFor(limit);
+    let batch = computeBatch(limit);
     while (entries.length < limit) {
       await this.#fill(feeds, batch);
       const before = entries.length + others.length;
@@ -233,12 +233,12 @@ class JournalReader {
 
   /** Finds what the partitions lost after the places. Returns null when nothing was lost. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
-    const losses = await ofEachPartition(async (partition, index) => {
+    const losses = await mapPartitions(async (partition, index) => {
       const key = redis.journalLossKey(partition);
       const loss = await this.#door.runOn(key)(() =>
         callChecked('HGETALL', this.#door.commands.hGetAll(key), isJsonObject),
       );
-      return gapOf(loss, places[index] ?? null);
+      return findGap(loss, places[index] ?? null);
     });
     return losses.filter((loss) => loss !== null).reduce(joinGaps, null);
   }
@@ -258,13 +258,13 @@ class JournalReader {
       callChecked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
     );
     const partition = redis.getPartitionNumber(feed.partition);
-    feed.rows.push(...(await this.#whole((reply ?? []).map((row) => storedEntry(partition, row)))));
+    feed.rows.push(...(await this.#completeRows((reply ?? []).map((row) => toStoredEntry(partition, row)))));
     feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
     feed.ended = feed.rows.length < batch;
   }
 
   /** Completes the rows. Of a verdict the journal only names the decision, which is read here. */
-  async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
+  async #completeRows(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
     const parsed = await Promise.all(
       stored.map(async (one) => ({
         one,
@@ -290,7 +290,7 @@ class JournalReader {
   }
 }
 
-function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | null): JournalGap | null {
+function findGap(loss: Readonly<Record<string, string>>, place: JournalPlace | null): JournalGap | null {
   const { from, to, entries } = loss;
   if (from === undefined || to === undefined) return null;
   if (place !== null && comparePlaces(parsePlace(to), place) <= 0) return null;
@@ -301,7 +301,7 @@ function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | nul
  * Computes the batch for each partition. Clients spread evenly, so it is the partition's share of the limit and some
  * more. Rows that are not returned were read in vain.
  */
-function batchFor(limit: number): number {
+function computeBatch(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITIONS.length));
 }
 
@@ -347,7 +347,7 @@ export function readClientHash({ message }: StreamRow): string {
   return message['entry']?.split(' ', 2)[1] ?? '';
 }
 
-function storedEntry(partition: number, row: StreamRow): StoredEntry {
+function toStoredEntry(partition: number, row: StreamRow): StoredEntry {
   const text = (row.message['entry'] ?? '').split(' ').slice(2).join(' ');
   return { place: { partition, ...parsePlace(row.id) }, clientHash: readClientHash(row), text };
 }

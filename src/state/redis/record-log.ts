@@ -36,7 +36,7 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
     append: (changes: readonly ListChange[], { unless, number, part }: AppendTerms = {}) => {
       const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
       const terms = [LIST_REMOVAL_KEPT_MS, since, idsBegin, textsBegin, number ?? '', part?.text ?? ''];
-      const args = [randomUUID(), ...terms.map(String), ...changes.flatMap(changeArgs)];
+      const args = [randomUUID(), ...terms.map(String), ...changes.flatMap(createChangeArgs)];
       const all = [records, numbers, removals, head, parts, partsOf(part?.owner ?? '')] as const;
       return appendScript.on(door, all, args, (what, made) =>
         made === undefined || made === null
@@ -85,6 +85,6 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
   };
 }
 
-function changeArgs({ id, text, expected }: ListChange): readonly string[] {
+function createChangeArgs({ id, text, expected }: ListChange): readonly string[] {
   return [id, expected === undefined ? '' : String(expected), text === null ? '-' : `+${text}`];
 }

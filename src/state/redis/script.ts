@@ -55,7 +55,7 @@ export class RedisScript {
   constructor(file: string, constants: Readonly<Record<string, number | string>> = {}) {
     this.#file = file;
     const known = Object.entries(constants).map(
-      ([name, value]) => `local ${name} = ${constantText(value)}\n`,
+      ([name, value]) => `local ${name} = ${formatConstant(value)}\n`,
     );
     const script = readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8');
     const whole = script.includes('whole(') ? WHOLE : '';
@@ -92,7 +92,7 @@ export class RedisScript {
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
     const ticket = createTicket();
     const call = { keys, args: [...args, ticket] };
-    const readReply = (reply: unknown) => read(this.#file, resultIn(this.#file, reply, ticket));
+    const readReply = (reply: unknown) => read(this.#file, readResult(this.#file, reply, ticket));
     return connection.runScript('EVALSHA', this.#sha1, call).then(readReply, (error: unknown) => {
       if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw error;
       return connection.runScript('EVAL', this.#source, call).then(readReply);
@@ -100,7 +100,7 @@ export class RedisScript {
   }
 }
 
-function resultIn(file: string, reply: unknown, ticket: string): unknown {
+function readResult(file: string, reply: unknown, ticket: string): unknown {
   if (Array.isArray(reply) && reply.at(-1) === ticket) return reply.slice(0, -1);
   if (reply === ticket) return null;
   if (typeof reply !== 'string' || !reply.startsWith(ticket)) throw new BadReply(file, reply);
@@ -115,7 +115,7 @@ function resultIn(file: string, reply: unknown, ticket: string): unknown {
   }
 }
 
-function constantText(value: number | string): string {
+function formatConstant(value: number | string): string {
   if (typeof value === 'string' ? !/^[\w-]+$/.test(value) : !Number.isSafeInteger(value))
     throw new Error(`"${value}" is no constant of a script`);
   return JSON.stringify(value);

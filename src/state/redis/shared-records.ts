@@ -50,7 +50,7 @@ export function createRedisDocuments(
   const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
   return createKeyvDocuments(
     createDocumentsKeyv({ store, namespace: redis.DOCUMENTS }),
-    namesIndex(connection),
+    createNamesIndex(connection),
     run,
     versions,
   );
@@ -67,7 +67,7 @@ export function createRedisVersions(commands: RedisCommands, run: RunCall): Vers
   };
 }
 
-function namesIndex(connection: RedisConnection): DocumentIndex {
+function createNamesIndex(connection: RedisConnection): DocumentIndex {
   /** Notes the name `noted`. With an empty name it lists the names. */
   const run = <T>(collection: string, noted: string, read: (what: string, reply: unknown) => T) => {
     const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS), noted];
@@ -147,7 +147,7 @@ export function createRedisAuditRows(door: RedisAccess): AuditRows {
     newest: async () => {
       const { latest } = await log.head();
       const text = await log.newestText();
-      return latest === 0 ? null : { number: latest, hash: linkOf(text ?? '').hash };
+      return latest === 0 ? null : { number: latest, hash: parseLink(text ?? '').hash };
     },
     add: async ({ number, previous, hash, body, payer }) => {
       const record = { id: String(number), text: JSON.stringify([previous, hash, body]) };
@@ -162,7 +162,7 @@ export function createRedisAuditRows(door: RedisAccess): AuditRows {
       const numbers = records.map(({ version }) => String(version));
       const payers = numbers.length === 0 ? [] : await run(() => commands.hmGet(parts, numbers));
       return records.flatMap(({ version, text }, place) =>
-        text === null ? [] : { number: version, ...linkOf(text), payer: partOf(payers[place] ?? null) },
+        text === null ? [] : { number: version, ...parseLink(text), payer: parsePart(payers[place] ?? null) },
       );
     },
     about: (clientHash) =>
@@ -179,7 +179,7 @@ export function createRedisAuditRows(door: RedisAccess): AuditRows {
 }
 
 /** Parses a stored entry. A damaged one becomes an entry without hashes, whose body is the stored text. */
-function linkOf(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
+function parseLink(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
   try {
     const [previous, hash, body]: readonly unknown[] = JSON.parse(text);
     return { previous: String(previous), hash: String(hash), body: String(body) };
@@ -189,7 +189,7 @@ function linkOf(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
 }
 
 /** Parses a stored part. A damaged one is returned with its stored text. */
-function partOf(text: string | null) {
+function parsePart(text: string | null) {
   if (text === null) return null;
   try {
     const [clientHash, part]: readonly unknown[] = JSON.parse(text);

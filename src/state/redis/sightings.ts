@@ -49,40 +49,40 @@ export function createRedisSightings(door: RedisAccess): Store['sightings'] {
     const recording = ask.record ? (ask.isRepeated === true ? '2' : '1') : '0';
     const name = redis.deviceMember(ask.client.hash);
     const own = LETTERS_OF_BITS[encodeMarks(ask.marks)] ?? '';
-    const ofPlaces = places.flatMap((place) => placeArgs(place, ask.at));
-    const args = [momentText(ask.at), recording, name, own, ...ofPlaces];
+    const ofPlaces = places.flatMap((place) => createPlaceArgs(place, ask.at));
+    const args = [formatMoment(ask.at), recording, name, own, ...ofPlaces];
     return sightingsScript.on(door, [...keys], args, (what, reply) => {
       const counts = requireItems(what, reply);
-      const asked = places.reduce((sum, place) => sum + countsIn(place), 0);
+      const asked = places.reduce((sum, place) => sum + computeCountsInReply(place), 0);
       if (counts.length !== asked) throw new BadReply(what, counts);
       return counts.map((count) => requireWhole(what, count));
     });
   };
   return async (ask) => {
-    const fingerprint = devicePlace(ask, 'fingerprint');
-    const ip = devicePlace(ask, 'ip');
-    const attributes = ask.attributes?.map((asked) => attributePlace(ask, asked)) ?? [];
+    const fingerprint = createDevicePlace(ask, 'fingerprint');
+    const ip = createDevicePlace(ask, 'ip');
+    const attributes = ask.attributes?.map((asked) => createAttributePlace(ask, asked)) ?? [];
     const places = [fingerprint, ip, ...attributes].filter((place) => place !== null);
     const counts = door.connection.sharded
       ? (await Promise.all(places.map((place) => count(ask, [place])))).flat()
       : await count(ask, places);
-    const ofFingerprint = counts.slice(0, fingerprint === null ? 0 : countsIn(fingerprint));
+    const ofFingerprint = counts.slice(0, fingerprint === null ? 0 : computeCountsInReply(fingerprint));
     const ofIp = counts.slice(ofFingerprint.length);
-    const devices = { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
+    const devices = { fingerprint: groupByWindow(fingerprint, ofFingerprint), ip: groupByWindow(ip, ofIp) };
     if (ask.attributes === undefined) return devices;
-    const ofAttributes = ofIp.slice(ip === null ? 0 : countsIn(ip));
-    return { ...devices, attributes: byAttribute(ask.attributes, ofAttributes) };
+    const ofAttributes = ofIp.slice(ip === null ? 0 : computeCountsInReply(ip));
+    return { ...devices, attributes: groupByAttribute(ask.attributes, ofAttributes) };
   };
 }
 
-function devicePlace(ask: SightingsAsk, kind: DeviceKind): Place | null {
+function createDevicePlace(ask: SightingsAsk, kind: DeviceKind): Place | null {
   const { client, sharing } = ask;
   const id = ask[kind];
   if (id === null) return null;
   return { key: redis.deviceKey(kind, client.platform, id), question: sharing[kind] };
 }
 
-function attributePlace({ client }: SightingsAsk, { name, value, windowsMs }: AskedAttribute): Place {
+function createAttributePlace({ client }: SightingsAsk, { name, value, windowsMs }: AskedAttribute): Place {
   return {
     key: redis.attributeKey(client.platform, redis.attributeId(name, value)),
     question: { ...NO_QUESTION, windowsMs },
@@ -95,7 +95,7 @@ const LETTERS_OF_BITS: readonly string[] = Array.from({ length: 256 }, (_, bits)
   redis.MARK_LETTERS.filter((_, place) => ((bits >> place) & 1) === 1).join(''),
 );
 
-function lettersOfMarks(marks: readonly SightingMark[]): string {
+function formatMarkLetters(marks: readonly SightingMark[]): string {
   return LETTERS_OF_BITS[combineMarkBits(marks)] ?? '';
 }
 
@@ -103,15 +103,15 @@ function lettersOfMarks(marks: readonly SightingMark[]): string {
  * The letters of all marks, for places where a rule set counts unpaid orders, and the letters that are noted
  * everywhere.
  */
-const EVERY_LETTER = lettersOfMarks(SIGHTING_MARKS);
-const LETTERS_WITHOUT_ORDERS = lettersOfMarks(['paying', 'unpaid', 'blocked']);
+const EVERY_LETTER = formatMarkLetters(SIGHTING_MARKS);
+const LETTERS_WITHOUT_ORDERS = formatMarkLetters(['paying', 'unpaid', 'blocked']);
 
-function placeArgs({ question, isUnmarked }: Place, at: number): readonly string[] {
+function createPlaceArgs({ question, isUnmarked }: Place, at: number): readonly string[] {
   const { windowsMs, marks, verdictWindowsMs, notes } = question;
   const letters = notes.unpaidOrders ? EVERY_LETTER : LETTERS_WITHOUT_ORDERS;
   const noted = isUnmarked === true ? '' : letters;
-  const firstMoments = windowsMs.map((windowMs) => momentText(at - windowMs + 1));
-  const args = [lettersOfMarks(marks), notes.verdicts ? `${noted}v` : noted, String(windowsMs.length)];
+  const firstMoments = windowsMs.map((windowMs) => formatMoment(at - windowMs + 1));
+  const args = [formatMarkLetters(marks), notes.verdicts ? `${noted}v` : noted, String(windowsMs.length)];
   if (!notes.verdicts) return [...args, ...firstMoments];
   const steps = verdictWindowsMs.map((windowMs) => findStepRange(windowMs, at));
   const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
@@ -119,16 +119,16 @@ function placeArgs({ question, isUnmarked }: Place, at: number): readonly string
 }
 
 /** Formats a moment for the script. Its scores are texts, with the number of a mark before the moment. */
-function momentText(atMs: number): string {
+function formatMoment(atMs: number): string {
   return String(Math.max(0, atMs)).padStart(14, '0');
 }
 
 /** Returns the number of counts that come back for a place. */
-function countsIn({ question: { windowsMs, marks, verdictWindowsMs, notes } }: Place): number {
+function computeCountsInReply({ question: { windowsMs, marks, verdictWindowsMs, notes } }: Place): number {
   return windowsMs.length * (1 + marks.length) + (notes.verdicts ? verdictWindowsMs.length : 0);
 }
 
-function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, SharingCounts> {
+function groupByWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, SharingCounts> {
   const { windowsMs, marks, verdictWindowsMs } = place?.question ?? NO_QUESTION;
   const inOrder = SIGHTING_MARKS.filter((mark) => marks.includes(mark));
   const each = 1 + inOrder.length;
@@ -154,7 +154,7 @@ function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<n
 }
 
 /** Groups the counts by attribute and window. They come one value after the other. */
-function byAttribute(
+function groupByAttribute(
   asked: readonly AskedAttribute[],
   counts: readonly number[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {

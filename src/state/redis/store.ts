@@ -60,20 +60,20 @@ export async function openRedisStore(
   const { security, commandTimeoutMs } = options;
   const connection = await connectRedis(parseRedisUrl(url), onError, security, commandTimeoutMs);
   try {
-    return await openOn(connection, options);
+    return await openStoreOn(connection, options);
   } catch (error) {
     await connection.close();
     throw error;
   }
 }
 
-async function openOn(connection: RedisConnection, options: RedisStoreOptions): Promise<Store> {
+async function openStoreOn(connection: RedisConnection, options: RedisStoreOptions): Promise<Store> {
   const { commandTimeoutMs = 0, clock = exactSystemClock } = options;
   const { commands, name } = connection;
   const roundTrips = new RoundTrips();
   const limitMs = (ms: number) => Math.max(commandTimeoutMs, computeCallLimitMs(ms));
   const anyCalls = new NodeCalls(connection, roundTrips, limitMs);
-  const installation = installationOf({ connection, commands, runOn: anyCalls.on });
+  const installation = createInstallation({ connection, commands, runOn: anyCalls.on });
   const calls = new NodeCalls(connection, roundTrips, limitMs, installation.refusal);
   const tokenCalls = new NodeCalls(connection, roundTrips, computeTokenLimitMs, installation.refusal);
   const clocks = new NodeClocks(connection, clock);
@@ -86,7 +86,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   await installation.open({ expected, isAccepted, salt });
   const clientKeys = createClientKeys(installation.known.salt);
   await health.check();
-  const shared = sharedRecords(door, anyCalls, installation);
+  const shared = createSharedRecords(door, anyCalls, installation);
   const { versions, ...records } = shared;
   const load = createRedisClients({ connection, calls, clocks, decisions, installation, memory: health });
   return {
@@ -102,7 +102,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
     rateBuckets: createRedisRateBuckets({ connection, runOn: tokenCalls.on }),
     sightings: createRedisSightings(door),
     notePayment: createRedisPayments(door),
-    claimIdempotencyKey: redisClaims(door),
+    claimIdempotencyKey: createRedisClaims(door),
     decision: (decisionId) => decisions.named(decisionId),
     decisionsOfOrder: (platform, orderRef) => decisions.ofOrder(platform, orderRef),
     decisionsOfClient: async (client, limit, beforeSeq = Number.MAX_SAFE_INTEGER) => {
@@ -120,7 +120,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
 }
 
 /** Creates the installation check. Its calls reach the store whatever it holds. */
-function installationOf(door: RedisAccess): Installation {
+function createInstallation(door: RedisAccess): Installation {
   const read = (name: string) =>
     door.runOn(registerKey(name))(() =>
       callChecked('GET', door.commands.get(registerKey(name)), isTextOrNull),
@@ -128,7 +128,7 @@ function installationOf(door: RedisAccess): Installation {
   return new Installation(door, { read, compareAndSet: (...change) => setRegister(door, ...change) });
 }
 
-function sharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: Installation) {
+function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: Installation) {
   const { commands, runOn } = door;
   const onDocuments: RunCall = (call) => runOn(DOCUMENTS)(call);
   const table = createRedisVersions(commands, onDocuments);
@@ -151,7 +151,7 @@ function sharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: Ins
   };
 }
 
-function redisClaims({ commands, runOn }: RedisAccess): Store['claimIdempotencyKey'] {
+function createRedisClaims({ commands, runOn }: RedisAccess): Store['claimIdempotencyKey'] {
   return (platform, key, requestHash) => {
     const claim = claimKey(platform, nameOf(key));
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;

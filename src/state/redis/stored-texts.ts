@@ -38,7 +38,7 @@ export function createRedisStoredTexts(
   };
   const door = { connection, runOn: calls.on };
   return {
-    all: () => allTexts(connection, calls),
+    all: () => readAllTexts(connection, calls),
     read: (place) => readStamped(door, keyOf(place)),
     replace: async (place, stamp, next) => {
       const keptMs = place.kind === 'client' ? RETENTION.stateMs : undefined;
@@ -46,7 +46,7 @@ export function createRedisStoredTexts(
       if (replaced) await versions.changed(getFollowedName(place));
       return replaced;
     },
-    states: (from) => statesPage(connection, calls, from),
+    states: (from) => readStatesPage(connection, calls, from),
     replaceState: (clientHash, text, next) =>
       compareAndSet(door, stateKey(clientHash), computeStamp(text), next),
     newestDecision: (clientHash) => erasure.newestDecision(clientHash),
@@ -57,7 +57,7 @@ export function createRedisStoredTexts(
  * Reads a page of states. A cursor names the current server and the place there. Servers that are added meanwhile
  * wait for the next pass.
  */
-async function statesPage(
+async function readStatesPage(
   connection: RedisConnection,
   calls: NodeCalls,
   from: string | null,
@@ -71,7 +71,7 @@ async function statesPage(
   const page = await calls.onNode(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
   const states = await Promise.all(
     page.keys.map(async (key) => {
-      const found = textPlaceOf(key);
+      const found = parseTextPlace(key);
       const text = await calls.on(key)(() => connection.commands.get(key));
       return found === null || text === null ? [] : [{ name: found.name, text }];
     }),
@@ -82,7 +82,7 @@ async function statesPage(
   return { states: states.flat(), next };
 }
 
-async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGenerator<StoredText> {
+async function* readAllTexts(connection: RedisConnection, calls: NodeCalls): AsyncGenerator<StoredText> {
   const { commands } = connection;
   for (const node of connection.nodes()) {
     let cursor = '0';
@@ -91,7 +91,7 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
       const page = await calls.onNode(node)(() => connection.scanOn(node, from, SCAN_KEYS));
       cursor = page.cursor;
       for (const key of page.keys) {
-        const place = textPlaceOf(key);
+        const place = parseTextPlace(key);
         const text = place === null ? null : await calls.on(key)(() => commands.get(key));
         if (place !== null && text !== null) yield { ...place, text };
       }
@@ -100,7 +100,7 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
 }
 
 /** Finds which stored text a key holds. Returns null for every other key. */
-function textPlaceOf(key: string): TextPlace | null {
+function parseTextPlace(key: string): TextPlace | null {
   const place = (kind: TextKind, pattern: RegExp) => {
     const name = pattern.exec(key)?.[1];
     return name === undefined ? null : { kind, name };

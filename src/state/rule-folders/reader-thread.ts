@@ -7,7 +7,7 @@ const works = { scan: scanRuleFolders, load };
 export type ReaderWorks = typeof works;
 
 /**
- * Reads a rule set for another thread. Functions cannot be sent there, so its facts leave without theirs; `withFacts`
+ * Reads a rule set for another thread. Functions cannot be sent there, so its facts leave without theirs; `restoreFacts`
  * adds them again.
  */
 function load(folder: string) {

@@ -31,10 +31,10 @@ export function createRelease(ruleVersion: string, files: RuleFiles, releasedAt:
 /** Lists every difference between a release and the present files. */
 export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
-    return [problem('release.json', refuseDraftName(folder))];
+    return [createProblem('release.json', refuseDraftName(folder))];
   const release: unknown = parseJsonObject(releaseText);
   if (!isRelease(release))
-    return [problem('release.json', 'the file is damaged; restore it from version control')];
+    return [createProblem('release.json', 'the file is damaged; restore it from version control')];
   const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;
   const now = computeFileDigests(files);
   const problems: Problem[] = [];
@@ -46,10 +46,10 @@ export function checkRelease(releaseText: string, folder: string, files: RuleFil
         : release.files[path] === undefined
           ? 'was added'
           : 'was changed';
-    problems.push(problem(path, `the file ${change} after the release; ${wayOn}`));
+    problems.push(createProblem(path, `the file ${change} after the release; ${wayOn}`));
   }
   if (problems.length === 0 && release.digest !== computeDigest(files)) {
-    problems.push(problem('release.json', `the digest does not fit the files; ${wayOn}`));
+    problems.push(createProblem('release.json', `the digest does not fit the files; ${wayOn}`));
   }
   return problems;
 }
@@ -60,6 +60,6 @@ function isRelease(value: unknown): value is Release {
   return typeof files === 'object' && files !== null && typeof digest === 'string';
 }
 
-function problem(file: string, message: string): Problem {
+function createProblem(file: string, message: string): Problem {
   return { at: { file, line: 1, column: 1 }, message };
 }

@@ -59,7 +59,7 @@ function readFolder(folder: string): ReadResult {
   const comparisons = listComparisons(listConditions(result.rules)).length;
   if (comparisons > COMPARISONS_MAX) {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
-    return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
+    return { ok: false, problems: [createProblem('ruleset.yaml', message)] };
   }
   return { ok: true, rules: result.rules, digest: computeDigest(files), released: release !== null };
 }
@@ -79,13 +79,13 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
  */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
   const before = problems.length;
-  const place = realPlace(folder, '.', problems);
+  const place = resolvePlace(folder, '.', problems);
   if (place === null || !statSync(place).isDirectory()) {
-    if (problems.length === before) problems.push(problemOf('.', 'there is no such folder'));
+    if (problems.length === before) problems.push(createProblem('.', 'there is no such folder'));
     return null;
   }
   const files = new Map<string, string>();
-  const paths = ['.', 'cases', 'lists'].flatMap((below) => yamlFiles(folder, below, problems));
+  const paths = ['.', 'cases', 'lists'].flatMap((below) => listYamlFiles(folder, below, problems));
   // One file more than allowed is enough for the parser to report it.
   for (const path of paths.slice(0, RULE_SET_FILES_MAX + 1)) {
     const text = readText(folder, path, problems);
@@ -97,15 +97,15 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
 /** A larger file is refused before it is read. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-function yamlFiles(folder: string, below: string, problems: Problem[]): readonly string[] {
-  const place = realPlace(folder, below, problems);
+function listYamlFiles(folder: string, below: string, problems: Problem[]): readonly string[] {
+  const place = resolvePlace(folder, below, problems);
   if (place === null || !statSync(place).isDirectory()) return [];
   try {
     return readdirSync(place, { withFileTypes: true })
       .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && /\.ya?ml$/.test(entry.name))
       .map((entry) => (below === '.' ? entry.name : `${below}/${entry.name}`));
   } catch (error) {
-    problems.push(unreadable(below, error));
+    problems.push(createUnreadableProblem(below, error));
     return [];
   }
 }
@@ -115,46 +115,48 @@ function yamlFiles(folder: string, below: string, problems: Problem[]): readonly
  * problem.
  */
 function readText(folder: string, path: string, problems: Problem[]): string | null {
-  const place = realPlace(folder, path, problems);
+  const place = resolvePlace(folder, path, problems);
   if (place === null) return null;
   try {
     const found = statSync(place);
     if (!found.isFile()) return null;
     if (found.size > FILE_BYTES_MAX) {
-      problems.push(problemOf(path, `the file is larger than ${FILE_BYTES_MAX / 1024 / 1024} MiB`));
+      problems.push(createProblem(path, `the file is larger than ${FILE_BYTES_MAX / 1024 / 1024} MiB`));
       return null;
     }
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(place));
   } catch (error) {
     const why =
-      error instanceof TypeError ? problemOf(path, 'the file is not UTF-8 text') : unreadable(path, error);
+      error instanceof TypeError
+        ? createProblem(path, 'the file is not UTF-8 text')
+        : createUnreadableProblem(path, error);
     problems.push(why);
     return null;
   }
 }
 
 /** Resolves links of a path below a folder. Returns null when there is nothing there or it may not be read. */
-function realPlace(folder: string, path: string, problems: Problem[]): string | null {
+function resolvePlace(folder: string, path: string, problems: Problem[]): string | null {
   try {
     const place = realpathSync(join(folder, path));
     if (place.startsWith(realpathSync(dirname(folder)) + sep)) return place;
     problems.push(
-      problemOf(
+      createProblem(
         path,
         'it is a link that leads out of the folder of rule sets; put what it points to in its place',
       ),
     );
     return null;
   } catch (error) {
-    if (requireErrorCode(error) !== 'ENOENT') problems.push(unreadable(path, error));
+    if (requireErrorCode(error) !== 'ENOENT') problems.push(createUnreadableProblem(path, error));
     return null;
   }
 }
 
-function unreadable(path: string, error: unknown): Problem {
-  return problemOf(path, `it cannot be read: ${explainSystemError(requireErrorCode(error))}`);
+function createUnreadableProblem(path: string, error: unknown): Problem {
+  return createProblem(path, `it cannot be read: ${explainSystemError(requireErrorCode(error))}`);
 }
 
-function problemOf(file: string, message: string): Problem {
+function createProblem(file: string, message: string): Problem {
   return { at: { file, line: 1, column: 1 }, message };
 }

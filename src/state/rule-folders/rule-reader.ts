@@ -42,7 +42,7 @@ export class ThreadedReader implements RuleReader {
     try {
       const read = await this.#thread.run('load', join(this.#rulesDir, version));
       return read.ok
-        ? { ok: true, ruleSet: compileRuleSet(withFacts(read.rules), read.digest, read.released) }
+        ? { ok: true, ruleSet: compileRuleSet(restoreFacts(read.rules), read.digest, read.released) }
         : read;
     } catch (error) {
       if (!(error instanceof JobLimitExceeded)) throw error;
@@ -60,7 +60,7 @@ export class ThreadedReader implements RuleReader {
  * Gives the facts of rules their functions again. The list, the conditions and the reasons of rules share the same
  * fact objects, here as in the thread that read them.
  */
-function withFacts(rules: ParsedRules): ParsedRules {
+function restoreFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {
     const declared = rules.attributes.get(ref.attribute ?? '');
     const fact = bindFactToAttribute(FACTS.get(ref.name), declared);

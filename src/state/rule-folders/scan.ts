@@ -16,12 +16,12 @@ export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
   if (!existsSync(rulesDir)) return [];
   return listRuleVersions(rulesDir).map((version) => {
     const folder = join(rulesDir, version);
-    return { version, stamp: stampOf(folder), rolledBack: wasRolledBack(folder) };
+    return { version, stamp: computeFolderStamp(folder), rolledBack: wasRolledBack(folder) };
   });
 }
 
 /** Computes a stamp from the names, sizes and times of all files, which is cheap enough for every second. */
-function stampOf(folder: string): string {
+function computeFolderStamp(folder: string): string {
   try {
     return [folder, join(folder, 'cases'), join(folder, 'lists')]
       .filter((path) => existsSync(path))

@@ -181,7 +181,7 @@ export function declareOperation<Parts, Body = never>(
       // Verdicts take this path, so it creates no promise that they do not need.
       if (!isSearch) return answer(asked, parts);
       const text = await inTurn(
-        async () => stringifyInSteps(asTold(rest.answers[200], await answer(asked, parts))),
+        async () => stringifyInSteps(writeMoments(rest.answers[200], await answer(asked, parts))),
         '',
       );
       ctx.type = 'json';
@@ -198,7 +198,7 @@ export function readBody<Body>(
   if (body === undefined) throw new Error(`${ctx.state.route} declares no body`);
   return body.read(
     ctx.req,
-    isStrict ? null : (members) => ctx.set('X-Ignored-Members', ignoredNames(members)),
+    isStrict ? null : (members) => ctx.set('X-Ignored-Members', formatIgnoredNames(members)),
   );
 }
 
@@ -206,7 +206,7 @@ const IGNORED_NAMED_MAX = 10;
 const IGNORED_CHARACTERS_MAX = 64;
 
 /** Formats names of members for a header. */
-function ignoredNames(members: readonly string[]): string {
+function formatIgnoredNames(members: readonly string[]): string {
   const some = members.slice(0, IGNORED_NAMED_MAX);
   return some
     .map((name) => encodeURIComponent(name.slice(0, IGNORED_CHARACTERS_MAX).toWellFormed()))
@@ -230,13 +230,13 @@ export async function stringifyInSteps(answer: unknown): Promise<string> {
   if (!isJsonObject(answer)) return JSON.stringify(answer);
   const members: string[] = [];
   for (const [name, value] of Object.entries(answer)) {
-    const text = Array.isArray(value) ? `[${(await itemsInSteps(value)).join()}]` : JSON.stringify(value);
+    const text = Array.isArray(value) ? `[${(await stringifyItems(value)).join()}]` : JSON.stringify(value);
     if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
   }
   return `{${members.join()}}`;
 }
 
-function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
+function stringifyItems(items: readonly unknown[]): Promise<readonly string[]> {
   return searchThrottle.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
 }
 
@@ -305,7 +305,7 @@ export function addOperations<Parts>(
   for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      answerWith(ctx, toldAnswer(ctx, answers, await run(ctx, parts, listener)));
+      writeAnswer(ctx, toldAnswer(ctx, answers, await run(ctx, parts, listener)));
     });
   }
 }
@@ -316,17 +316,17 @@ export function toldAnswer(
   answers: OperationSpec['answers'],
   answer: unknown,
 ): unknown {
-  return asTold(answers[status === 202 ? 202 : 200], answer);
+  return writeMoments(answers[status === 202 ? 202 : 200], answer);
 }
 
-function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
+function writeMoments(told: AnswerSpec | undefined, answer: unknown): unknown {
   const shape = told?.content?.['application/json'];
   const isPlain = isJsonObject(answer) && answer.constructor === Object;
   return shape === undefined || !isPlain ? answer : createMomentWriter(shape)(answer);
 }
 
 /** Writes an answer. Koa can write JSON too, but only after it has tried every other kind of answer. */
-function answerWith(ctx: RouteContext, answer: unknown): void {
+function writeAnswer(ctx: RouteContext, answer: unknown): void {
   if (answer === undefined) ctx.status = 204;
   else if (typeof answer === 'object' && answer?.constructor === Object) {
     ctx.set('Content-Type', 'application/json; charset=utf-8');

@@ -49,7 +49,7 @@ export const ANY_OF_THE_PLATFORM: AnyOf = {
 };
 
 /** Lets a person who works on the rules of the whole installation in, without the figures of a platform. */
-export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: notGranted('figures') };
+export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: declareNotGranted('figures') };
 
 interface KnowsBrowsers {
   /** Finds the person who is signed in. Throws 401 or 403. */
@@ -69,12 +69,12 @@ export async function authenticate(
   { keys, browsers }: Callers,
   grant: Grant,
 ): Promise<Caller> {
-  ctx.state.operation = firstOf(grant);
-  const key = givenKey(ctx);
+  ctx.state.operation = getFirstOperation(grant);
+  const key = readGivenKey(ctx);
   const caller =
     key === null && browsers !== null
       ? await browsers.callerOf(ctx)
-      : requireCaller(await keys.authenticate(key ?? missing()));
+      : requireCaller(await keys.authenticate(key ?? refuseMissingKey()));
   ctx.state.caller = caller;
   ctx.state.operation = requireGrant(caller, grant);
   return caller;
@@ -101,19 +101,19 @@ export function requireCaller(key: AccessKey | null): Caller {
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
 
-function missing(): never {
+function refuseMissingKey(): never {
   throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
 }
 
-function givenKey(ctx: ParameterizedContext<RequestState>): string | null {
+function readGivenKey(ctx: ParameterizedContext<RequestState>): string | null {
   const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
   if (given.length > 1) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key came more than once.');
   return given[0] ?? null;
 }
 
 /** The operation under which log and metrics count the request. */
-function firstOf(grant: Grant): Operation {
-  return (isAnyOf(grant) ? grant.anyOf : listOf(grant))[0] ?? PLATFORM_OPERATIONS[0];
+function getFirstOperation(grant: Grant): Operation {
+  return (isAnyOf(grant) ? grant.anyOf : toOperations(grant))[0] ?? PLATFORM_OPERATIONS[0];
 }
 
 /** Returns the granted operation. Throws 403 when the caller lacks a grant. */
@@ -123,30 +123,30 @@ export function requireGrant(caller: Caller, grant: Grant): Operation {
     if (granted === undefined) throw grant.refused.problem();
     return granted;
   }
-  const lacking = listOf(grant).find((operation) => !isGranted(caller, operation));
-  if (lacking !== undefined) throw notGranted(lacking).problem();
-  return firstOf(grant);
+  const lacking = toOperations(grant).find((operation) => !isGranted(caller, operation));
+  if (lacking !== undefined) throw declareNotGranted(lacking).problem();
+  return getFirstOperation(grant);
 }
 
 function isAnyOf(grant: Grant): grant is AnyOf {
   return typeof grant === 'object' && 'anyOf' in grant;
 }
 
-function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
+function toOperations(grant: Operation | readonly Operation[]): readonly Operation[] {
   return typeof grant === 'string' ? [grant] : grant;
 }
 
 /** Lists every 403 that an operation with this grant may answer. */
 export function listGrantRefusals(grant: Grant): readonly RefusalNote[] {
-  return isAnyOf(grant) ? [grant.refused] : listOf(grant).map(notGranted);
+  return isAnyOf(grant) ? [grant.refused] : toOperations(grant).map(declareNotGranted);
 }
 
 /** Lists the sets of operations of which a key must have one whole. OpenAPI 3.1 calls them roles. */
 export function listGrantAlternatives(grant: Grant): readonly (readonly Operation[])[] {
-  return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [listOf(grant)];
+  return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [toOperations(grant)];
 }
 
-function notGranted(operation: Operation) {
+function declareNotGranted(operation: Operation) {
   return declareRefusal(
     `not-provisioned-for-${operation.replace(':', '-')}`,
     `The key was not issued for the operation "${operation}".`,

@@ -14,7 +14,7 @@ export const BODY_BYTES_MAX = 32 * 1024;
 export async function readJson(req: IncomingMessage, bytesMax: number = BODY_BYTES_MAX): Promise<unknown> {
   requireContentType(req, 'application/json');
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw refuseLargeBody(bytesMax).problem();
-  return parseUniqueMembers(decodeText(await wholeBody(req, bytesMax)));
+  return parseUniqueMembers(decodeText(await readWholeBody(req, bytesMax)));
 }
 
 /** Throws 415 unless the body has one of these types, in UTF-8 and not compressed. */
@@ -120,7 +120,7 @@ function refuseRepeatedMember(text: string): void {
 }
 
 /** Reads the body by events, which is three times as fast as an iterator. Most requests come through here. */
-function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   // The connection closed before the body was read, for example while the key was looked up. No event will follow.
   if (req.destroyed) return Promise.reject(refuseBrokenBody());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -170,17 +170,17 @@ const FAULTS_LISTED_MAX = 20;
  * Stops at the first fault, because most bodies have none and a search for all costs time. Members that the schema
  * does not know are removed, so that no later code sees unchecked ones.
  */
-const ajv = bodyAjv({ allErrors: false, removeAdditional: 'all' });
+const ajv = createBodyAjv({ allErrors: false, removeAdditional: 'all' });
 
 /**
  * Finds all faults of a refused body, and the names that the schema knows. Bodies are small, so the search is short.
  */
-const thoroughAjv = bodyAjv({ allErrors: true, verbose: true });
+const thoroughAjv = createBodyAjv({ allErrors: true, verbose: true });
 
 /** Leaves unknown members in place, so that they are refused. */
-const strictAjv = bodyAjv({ allErrors: false });
+const strictAjv = createBodyAjv({ allErrors: false });
 
-function bodyAjv(options: Options): Ajv2020 {
+function createBodyAjv(options: Options): Ajv2020 {
   // The compiler and a test of the API document check the schemas. Checking them again would double the time at every
   // start.
   const common = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false };
@@ -228,19 +228,21 @@ export function createBodyReader<S extends TSchema>(
     if (validate(value)) return value;
     findFaults ??= thoroughAjv.compile(checked);
     findFaults(value);
-    throw refusalOf(findFaults.errors ?? []);
+    throw toRefusal(findFaults.errors ?? []);
   };
 }
 
 /** Copies a schema so that its objects allow no further members. */
 export function closeSchema(schema: TSchema): TSchema {
-  return Object.assign({}, schema, closedPart(schema));
+  return Object.assign({}, schema, closeSchemaPart(schema));
 }
 
-function closedPart(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(closedPart);
+function closeSchemaPart(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closeSchemaPart);
   if (typeof part !== 'object' || part === null) return part;
-  const parts = Object.fromEntries(Object.entries(part).map(([name, below]) => [name, closedPart(below)]));
+  const parts = Object.fromEntries(
+    Object.entries(part).map(([name, below]) => [name, closeSchemaPart(below)]),
+  );
   const isShape = parts['type'] === 'object' && 'properties' in parts;
   return Object.assign({}, part, parts, isShape ? { additionalProperties: false } : {});
 }
@@ -265,8 +267,8 @@ function leaveOutBlankMembers(value: object): void {
     if (given === null || given === '') Reflect.deleteProperty(value, name);
 }
 
-function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
-  const faults = errors.slice(0, FAULTS_LISTED_MAX).map(faultOf);
+function toRefusal(errors: readonly ErrorObject[]): HttpProblem {
+  const faults = errors.slice(0, FAULTS_LISTED_MAX).map(toFault);
   const [first] = faults;
   if (first === undefined) return malformedBody('The body is not valid for the operation.');
   const where = first.pointer === '' ? 'The body' : first.pointer;
@@ -274,7 +276,7 @@ function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
   return malformedBody(`${where} ${first.detail}.${others}`, faults);
 }
 
-function faultOf(error: ErrorObject): PointedDetail {
+function toFault(error: ErrorObject): PointedDetail {
   // The pointer names the member that is missing, unknown, or has a refused name.
   const member: unknown =
     error.params['missingProperty'] ?? error.params['additionalProperty'] ?? error.propertyName;
@@ -283,11 +285,11 @@ function faultOf(error: ErrorObject): PointedDetail {
       ? ''
       : `/${String(member).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
   const pointer = error.instancePath + below;
-  return { pointer, detail: explain(error) };
+  return { pointer, detail: explainFault(error) };
 }
 
 /** Describes a fault and what is allowed. */
-function explain(error: ErrorObject): string {
+function explainFault(error: ErrorObject): string {
   const { keyword, params, message, instancePath, parentSchema, data, propertyName } = error;
   const ofName = propertyName === undefined ? '' : 'has a name that ';
   switch (keyword) {
@@ -300,7 +302,7 @@ function explain(error: ErrorObject): string {
     case 'additionalProperties':
       return `is not known${suggestName(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
     case 'type':
-      return `must be ${[params['type']].flat().map(articleOf).join(' or ')}`;
+      return `must be ${[params['type']].flat().map(nameType).join(' or ')}`;
     case 'minLength':
       return `${ofName}must not be empty`;
     case 'maxLength':
@@ -334,7 +336,7 @@ function explain(error: ErrorObject): string {
 
 const NOT_WELL_FORMED = 'must be well-formed Unicode, without lone surrogates';
 
-function articleOf(type: unknown): string {
+function nameType(type: unknown): string {
   return ARTICLES[String(type)] ?? String(type);
 }
 

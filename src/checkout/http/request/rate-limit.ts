@@ -98,15 +98,15 @@ async function admit(
     metrics.count('scoring_rate_limited_total', { effect: 'dropped' });
     ctx.req.socket.destroy();
     // Nobody receives this status. Log and metrics show it instead of a "not found".
-    return withoutAnswer(ctx, 429);
+    return endWithoutAnswer(ctx, 429);
   }
   if (admission.delayMs === 0) return true;
   metrics.count('scoring_rate_limited_total', { effect: 'delayed' });
   await sleep(admission.delayMs);
-  return ctx.req.socket.destroyed ? withoutAnswer(ctx, 499) : true;
+  return ctx.req.socket.destroyed ? endWithoutAnswer(ctx, 499) : true;
 }
 
-function withoutAnswer(ctx: ParameterizedContext<RequestState>, status: number): false {
+function endWithoutAnswer(ctx: ParameterizedContext<RequestState>, status: number): false {
   ctx.status = status;
   ctx.respond = false;
   return false;

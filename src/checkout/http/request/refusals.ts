@@ -29,11 +29,11 @@ export function answerProblems(
     try {
       await next();
     } catch (error) {
-      const problem = ownProblemOf(error) ?? problemOf(error);
+      const problem = ownProblemOf(error) ?? toProblem(error);
       ctx.state.failure = error instanceof HttpProblem ? null : error;
       if (problem.status === 500)
         log.error({ requestId: ctx.state.requestId, err: error }, 'unexpected error');
-      if (mayGoOnForLong(ctx.req)) ctx.set('Connection', 'close');
+      if (hasLongRest(ctx.req)) ctx.set('Connection', 'close');
       writeProblem(ctx, problem, ctx.state.requestId);
     }
   };
@@ -43,12 +43,12 @@ export function answerProblems(
  * Whether so much of the body is missing that it should not be read after a refusal. Node would read it to its end,
  * to reach the next request of the connection.
  */
-function mayGoOnForLong({ complete, headers }: IncomingMessage): boolean {
+function hasLongRest({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > BODY_BYTES_MAX;
 }
 
-function problemOf(error: unknown): HttpProblem {
+function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof StoreUnavailable) return STORE_UNAVAILABLE.problem();
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
@@ -166,7 +166,7 @@ export const TOO_MANY_AT_ONCE = declareRefusal(
 /** The refusals of Node before any route is found. The connection ends with each of them. */
 
 export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
-  endOfConnection(
+  createLastProblem(
     400,
     'bad request',
     'What was sent is not a well-formed HTTP/1.1 request with one Host header.',
@@ -174,23 +174,27 @@ export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 
 );
 
 export const REQUEST_TIMED_OUT = declareRefusal('too-slow', 'The request did not arrive in time.', () =>
-  endOfConnection(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
+  createLastProblem(
+    408,
+    'request timeout',
+    'The request did not arrive in time; send it again, all at once.',
+  ),
 );
 
 export const UNKNOWN_EXPECTATION = declareRefusal(
   'unknown-expectation',
   'The header Expect asks for something else than 100-continue.',
-  () => endOfConnection(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
+  () => createLastProblem(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
 );
 
 export const HEADERS_TOO_LARGE = declareRefusal('headers-too-large', 'The headers are too large.', () =>
-  endOfConnection(
+  createLastProblem(
     431,
     'headers too large',
     'Request line and headers must have less than 16384 bytes together.',
   ),
 );
 
-function endOfConnection(status: number, title: string, detail: string): HttpProblem {
+function createLastProblem(status: number, title: string, detail: string): HttpProblem {
   return new HttpProblem(status, title, detail, { headers: { Connection: 'close' } });
 }

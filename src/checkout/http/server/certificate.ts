@@ -43,8 +43,8 @@ const LOOK_MS = 1000;
 export function readCertificate({ certificateFile, keyFile }: CertificateFiles): SecureContextOptions {
   const cert = readText(certificateFile);
   const key = readText(keyFile);
-  const certificate = parsed(certificateFile, 'certificate', () => new X509Certificate(cert));
-  const privateKey = parsed(keyFile, 'private key without a password', () => createPrivateKey(key));
+  const certificate = requireParsed(certificateFile, 'certificate', () => new X509Certificate(cert));
+  const privateKey = requireParsed(keyFile, 'private key without a password', () => createPrivateKey(key));
   if (certificate.checkPrivateKey(privateKey)) return { cert, key, ciphers: CIPHERS, minVersion: 'TLSv1.2' };
   throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
 }
@@ -92,7 +92,7 @@ function readText(path: string): string {
   }
 }
 
-function parsed<T>(path: string, what: string, parse: () => T): T {
+function requireParsed<T>(path: string, what: string, parse: () => T): T {
   try {
     return parse();
   } catch (cause) {

@@ -99,7 +99,7 @@ export function createListener(
     return answer(req, res);
   };
   const server =
-    tls === undefined ? createServer(options, onRequest) : secureServer(tls, options, onRequest, log);
+    tls === undefined ? createServer(options, onRequest) : createSecureServer(tls, options, onRequest, log);
   server.on('checkContinue', (req, res) => {
     continueWhenRead(req, res);
     onRequest(req, res);
@@ -128,7 +128,7 @@ function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-function secureServer(
+function createSecureServer(
   files: CertificateFiles,
   options: object,
   onRequest: RequestListener,
@@ -154,7 +154,7 @@ function secureServer(
  * Opens the listener and returns its URL. `setting` names the setting of the port, for messages. Throws ListenError.
  */
 export async function listen(server: Server, address: Address, setting: string): Promise<string> {
-  const port = await open(server, address, setting);
+  const port = await openPort(server, address, setting);
   const scheme = address.tls === undefined ? 'http' : 'https';
   return `${scheme}://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`;
 }
@@ -162,14 +162,14 @@ export async function listen(server: Server, address: Address, setting: string):
 /** Checks that a port which is opened later is free. Throws ListenError. */
 export async function requireFreePort(address: Address, setting: string): Promise<void> {
   const server = createServer();
-  await open(server, address, setting);
+  await openPort(server, address, setting);
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   await promise;
 }
 
 /** Opens the listener and returns its port. */
-function open(server: Server, { host, port }: Address, setting: string): Promise<number> {
+function openPort(server: Server, { host, port }: Address, setting: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once('error', (cause: NodeJS.ErrnoException) => {
     reject(new ListenError(explainListenError(cause, host, port, setting), { cause }));
@@ -270,7 +270,7 @@ export function cutOffSlowReaders(server: Server, limitMs: number): void {
     watchedMs += Math.min(nowMs - lookedAtMs, 2 * LOOK_EVERY_MS);
     lookedAtMs = nowMs;
     for (const [socket, behind] of sockets) {
-      const next = nextBehind(socket, behind, watchedMs, limitMs);
+      const next = updateBehind(socket, behind, watchedMs, limitMs);
       if (next === 'cut off') socket.destroy();
       else sockets.set(socket, next);
     }
@@ -278,7 +278,7 @@ export function cutOffSlowReaders(server: Server, limitMs: number): void {
   server.once('close', () => clearInterval(look));
 }
 
-function nextBehind(
+function updateBehind(
   { writableLength, bytesWritten }: Socket,
   behind: Behind | null,
   watchedMs: number,

@@ -27,7 +27,7 @@ export function answerNodeRefusals(server: Server): void {
     else {
       const requestId = answer === null ? randomUUID() : getRequestId(answer.req);
       const isWithinBody = answer !== null && !answer.req.complete;
-      socket.end(rawAnswer(problemOf(error.code, isWithinBody), requestId), () => socket.destroy());
+      socket.end(formatRawAnswer(toProblem(error.code, isWithinBody), requestId), () => socket.destroy());
     }
   });
   server.on('checkExpectation', (req, res) => refuseRequest(req, res, UNKNOWN_EXPECTATION.problem()));
@@ -41,7 +41,7 @@ export function requireOneHost(req: IncomingMessage, res: ServerResponse): boole
   return false;
 }
 
-function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem {
+function toProblem(code: string | undefined, isWithinBody: boolean): HttpProblem {
   switch (code) {
     case 'HPE_INVALID_EOF_STATE':
       return isWithinBody ? refuseBrokenBody() : NOT_HTTP.problem();
@@ -58,20 +58,20 @@ function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem
 export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = getRequestId(req);
   const body = JSON.stringify(toProblemBody(problem, requestId));
-  res.writeHead(problem.status, headersOf(problem, requestId, body));
+  res.writeHead(problem.status, createProblemHeaders(problem, requestId, body));
   res.end(body);
 }
 
 /** Formats a whole answer as text, because Node may have created no response to write to. */
-function rawAnswer(problem: HttpProblem, requestId: string): string {
+function formatRawAnswer(problem: HttpProblem, requestId: string): string {
   const body = JSON.stringify(toProblemBody(problem, requestId));
-  const headers = { ...headersOf(problem, requestId, body), Connection: 'close' };
+  const headers = { ...createProblemHeaders(problem, requestId, body), Connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const start = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`;
   return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
 }
 
-function headersOf(problem: HttpProblem, requestId: string, body: string): Record<string, string> {
+function createProblemHeaders(problem: HttpProblem, requestId: string, body: string): Record<string, string> {
   return {
     ...problem.headers,
     ...createSharedHeaders(requestId),

@@ -52,7 +52,7 @@ export function shedOverload(
       return limit.begin(owner ?? NOBODY, () => answer(req, res));
     metrics.count('scoring_shed_total', { operation });
     waiting++;
-    setTimeout(refuseNow, refusalDelayMs(waiting), req, res);
+    setTimeout(refuseNow, computeRefusalDelayMs(waiting), req, res);
   };
 }
 
@@ -71,13 +71,13 @@ export function delayRefusals(
       await next();
     } catch (error) {
       const isTooMuch = error instanceof HttpProblem && (error.status === 503 || error.status === 429);
-      if (isTooMuch || error instanceof QueueFull) await pause(refusalDelayMs(0));
+      if (isTooMuch || error instanceof QueueFull) await pause(computeRefusalDelayMs(0));
       throw error;
     }
   };
 }
 
-function refusalDelayMs(waiting: number): number {
+function computeRefusalDelayMs(waiting: number): number {
   const wantedMs = (1000 * waiting) / REFUSALS_A_SECOND;
   const delayMs = Math.min(REFUSAL_DELAY_MS_MAX, Math.max(REFUSAL_DELAY_MS_MIN, wantedMs));
   return Math.round(delayMs * (1 - DELAY_SPREAD + 2 * DELAY_SPREAD * Math.random()));

@@ -31,7 +31,7 @@ export function logRequests(
   const refusals = new RefusalLog(log);
   return async (ctx, next) => {
     const startedMs = performance.now();
-    ctx.state = freshState(ctx.req);
+    ctx.state = createRequestState(ctx.req);
     ctx.set(createSharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
@@ -41,15 +41,15 @@ export function logRequests(
       metrics.count('scoring_store_errors_total', { operation });
     const line = {
       requestId,
-      ...traceOf(ctx.req),
+      ...readTrace(ctx.req),
       operation,
       method: ctx.method,
       route: route ?? undefined,
       status: ctx.status,
       ms: Math.round(ms * 100) / 100,
-      ...(caller === null ? null : nameOf(caller)),
+      ...(caller === null ? null : nameCaller(caller)),
       why: ctx.status >= 500 && failure instanceof Error ? failure.message : undefined,
-      ...triedKey(ctx, hiddenAddress),
+      ...describeTriedKey(ctx, hiddenAddress),
       ...noted,
     };
     if (PROBES.has(operation)) log.debug(line, 'probe');
@@ -58,7 +58,7 @@ export function logRequests(
   };
 }
 
-function nameOf({ platform, credential, actor }: Caller) {
+function nameCaller({ platform, credential, actor }: Caller) {
   return credential.kind === 'key' ? { platform, keyId: credential.id } : { platform, who: actor.id };
 }
 
@@ -66,7 +66,7 @@ function nameOf({ platform, credential, actor }: Caller) {
 const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 
 /** Names the key that was tried and where from. A key's id is not secret. A text that is no key is not repeated. */
-function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
+function describeTriedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
   if (!REFUSED.has(status)) return {};
   const id = parseKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');
   return { from: hiddenAddress(req), ...(id === null ? {} : { triedKeyId: id }) };
@@ -91,7 +91,7 @@ export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
 /** The state of a request where no rate limit applies. */
 const ADMITTED = Promise.resolve(true);
 
-function freshState(req: IncomingMessage): RequestState {
+function createRequestState(req: IncomingMessage): RequestState {
   return {
     requestId: getRequestId(req),
     operation: 'none',
@@ -115,7 +115,7 @@ export function getRequestId(req: IncomingMessage): string {
  * Reads the ids that join a log line with the caller's trace. Returns no ids when the caller sends no trace or a
  * malformed one.
  */
-function traceOf({ headersDistinct }: IncomingMessage): { traceId?: string; parentSpanId?: string } {
+function readTrace({ headersDistinct }: IncomingMessage): { traceId?: string; parentSpanId?: string } {
   const [given = '', ...more] = headersDistinct['traceparent'] ?? [];
   const [, traceId, parentSpanId] = (more.length === 0 ? TRACEPARENT.exec(given) : null) ?? [];
   return traceId === undefined || parentSpanId === undefined ? {} : { traceId, parentSpanId };
@@ -149,7 +149,7 @@ export class RefusalLog {
   }
 
   write(line: Kind): void {
-    const window = this.#windowOf(line);
+    const window = this.#findWindow(line);
     if (window.lines >= LINES_MAX) {
       window.counted++;
       return;
@@ -158,7 +158,7 @@ export class RefusalLog {
     this.#log.warn(line, 'request failed');
   }
 
-  #windowOf({ operation, status }: Kind): Window {
+  #findWindow({ operation, status }: Kind): Window {
     const name = `${operation} ${status}`;
     const known = this.#windows.get(name);
     if (known !== undefined) return known;

@@ -131,7 +131,7 @@ async function connectOnce(
   patienceMs: number,
 ): Promise<RedisConnection> {
   const errors = new FirstErrors(onError);
-  const { connection, connect } = open(target, { security, errors, patienceMs });
+  const { connection, connect } = openTarget(target, { security, errors, patienceMs });
   try {
     await connect();
     errors.connected = true;
@@ -181,7 +181,7 @@ interface Opened {
   readonly connect: () => Promise<unknown>;
 }
 
-function open(target: RedisTarget, opening: Opening): Opened {
+function openTarget(target: RedisTarget, opening: Opening): Opened {
   switch (target.kind) {
     case 'standalone':
       return openStandalone(target, opening);
@@ -197,7 +197,7 @@ function open(target: RedisTarget, opening: Opening): Opened {
 function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, opening: Opening): Opened {
   const { security, errors } = opening;
   const { endpoint, tls, database } = target;
-  const { socket, ...options } = nodeOptions(target, opening);
+  const { socket, ...options } = createNodeOptions(target, opening);
   const secure = createTlsOptions(tls, security);
   const client: Standalone = createClient<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     ...options,
@@ -206,7 +206,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
     socket: { ...socket, ...endpoint, ...secure },
     database,
   });
-  const renew = renewing(() => client, errors.report);
+  const renew = createRenewal(() => client, errors.report);
   client.on('error', (error) => {
     errors.report(error);
     if (isUnreadable(error)) renew();
@@ -217,12 +217,12 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
     connection: {
       name: `Redis at ${node}`,
       commands: client,
-      ...ofOneServer(client, node),
+      ...createOneServerPart(client, node),
       // Commands of every verdict bypass the library's own formatting, which creates four promises for each command.
       runScript: (how, script, { keys, args }) =>
         client.sendCommand([how, script, String(keys.length), ...keys, ...args]),
       sendTogether: (commands) => Promise.all(commands.map((command) => client.sendCommand(command))),
-      connectAnew: connectingAnew(client),
+      connectAnew: createReconnect(client),
       renew,
     },
   };
@@ -230,7 +230,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
 
 function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening: Opening): Opened {
   const { security, errors } = opening;
-  const { socket, ...options } = nodeOptions(target, opening);
+  const { socket, ...options } = createNodeOptions(target, opening);
   const secure = createTlsOptions(target.tls, security);
   const cluster: Cluster = createCluster<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     RESP: 2,
@@ -240,7 +240,8 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
     topologyRefreshOnReconnectionAttemptStrategy: TOPOLOGY_REFRESH_AFTER_MS,
   });
   cluster.on('error', errors.report);
-  const renew = (node: string) => renewing(() => cluster.nodeByAddress.get(node)?.client, errors.report)();
+  const renew = (node: string) =>
+    createRenewal(() => cluster.nodeByAddress.get(node)?.client, errors.report)();
   cluster.on('node-error', (error: Error, { host, port }: { host: string; port: number }) => {
     errors.report(error);
     if (isUnreadable(error)) renew(`${host}:${port}`);
@@ -252,7 +253,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
       name: `Redis Cluster at ${formatAddresses(target)}`,
       commands: cluster,
       sharded: true,
-      runScript: scriptsOf(cluster),
+      runScript: createScriptRunner(cluster),
       nodeOf: (key) => addressOf(key) ?? 'nobody',
       nodes: () => cluster.masters.map(({ address }) => address),
       keyOn: (node) => {
@@ -265,14 +266,14 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
       infoOf: async (node) => (await cluster.nodeByAddress.get(node)?.client?.info()) ?? '',
       pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
       renew,
-      close: () => closeWithin(cluster),
+      close: () => closeClient(cluster),
     },
   };
 }
 
 function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, opening: Opening): Opened {
   const { security, errors } = opening;
-  const { socket, ...options } = nodeOptions(target, opening);
+  const { socket, ...options } = createNodeOptions(target, opening);
   const secure = createTlsOptions(target.tls, security);
   const { sentinelPassword } = security;
   const sentinel: Sentinel = createSentinel<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
@@ -292,7 +293,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
     scanInterval: SENTINEL_SCAN_INTERVAL_MS,
     passthroughClientErrorEvents: true,
   });
-  const renew = renewing(() => sentinel, errors.report);
+  const renew = createRenewal(() => sentinel, errors.report);
   sentinel.on('error', (error: Error) => {
     errors.report(error);
     if (isUnreadable(error.cause)) renew();
@@ -302,8 +303,8 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
     connection: {
       name: `Redis ${target.masterName} behind Sentinel at ${formatAddresses(target)}`,
       commands: sentinel,
-      ...ofOneServer(sentinel, target.masterName),
-      runScript: scriptsOf(sentinel),
+      ...createOneServerPart(sentinel, target.masterName),
+      runScript: createScriptRunner(sentinel),
       sendTogether: (commands) =>
         Promise.all(commands.map((command) => sentinel.sendCommand(false, command))),
       renew,
@@ -312,7 +313,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
 }
 
 /** The part of a connection to one server, which answers for all keys. */
-function ofOneServer(client: Standalone | Sentinel, node: string) {
+function createOneServerPart(client: Standalone | Sentinel, node: string) {
   return {
     sharded: false,
     nodeOf: () => node,
@@ -321,12 +322,12 @@ function ofOneServer(client: Standalone | Sentinel, node: string) {
     scanOn: (_node, cursor, keys, match = '*') => client.scan(cursor, { COUNT: keys, MATCH: match }),
     infoOf: () => client.info(),
     pingNode: () => client.ping(),
-    close: () => closeWithin(client),
+    close: () => closeClient(client),
   } satisfies Partial<RedisConnection>;
 }
 
 /** Runs scripts by the library's own commands, which find the server that answers for the keys. */
-function scriptsOf(client: Cluster | Sentinel): RedisConnection['runScript'] {
+function createScriptRunner(client: Cluster | Sentinel): RedisConnection['runScript'] {
   return (how, script, { keys, args }) => {
     const options = { keys: [...keys], arguments: [...args] };
     return how === 'EVAL' ? client.eval(script, options) : client.evalSha(script, options);
@@ -334,7 +335,7 @@ function scriptsOf(client: Cluster | Sentinel): RedisConnection['runScript'] {
 }
 
 /** The options of a connection to any server that keeps data. */
-function nodeOptions({ username, password }: RedisTarget, { errors, patienceMs }: Opening) {
+function createNodeOptions({ username, password }: RedisTarget, { errors, patienceMs }: Opening) {
   return {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -355,7 +356,7 @@ function nodeOptions({ username, password }: RedisTarget, { errors, patienceMs }
 }
 
 /** Closes a client after its commands under way, or at once when the server does not answer. */
-async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<void> {
+async function closeClient(client: Standalone | Cluster | Sentinel): Promise<void> {
   if (!client.isOpen) return;
   const { promise: late, resolve } = Promise.withResolvers<'late'>();
   const timer = setTimeout(resolve, DRAIN_MS_MAX, 'late');
@@ -372,7 +373,7 @@ const ANEW_MS_MIN = 1000;
  * virtual address, an open connection still leads to the former master. That server is now a replica and answers
  * everything except writes.
  */
-function connectingAnew(client: Pick<Standalone, 'sendCommand'>): () => void {
+function createReconnect(client: Pick<Standalone, 'sendCommand'>): () => void {
   let lastMs = Number.NEGATIVE_INFINITY;
   return () => {
     const nowMs = performance.now();
@@ -397,7 +398,7 @@ interface Renewable {
 }
 
 /** Ends a client's connection without waiting for commands under way, and connects again until that works. */
-function renewing(clientNow: () => Renewable | undefined, onError: (error: Error) => void): () => void {
+function createRenewal(clientNow: () => Renewable | undefined, onError: (error: Error) => void): () => void {
   let isRenewing = false;
   return () => {
     const client = clientNow();

@@ -167,7 +167,7 @@ export class CircuitBreaker {
       const failed = (error: unknown) => {
         this.#settle(waiting);
         this.#onFailure(error);
-        reject(unavailable(this.#server, error));
+        reject(toUnavailable(this.#server, error));
       };
       this.#waiting.add(waiting);
       this.#watch();
@@ -238,7 +238,7 @@ export class CircuitBreaker {
   }
 }
 
-function unavailable(server: string, error: unknown): StoreUnavailable {
+function toUnavailable(server: string, error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   return new StoreUnavailable(`${server} could not answer: ${explainFailure(error)}`, { cause: error });
 }
@@ -253,7 +253,7 @@ const ROUND_TRIPS = 5;
 /** and never later than this. */
 const ANSWER_MS_MAX = 1000;
 
-interface Fastest {
+interface FastestAnswer {
   sinceMs: number;
   ms: number;
   /** The fastest answer of the previous window. */
@@ -265,7 +265,7 @@ interface Fastest {
  * server slows answers down and leaves the fastest one unchanged, so it does not look far away.
  */
 export class RoundTrips {
-  readonly #fastest = new Map<string, Fastest>();
+  readonly #fastest = new Map<string, FastestAnswer>();
   readonly #monotonicMs: () => number;
 
   constructor(monotonicMs: () => number = () => performance.now()) {
@@ -284,7 +284,7 @@ export class RoundTrips {
     return Number.isFinite(fastest) ? fastest : 0;
   }
 
-  #windowOf(node: string): Fastest {
+  #windowOf(node: string): FastestAnswer {
     const nowMs = this.#monotonicMs();
     const known = this.#fastest.get(node);
     if (known === undefined) {
@@ -304,7 +304,7 @@ export class RoundTrips {
 
 /** Computes how long a call that decides a request may take, ms: two thirds of its caller's time. */
 export function computeCallLimitMs(roundTripMs: number): number {
-  return (answerLimitMs(roundTripMs) * 2) / 3;
+  return (computeAnswerLimitMs(roundTripMs) * 2) / 3;
 }
 
 /**
@@ -312,10 +312,10 @@ export function computeCallLimitMs(roundTripMs: number): number {
  * decides, it stays within the caller's time.
  */
 export function computeTokenLimitMs(roundTripMs: number): number {
-  const limitMs = answerLimitMs(roundTripMs);
+  const limitMs = computeAnswerLimitMs(roundTripMs);
   return Math.min(limitMs / 3, Math.max(limitMs / 6, 1.5 * roundTripMs));
 }
 
-function answerLimitMs(roundTripMs: number): number {
+function computeAnswerLimitMs(roundTripMs: number): number {
   return Math.min(ANSWER_MS_MAX, Math.max(ANSWER_MS_MIN, ROUND_TRIPS * roundTripMs));
 }

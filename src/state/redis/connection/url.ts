@@ -34,8 +34,8 @@ export function parseRedisUrl(url: string): RedisTarget {
   const [, scheme, s, sentinels, rest = ''] = /^(redis(s?)(-sentinel)?):\/\/(.*)$/s.exec(url.trim()) ?? [];
   if (scheme === undefined) throw new RedisUrlRefused('unknown scheme');
   const tls = s === 's';
-  if (sentinels !== undefined) return { tls, ...sentinel(rest) };
-  return { tls, ...(rest.includes(',') ? cluster(scheme, rest) : standalone(rest)) };
+  if (sentinels !== undefined) return { tls, ...parseSentinels(rest) };
+  return { tls, ...(rest.includes(',') ? parseCluster(scheme, rest) : parseStandalone(rest)) };
 }
 
 /** Formats every address for messages, without credentials. */
@@ -44,8 +44,8 @@ export function formatAddresses(target: RedisTarget): string {
   return endpoints.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ');
 }
 
-function standalone(rest: string) {
-  const { endpoint, username, password, path } = server(rest, REDIS_PORT);
+function parseStandalone(rest: string) {
+  const { endpoint, username, password, path } = parseServer(rest, REDIS_PORT);
   const database = Number(path || '0');
   if (!Number.isInteger(database) || database < 0)
     throw new RedisUrlRefused('the database must be a whole number');
@@ -53,19 +53,19 @@ function standalone(rest: string) {
 }
 
 /** Parses a list of servers. Each item may repeat the scheme and the credentials of the first, or leave them out. */
-function cluster(scheme: string, rest: string) {
+function parseCluster(scheme: string, rest: string) {
   const servers = rest
     .split(',')
     .map((item) => item.trim().replace(`${scheme}://`, ''))
-    .map((item) => server(item, REDIS_PORT));
+    .map((item) => parseServer(item, REDIS_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
   const endpoints = servers.map(({ endpoint }) => endpoint);
   return { kind: 'cluster', endpoints, username, password } as const;
 }
 
 /** Parses the URL of Sentinels. Its credentials are those of the servers that keep data. Sentinels have their own. */
-function sentinel(rest: string) {
-  const servers = rest.split(',').map((item) => server(item.trim(), SENTINEL_PORT));
+function parseSentinels(rest: string) {
+  const servers = rest.split(',').map((item) => parseServer(item.trim(), SENTINEL_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
   const masterName = servers.at(-1)?.path ?? '';
   if (masterName === '') throw new RedisUrlRefused('the name of the master is missing');
@@ -73,7 +73,7 @@ function sentinel(rest: string) {
   return { kind: 'sentinel', endpoints, masterName, username, password } as const;
 }
 
-function server(text: string, defaultPort: number) {
+function parseServer(text: string, defaultPort: number) {
   const url = URL.parse(`redis://${text}`);
   if (url === null || url.hostname === '') throw new RedisUrlRefused('host or port is missing or wrong');
   return {
@@ -81,13 +81,13 @@ function server(text: string, defaultPort: number) {
       host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: url.port === '' ? defaultPort : Number(url.port),
     },
-    username: url.username === '' ? undefined : decoded(url.username),
-    password: url.password === '' ? undefined : decoded(url.password),
-    path: decoded(url.pathname.slice(1)),
+    username: url.username === '' ? undefined : decodeUrlPart(url.username),
+    password: url.password === '' ? undefined : decodeUrlPart(url.password),
+    path: decodeUrlPart(url.pathname.slice(1)),
   };
 }
 
-function decoded(text: string): string {
+function decodeUrlPart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
