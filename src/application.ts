@@ -23,7 +23,7 @@ import type { NodeReport } from './checkout/rollout/fleet.ts';
 import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
-import { type CompositionParts, compose, tellTrouble } from './workbench/composition.ts';
+import { type CompositionParts, composeParts, tellTrouble } from './workbench/composition.ts';
 import {
   showBuild,
   watchArchive,
@@ -39,7 +39,7 @@ import { createDocumentRoutes, prepareDocument } from './workbench/openapi/docs.
 import type { Erasure } from './workbench/payers/erasure.ts';
 import { createCallerDocument } from './workbench/platform/caller-document.ts';
 import type { Readiness, RolloutView } from './workbench/platform/parts.ts';
-import { platformApi } from './workbench/platform/platform-api.ts';
+import { createPlatformApi } from './workbench/platform/platform-api.ts';
 import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
 
@@ -78,7 +78,7 @@ export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock } = parts;
   const watch = createStoreWatch(parts);
-  const composed = compose(parts, addNodeGauges(parts, new Metrics(), watch));
+  const composed = composeParts(parts, addNodeGauges(parts, new Metrics(), watch));
   const { keys, audit, lists, reporting, erasure, feed, metrics } = composed;
   watchKeys(metrics.registry, () => keys.lost());
   await startLists(lists, parts.log);
@@ -117,7 +117,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const callers = createCallerListener(ofCallers, parts, isDraining);
   const platform = createListener(
     parts.platform,
-    platformApi({
+    createPlatformApi({
       ...shared,
       callerDocument: document,
       readiness,

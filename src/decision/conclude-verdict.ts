@@ -115,7 +115,7 @@ type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
  * Returns the newest wait after a verdict. A wait that got its length from the previous wait keeps the ladder of that
  * one.
  */
-export function nextLastWait(
+export function findNewestWait(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
   { lastWaitMs, lastWaitLadder }: LastWait,
   at: number,

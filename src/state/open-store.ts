@@ -1,6 +1,6 @@
 import { type ExpectedInstallation, recallInstallation, rememberInstallation } from './known-installation.ts';
 import { parseRedisUrl, type RedisSecurity } from './redis/connection/url.ts';
-import type { Patience } from './sqlite/group-commit.ts';
+import type { LockPatience } from './sqlite/group-commit.ts';
 import { openSqliteStore } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 import type { StoreUnavailable } from './store-errors.ts';
@@ -25,7 +25,7 @@ export interface StorePlace {
    * For commands, for which a person waits: how long a call may take, and who is told of a long wait for another
    * process.
    */
-  readonly patience?: Patience;
+  readonly patience?: LockPatience;
   /** The salt of client hashes for a new store. The default is random. */
   readonly salt?: string;
   /** The installation that something beside the store names, where DATA_DIR names none. */

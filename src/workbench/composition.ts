@@ -51,7 +51,7 @@ export interface CompositionParts extends NodeParts {
  * Composes what answers callers and the platform. Nodes and commands use the same composition. It reads nothing, and
  * starts no timer, thread or listener: the code that runs a node starts what follows the store.
  */
-export function compose(parts: CompositionParts, metrics: Metrics) {
+export function composeParts(parts: CompositionParts, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
   const { listLog, clientKeys } = store;
   const { archive = null, erasureLedger: ledger = null } = parts;

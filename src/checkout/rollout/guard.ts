@@ -45,21 +45,16 @@ export const GUARDED_SHARES = [
  * stay within the bound.
  */
 export function findGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
-  return listStrayedShares(arms, percent, points, 1)[0] ?? null;
+  return listStrayed(arms, percent, points, 1)[0] ?? null;
 }
 
 /** Lists the shares that the canary improves by more than `points`, in the same words. */
 export function listGuardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
-  return listStrayedShares(arms, percent, points, -1);
+  return listStrayed(arms, percent, points, -1);
 }
 
 /** Lists the shares that moved towards harm (1) or away from it (-1) by more than `points`. */
-function listStrayedShares(
-  arms: ArmClients,
-  percent: number,
-  points: number,
-  towards: 1 | -1,
-): readonly string[] {
+function listStrayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
   const { active, candidate } = arms;
   if (refuseGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
   return GUARDED_SHARES.flatMap(({ name, of, harm, weight, final }) => {

@@ -26,7 +26,7 @@ export async function chooseStartingRollout(parts: StartParts, rules: LoadedRule
   if (stored === null) return startFirstRollout(parts, rules);
   const rollout = stored.rollout ?? (await recallAnyRollout(parts, rules));
   warnAboutFirstVersion(parts, rollout);
-  return findNewerRollout(parts, rules, rollout) ?? rollout;
+  return findNewer(parts, rules, rollout) ?? rollout;
 }
 
 /**
@@ -49,11 +49,7 @@ async function startFirstRollout(parts: StartParts, rules: LoadedRules): Promise
  * Finds a rollout that this node remembers of the same store, when it is newer than the stored one and all its
  * versions are loaded.
  */
-function findNewerRollout(
-  { dataDir, store }: StartParts,
-  rules: LoadedRules,
-  stored: Rollout,
-): Rollout | null {
+function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: Rollout): Rollout | null {
   const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
   const isNewer = installation === store.installation.id && rollout.revision > stored.revision;
   const needed = [rollout.active, ...rollout.candidates];

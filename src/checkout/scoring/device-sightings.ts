@@ -51,14 +51,7 @@ interface SeenDevices {
  */
 export async function recordSightings(
   { store, secrets }: SightingParts,
-  {
-    client,
-    choice,
-    state,
-    hints,
-    now,
-    attributes = listAskedAttributes(choice, hints, secrets),
-  }: SeenDevices,
+  { client, choice, state, hints, now, attributes = listAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
   // While the secret changes, devices count under both pseudonyms, because nobody has been seen under the new ones
@@ -89,7 +82,7 @@ const NO_VALUES: readonly AskedAttribute[] = [];
  * Lists the values of the attributes by which a rule set of the request counts clients. A value in `said`, from this
  * request, wins over the one that is held.
  */
-function listAskedAttributes(
+function listAttributes(
   choice: RuleChoice,
   held: StatedAttributes,
   secrets: NodeSecrets | undefined,
@@ -145,7 +138,7 @@ export async function recordVerdictSightings(
   const said: ReadStatedAttributes = (declared) =>
     addAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
   const { secrets } = parts;
-  const attributes = listAskedAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
+  const attributes = listAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
   const sightings = await recordSightings(
     parts,
     { ...asking, hints, attributes },

@@ -50,7 +50,7 @@ const NEGATION_FOLD: FoldOf<Polarities> = {
  * Returns the condition that holds exactly where this one does not. A comparison with a fact that is not known does
  * not hold, so its complement does, unlike a "not" around it.
  */
-export function complement(condition: Condition): Condition {
+export function negateCondition(condition: Condition): Condition {
   return foldCondition(moveNegations(condition), COMPLEMENT_FOLD);
 }
 

@@ -55,7 +55,7 @@ export function prepareClientStatements(db: DatabaseSync) {
 }
 
 /** States of clients, and what they answered under an Idempotency-Key. */
-export function sqliteClients(
+export function createSqliteClients(
   { clock, run, write }: SqliteFile,
   sql: ClientStatements,
   journal: JournalTable,
@@ -65,7 +65,7 @@ export function sqliteClients(
   const storedShapes = new Set<string>();
   const answer = async ({ platform, hash }: ClientKey, idempotencyKey: string, now: number) => {
     const row = sql.answer.get(platform, idempotencyKey, now, hash);
-    return row === undefined ? null : toStoredAnswer(await reader.decision(storedRecord(row)));
+    return row === undefined ? null : toStoredAnswer(await reader.decision(toStoredRecord(row)));
   };
   return {
     load: (client, { orderRef, idempotencyKey } = {}) =>
@@ -151,6 +151,6 @@ function writeState(sql: ClientStatements, { client, stamp, state }: Change, now
 }
 
 /** The record of a decision's row in the journal. */
-export function storedRecord({ client, entry }: Readonly<Record<string, unknown>>): StoredRecord {
+export function toStoredRecord({ client, entry }: Readonly<Record<string, unknown>>): StoredRecord {
   return { clientHash: String(client), text: String(entry) };
 }

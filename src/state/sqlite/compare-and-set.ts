@@ -9,7 +9,7 @@ interface TextTable {
 }
 
 /** As SQLite's hex() gives it. */
-export function stampOf(text: string): string {
+export function computeStamp(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase();
 }
 
@@ -17,7 +17,7 @@ export function stampOf(text: string): string {
  * The one way in which a text in SQLite changes that was read before: it is replaced or removed only if it is still what was
  * read. Its stamp says so, because a damaged text may be no UTF-8 that could be given back.
  */
-export function comparedTexts({ db, read, write }: SqliteFile, { table, name, text }: TextTable) {
+export function createTextTable({ db, read, write }: SqliteFile, { table, name, text }: TextTable) {
   const one = db.prepare(`SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${name} = ?`);
   const add = db.prepare(`INSERT INTO ${table} (${name}, ${text}) VALUES (?, ?) ON CONFLICT DO NOTHING`);
   const put = db.prepare(`UPDATE ${table} SET ${text} = ? WHERE ${name} = ? AND hex(${text}) = ?`);

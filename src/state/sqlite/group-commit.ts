@@ -15,14 +15,14 @@ interface Pending {
 const PENDING_WRITES_MAX = 5000;
 
 /** How long a write waits for another process's write before it is given up. */
-export interface Patience {
+export interface LockPatience {
   readonly limitMs: number;
   /** Called once for each wait that has become long. */
   readonly onLongWait: () => void;
 }
 
 /** What callers are promised. */
-const OF_CALLERS: Patience = { limitMs: 200, onLongWait: () => {} };
+const OF_CALLERS: LockPatience = { limitMs: 200, onLongWait: () => {} };
 
 /** Background work lets go of the lock after this, however much is left: a verdict of another process waits for it. */
 const BACKGROUND_LOCK_MS = 20;
@@ -74,7 +74,7 @@ export class GroupCommit {
   #committed: Committed[] = [];
   readonly #syncs = new Set<Promise<void>>();
   readonly #onLost: (error: StoreUnavailable) => void;
-  readonly #patience: Patience;
+  readonly #patience: LockPatience;
   #lost: StoreUnavailable | null = null;
   #hasTold = false;
 

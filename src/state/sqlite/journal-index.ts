@@ -1,4 +1,4 @@
-import { clientIndexKey, type JournalTable, orderIndexKey } from './journal-table.ts';
+import { type JournalTable, orderIndexKey, toClientIndexKey } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
 interface IndexingSizes {
@@ -63,7 +63,7 @@ export class JournalIndexing {
       const rows = await this.#readPage(() => this.#table.namesBetween(place, last, this.#sizes.stepEntries));
       for (const row of rows) {
         const position = Number(row['position']);
-        if (row['client'] !== null) entries.push({ key: clientIndexKey(String(row['client'])), position });
+        if (row['client'] !== null) entries.push({ key: toClientIndexKey(String(row['client'])), position });
         if (row['order_name'] !== null)
           entries.push({ key: orderIndexKey(String(row['order_name'])), position });
       }

@@ -31,12 +31,12 @@ const STEP_KEYS = 1000;
 /** A partition of the index holds the keys of so many positions. */
 const PARTITION_BITS = 18;
 
-export function partitionOf(position: number): number {
+export function getIndexPartition(position: number): number {
   return Math.floor(position / 2 ** PARTITION_BITS);
 }
 
 /** 48 bits of the hash of a payer stand for it in the index; whoever finds an entry by them compares the whole hash. */
-export function clientIndexKey(clientHash: string): number {
+export function toClientIndexKey(clientHash: string): number {
   return Buffer.from(clientHash.slice(0, 8), 'base64url').readUIntBE(0, 6);
 }
 
@@ -118,12 +118,12 @@ export class JournalTable {
 
   /** Entries of a client, decisions included, in any order. */
   ofClient(clientHash: string): readonly Row[] {
-    return this.#sql.ofClient.all(clientIndexKey(clientHash), clientHash);
+    return this.#sql.ofClient.all(toClientIndexKey(clientHash), clientHash);
   }
 
   /** Decisions about a client that have a number below `beforeSeq`, the newest first. */
   decisionsOfClient(clientHash: string, beforeSeq: number, limit: number): readonly Row[] {
-    return this.#sql.decisionsOfClient.all(clientIndexKey(clientHash), clientHash, beforeSeq, limit);
+    return this.#sql.decisionsOfClient.all(toClientIndexKey(clientHash), clientHash, beforeSeq, limit);
   }
 
   /** Decisions about an order, the newest first. */
@@ -209,8 +209,8 @@ export class JournalTable {
     const rows = this.ofClient(clientHash);
     for (const { position, order_name: order } of rows) {
       const place = Number(position);
-      const keys = [clientIndexKey(clientHash), ...(order === null ? [] : [orderIndexKey(String(order))])];
-      for (const key of keys) this.#sql.unindex.run(partitionOf(place), key, place);
+      const keys = [toClientIndexKey(clientHash), ...(order === null ? [] : [orderIndexKey(String(order))])];
+      for (const key of keys) this.#sql.unindex.run(getIndexPartition(place), key, place);
       this.#sql.erase.run(place);
     }
     return rows.flatMap(({ idempotency_key: key }) => (key === null ? [] : [String(key)]));
@@ -223,7 +223,7 @@ export class JournalTable {
 
   /** Makes the index lead to an entry, if that is still there. */
   index(key: number, position: number): void {
-    this.#sql.index.run(partitionOf(position), key, position);
+    this.#sql.index.run(getIndexPartition(position), key, position);
   }
 
   /** What the index needs to know of the entries after a position, up to `last`. */
@@ -234,7 +234,7 @@ export class JournalTable {
   /** Removes some of the index's partitions whose entries are all gone; whether there may be more. */
   removeOldIndex(): boolean {
     const oldest = Number(this.#sql.oldest.get()?.['position'] ?? 0);
-    return this.#sql.removeOldIndex.run(partitionOf(oldest), STEP_KEYS).changes === STEP_KEYS;
+    return this.#sql.removeOldIndex.run(getIndexPartition(oldest), STEP_KEYS).changes === STEP_KEYS;
   }
 }
 

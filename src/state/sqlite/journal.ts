@@ -17,13 +17,13 @@ import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { RecordReader } from '#state/stored-parts.ts';
-import { storedRecord } from './client-rows.ts';
+import { toStoredRecord } from './client-rows.ts';
 import { LOCK_FREE_MS, repeatBriefly } from './group-commit.ts';
 import type { JournalTable, Row } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** The journal, which has the positions of its rows for places. */
-export function sqliteJournal(
+export function createSqliteJournal(
   { read, readPage, write }: SqliteFile,
   table: JournalTable,
   losses: JournalLosses,
@@ -95,7 +95,7 @@ async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise
       await readOrExplain(stored, async (): Promise<ReadEntry> => {
         if (text === '') return { kind: 'lost', at: Number(row['at']) };
         if (row['seq'] !== null)
-          return { ...toVerdictEntry(await reader.decision(storedRecord(row))), place };
+          return { ...toVerdictEntry(await reader.decision(toStoredRecord(row))), place };
         const parsed = decodeJournalRecord(text);
         if ('seq' in parsed) throw new TypeError(`no journal entry is stored as ${text}`);
         return { ...parsed, place };
@@ -161,20 +161,20 @@ function prepareLossStatements(db: DatabaseSync) {
 }
 
 /** Decision records: by client and number, and by order. */
-export function sqliteDecisions(
+export function createSqliteDecisions(
   { run }: SqliteFile,
   table: JournalTable,
   reader: RecordReader,
 ): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
   const decisionsIn = (rows: readonly Row[]) =>
-    searchThrottle.map(rows.map(storedRecord), (some) => reader.decisions(some));
+    searchThrottle.map(rows.map(toStoredRecord), (some) => reader.decisions(some));
   return {
     decision: async (decisionId) => {
       const parsed = parseDecisionId(decisionId);
       if (parsed === null) return null;
       return run(async () => {
         const [row] = table.decisionsOfClient(parsed.clientHash, parsed.seq + 1, 1);
-        const decision = row === undefined ? null : await reader.decision(storedRecord(row));
+        const decision = row === undefined ? null : await reader.decision(toStoredRecord(row));
         return decision?.decisionId === decisionId ? decision : null;
       });
     },

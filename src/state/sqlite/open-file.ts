@@ -30,7 +30,7 @@ const FULL = 13;
 /** Owner only: the file names every payer. */
 const FILE_MODE = 0o600;
 
-export function sqlitePath(dataDir: string): string {
+export function getDbPath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }
 
@@ -38,9 +38,9 @@ export function sqlitePath(dataDir: string): string {
  * The first thing that SQLite finds wrong with the file under a DATA_DIR; null when nothing is. It reads the whole
  * file.
  */
-export function faultOfFile(dataDir: string): string | null {
+export function findFileFault(dataDir: string): string | null {
   try {
-    const db = new DatabaseSync(sqlitePath(dataDir), { readOnly: true });
+    const db = new DatabaseSync(getDbPath(dataDir), { readOnly: true });
     const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
     db.close();
     return found === 'ok' ? null : String(found);
@@ -208,7 +208,7 @@ export interface SqliteFile {
 }
 
 /** Writes that never reached the disk may not be read either, nor what lies in a file that was replaced. */
-export function fileOf(
+export function createSqliteFile(
   db: DatabaseSync,
   writes: GroupCommit,
   place: FileWatch,

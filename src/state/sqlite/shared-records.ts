@@ -22,14 +22,14 @@ import {
   type Tallies,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import { comparedTexts, stampOf } from './compare-and-set.ts';
+import { computeStamp, createTextTable } from './compare-and-set.ts';
 import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** What belongs to no one client: documents, registers, lists, the audit and tallies, each in tables of its own. */
 
 /** Documents in the `documents` table, which knows when each of them ends. */
-export function sqliteDocuments(file: SqliteFile, versions: Versions): Documents {
+export function createSqliteDocuments(file: SqliteFile, versions: Versions): Documents {
   return createKeyvDocuments(
     createDocumentsKeyv({ store: tableAdapter(file) }),
     tableIndex(file),
@@ -84,7 +84,7 @@ function tableIndex({ db, readPage }: SqliteFile): DocumentIndex {
 }
 
 /** Versions in the `versions` table. */
-export function sqliteVersions({ db, read, write }: SqliteFile): VersionTable {
+export function createSqliteVersions({ db, read, write }: SqliteFile): VersionTable {
   const all = db.prepare('SELECT name, version FROM versions');
   const put = db.prepare(
     'INSERT INTO versions (name, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version',
@@ -98,12 +98,12 @@ export function sqliteVersions({ db, read, write }: SqliteFile): VersionTable {
   };
 }
 
-export function sqliteRegisters(file: SqliteFile, versions: Versions): Registers {
-  const registers = comparedTexts(file, { table: 'registers', name: 'name', text: 'value' });
+export function createSqliteRegisters(file: SqliteFile, versions: Versions): Registers {
+  const registers = createTextTable(file, { table: 'registers', name: 'name', text: 'value' });
   return {
     read: async (name) => (await registers.read(name))?.text ?? null,
     compareAndSet: async (name, expected, next) => {
-      const stamp = expected === null ? NO_TEXT_STAMP : stampOf(expected);
+      const stamp = expected === null ? NO_TEXT_STAMP : computeStamp(expected);
       const written = await registers.compareAndSet(name, stamp, next);
       if (written) await versions.changed(name);
       return written;
@@ -118,7 +118,7 @@ const FORGOTTEN_MAX = 500;
 const OLD_REMOVALS = 'SELECT id, version FROM list_records WHERE removed_at <= ? ORDER BY removed_at LIMIT ?';
 
 /** The shared lists in the table `list_records`; a removed record stays for a while without its text. */
-export function sqliteListLog({ db, clock, readPage, write }: SqliteFile): ListLog {
+export function createSqliteListLog({ db, clock, readPage, write }: SqliteFile): ListLog {
   const head = db.prepare('SELECT latest, horizon, epoch FROM list_head');
   const begin = db.prepare(
     'INSERT INTO list_head (only, latest, horizon, epoch) VALUES (1, 0, 0, ?) ON CONFLICT DO NOTHING',
@@ -174,7 +174,7 @@ export function sqliteListLog({ db, clock, readPage, write }: SqliteFile): ListL
 }
 
 /** The audit in the table `audit`, and what leads to payers beside it. `traces` leaves nothing of that in the log of writes. */
-export function sqliteAuditRows(
+export function createSqliteAuditRows(
   { db, read, readPage, write }: SqliteFile,
   traces: Pick<ErasureTraces, 'write'>,
 ): AuditRows {
@@ -224,7 +224,7 @@ export function sqliteAuditRows(
 }
 
 /** Tallies in the table `tallies`. */
-export function sqliteTallies({ db, clock, read, write }: SqliteFile): Tallies {
+export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tallies {
   const all = db.prepare('SELECT field, count FROM tallies WHERE tally = ?');
   const one = db.prepare('SELECT count FROM tallies WHERE tally = ? AND field = ?');
   const add = db.prepare(

@@ -24,7 +24,7 @@ import type { SqliteFile } from './open-file.ts';
 type Statements = ReturnType<typeof prepareStatements>;
 
 /** Who was seen on which device. */
-export function sqliteSightings({
+export function createSqliteSightings({
   db,
   clock,
   read,

@@ -16,24 +16,24 @@ import type { StoreUnavailable } from '#state/store-errors.ts';
 import { explainFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
 import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
-import { eraseClient, prepareClientStatements, sqliteClients } from './client-rows.ts';
+import { createSqliteClients, eraseClient, prepareClientStatements } from './client-rows.ts';
 import { ErasureTraces } from './erasure-traces.ts';
 import { FileWatch } from './file-watch.ts';
-import { GroupCommit, LogSync, type Patience } from './group-commit.ts';
-import { JournalLosses, sqliteDecisions, sqliteJournal } from './journal.ts';
+import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
+import { createSqliteDecisions, createSqliteJournal, JournalLosses } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
-import { fileOf, isEmptyFile, openSqliteFile, type SqliteFile, sqlitePath } from './open-file.ts';
+import { createSqliteFile, getDbPath, isEmptyFile, openSqliteFile, type SqliteFile } from './open-file.ts';
 import { SqliteRetention } from './retention.ts';
 import {
-  sqliteAuditRows,
-  sqliteDocuments,
-  sqliteListLog,
-  sqliteRegisters,
-  sqliteTallies,
-  sqliteVersions,
+  createSqliteAuditRows,
+  createSqliteDocuments,
+  createSqliteListLog,
+  createSqliteRegisters,
+  createSqliteTallies,
+  createSqliteVersions,
 } from './shared-records.ts';
-import { sqliteSightings } from './sightings.ts';
-import { sqliteStoredTexts } from './stored-texts.ts';
+import { createSqliteSightings } from './sightings.ts';
+import { createSqliteStoredTexts } from './stored-texts.ts';
 
 interface SqliteStoreOptions {
   /** Epoch ms; the system's when absent. */
@@ -43,7 +43,7 @@ interface SqliteStoreOptions {
   /** Called when the disk refuses to keep what was written; the store refuses everything from then on. */
   readonly onLost?: ((error: StoreUnavailable) => void) | undefined;
   /** How long a write waits for another process; what callers are promised when absent. */
-  readonly patience?: Patience | undefined;
+  readonly patience?: LockPatience | undefined;
   /** Of clients, where the file is made just now; random when absent. */
   readonly salt?: string | undefined;
   /** What the file must hold; absent: whatever it holds. */
@@ -59,13 +59,13 @@ interface SqliteStoreOptions {
 export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
   const { clock = systemClock, onLost = () => {}, patience } = options;
   const { monotonicMs = options.clock ?? (() => performance.now()) } = options;
-  const path = sqlitePath(dataDir);
+  const path = getDbPath(dataDir);
   const { db, installation } = openInstallation(path, dataDir, options);
   const place = new FileWatch(path);
   const log = new LogSync(path);
   const checkpoints = new SqliteCheckpoints(path);
   const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
-  const file = fileOf(db, writes, place, clock);
+  const file = createSqliteFile(db, writes, place, clock);
   const sql = prepareClientStatements(db);
   const [journal, losses] = [new JournalTable(db), new JournalLosses(db)];
   const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
@@ -80,10 +80,10 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     refusal: () => place.look()?.message ?? null,
     clientKeys: createClientKeys(installation.salt),
     ...sharedRecords(file, journal, place, traces),
-    ...sqliteClients(file, sql, journal, reader),
-    ...sqliteSightings(file),
-    ...sqliteDecisions(file, journal, reader),
-    ...sqliteJournal(file, journal, losses, reader),
+    ...createSqliteClients(file, sql, journal, reader),
+    ...createSqliteSightings(file),
+    ...createSqliteDecisions(file, journal, reader),
+    ...createSqliteJournal(file, journal, losses, reader),
     rateBuckets: new LocalRateBuckets(() => performance.now()),
     erase: (client) =>
       traces.write(() => {
@@ -126,7 +126,7 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
 }
 
 function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch, traces: ErasureTraces) {
-  const table = sqliteVersions(file);
+  const table = createSqliteVersions(file);
   const versions = new Versions({
     ...table,
     // What others change is noticed by the versions: of a file that was replaced nobody hears anything.
@@ -136,12 +136,12 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
     },
   });
   return {
-    documents: sqliteDocuments(file, versions),
-    registers: sqliteRegisters(file, versions),
-    auditLog: new AuditLog(sqliteAuditRows(file, traces)),
-    listLog: sqliteListLog(file),
-    texts: sqliteStoredTexts(file, journal, versions),
-    tallies: sqliteTallies(file),
+    documents: createSqliteDocuments(file, versions),
+    registers: createSqliteRegisters(file, versions),
+    auditLog: new AuditLog(createSqliteAuditRows(file, traces)),
+    listLog: createSqliteListLog(file),
+    texts: createSqliteStoredTexts(file, journal, versions),
+    tallies: createSqliteTallies(file),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type TextKind,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import { comparedTexts, stampOf } from './compare-and-set.ts';
+import { computeStamp, createTextTable } from './compare-and-set.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -24,12 +24,16 @@ const PLACES = {
 const PAGE_ROWS = 500;
 
 /** The texts in the tables of clients, documents and registers. */
-export function sqliteStoredTexts(file: SqliteFile, journal: JournalTable, versions: Versions): StoredTexts {
+export function createSqliteStoredTexts(
+  file: SqliteFile,
+  journal: JournalTable,
+  versions: Versions,
+): StoredTexts {
   const { db, clock, read, readPage } = file;
   const texts = {
-    client: comparedTexts(file, PLACES.client),
-    document: comparedTexts(file, PLACES.document),
-    register: comparedTexts(file, PLACES.register),
+    client: createTextTable(file, PLACES.client),
+    document: createTextTable(file, PLACES.document),
+    register: createTextTable(file, PLACES.register),
   };
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
@@ -53,7 +57,8 @@ export function sqliteStoredTexts(file: SqliteFile, journal: JournalTable, versi
           .map(({ name, text }) => ({ name: String(name), text: String(text) }));
         return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
       }),
-    replaceState: (clientHash, text, next) => texts.client.compareAndSet(clientHash, stampOf(text), next),
+    replaceState: (clientHash, text, next) =>
+      texts.client.compareAndSet(clientHash, computeStamp(text), next),
     newestDecision: (clientHash) =>
       read(() => {
         const [newest] = journal.decisionsOfClient(clientHash, Number.MAX_SAFE_INTEGER, 1);

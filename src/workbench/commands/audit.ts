@@ -7,7 +7,7 @@ import { type AuditEntry, AuditEntrySchema } from '#workbench/access/audit.ts';
 import { type AuditCheckSchema, checkAudit } from '#workbench/platform/audit.ts';
 import { EXIT } from './exit.ts';
 import { readPages, withLongOutput } from './follow.ts';
-import { addOperationCommand, onParts } from './operation-command.ts';
+import { addOperationCommand, withParts } from './operation-command.ts';
 import { escapeToLine, printError } from './print.ts';
 
 interface AuditOptions {
@@ -60,7 +60,7 @@ const tellMoments = createMomentWriter(AuditEntrySchema);
 function printAudit({ follow, json }: AuditOptions): Promise<void> {
   const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(tellMoments(entry)) : inWords;
   return withLongOutput(({ stop, write }) =>
-    onParts({}, {}, INSTALLATION, async ({ parts: { audit } }) => {
+    withParts({}, {}, INSTALLATION, async ({ parts: { audit } }) => {
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
       for await (const { entries, unreadable } of readPages({
         read,

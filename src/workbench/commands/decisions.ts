@@ -9,7 +9,7 @@ import { type DecisionListSchema, explainDecision, listDecisions } from '#workbe
 import { EXIT, UsageError } from './exit.ts';
 import { explainUnreadDecisions } from './open-archive.ts';
 import { type Asking, addOperationCommand, type CommandOptions } from './operation-command.ts';
-import { inputsOf, readInput } from './operation-inputs.ts';
+import { listInputs, readInput } from './operation-inputs.ts';
 import { formatTable, paintForTerminal, printError } from './print.ts';
 
 type FoundList = WithMomentsAsText<Shape<typeof DecisionListSchema>>;
@@ -55,7 +55,7 @@ interface Found {
 }
 
 /** Newest first, so that more than fit a screen are seldom wanted. */
-const LIMITS = inputsOf(listDecisions).filter(({ name }) => name === 'limit');
+const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
 
 /** All decisions of all platforms are no answer to anything. */
 function limited({ limit }: CommandOptions, given: CommandOptions): CommandOptions {

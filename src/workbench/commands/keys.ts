@@ -15,7 +15,7 @@ import type { StoredProposal } from '#workbench/approvals/proposals.ts';
 import { issueKey, type KeyListSchema, listKeys, revokeKey } from '#workbench/platform/keys.ts';
 import { UsageError } from './exit.ts';
 import { type Asking, addOperationCommand, formatProposed } from './operation-command.ts';
-import { itemTable } from './operation-table.ts';
+import { formatItemTable } from './operation-table.ts';
 import { parseLifetime } from './options.ts';
 
 type KeyView = WithMomentsAsText<Shape<typeof AccessKeySchema>>;
@@ -62,7 +62,7 @@ export function keysCommands(program: Command): void {
     text: (list) =>
       list.keys.length === 0
         ? 'There is no key yet. Issue one: keys issue --platform <name> --operations score,verdict'
-        : itemTable(listKeys, list.keys, { expiresAt: 'NEVER' }),
+        : formatItemTable(listKeys, list.keys, { expiresAt: 'NEVER' }),
     jsonHelp: 'print a JSON array',
   });
 

@@ -21,7 +21,7 @@ import {
 } from '#workbench/platform/lists.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { type Asking, addOperationCommand } from './operation-command.ts';
-import { itemTable } from './operation-table.ts';
+import { formatItemTable } from './operation-table.ts';
 import { parseReason } from './options.ts';
 import { print, printError } from './print.ts';
 
@@ -119,7 +119,7 @@ function listsText({ lists }: Lists, platform: string): string {
     kind: formatListContent({ kind, attribute }),
     of: ofInstallation ? 'the whole installation' : platform,
   }));
-  return itemTable(readLists, rows);
+  return formatItemTable(readLists, rows);
 }
 
 function entriesText({ list, entries }: Entries, isOne: boolean): string {
@@ -128,7 +128,7 @@ function entriesText({ list, entries }: Entries, isOne: boolean): string {
     ...entry,
     ends: entry.hasEnded ? `${entry.expiresAt} (ended)` : (entry.expiresAt ?? 'never'),
   }));
-  return itemTable(readListEntries, rows);
+  return formatItemTable(readListEntries, rows);
 }
 
 /** Puts the lines of a file on a list; a bad line stops no other. Gives how many lines did what. */

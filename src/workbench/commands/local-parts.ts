@@ -7,10 +7,10 @@ import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
-import { compose } from '#workbench/composition.ts';
+import { composeParts } from '#workbench/composition.ts';
 import { ErasureLedger } from '#workbench/payers/erasure.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { platformParts } from '#workbench/platform/platform-parts.ts';
+import { createPlatformParts } from '#workbench/platform/platform-parts.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 import { withArchiveOf } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
@@ -104,8 +104,8 @@ function composed({ config, needs, store, clock, archive, loadedRules, secrets }
     archive,
     log: createLog('silent'),
   };
-  const parts = compose(given, new Metrics());
-  const { withRuleFolders } = platformParts({
+  const parts = composeParts(given, new Metrics());
+  const { withRuleFolders } = createPlatformParts({
     ...given,
     ...parts,
     readiness: async () => ({ ready: false, why: 'this is a command, and no node' }),

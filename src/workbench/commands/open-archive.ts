@@ -10,7 +10,7 @@ import { openArchive } from '#history/archive/s3/open-archive.ts';
 import { getSegmentFile } from '#history/archive/segment-files.ts';
 import { createSnapshotOpener, type OpenSnapshot } from '#history/archive/snapshot.ts';
 import { formatUnread } from '#history/archive/unread-decisions.ts';
-import { sqlitePath } from '#state/sqlite/open-file.ts';
+import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import { withOpenStore, withRegisters } from './open-store.ts';
 
@@ -115,5 +115,5 @@ export async function readErasedNow(): Promise<ErasedClients> {
 
 function hasStore(): boolean {
   const { redisUrl, dataDir } = readConfig();
-  return redisUrl !== null || existsSync(sqlitePath(dataDir));
+  return redisUrl !== null || existsSync(getDbPath(dataDir));
 }

@@ -3,7 +3,7 @@ import { exactSystemClock } from '#base/clock.ts';
 import { readConfig } from '#config.ts';
 import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
-import { sqlitePath } from '#state/sqlite/open-file.ts';
+import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { printError } from './print.ts';
 
@@ -50,7 +50,7 @@ export async function withRegisters<T>(run: (registers: Registers) => Promise<T>
 
 async function openForCommand(isAccepted: boolean): Promise<Store> {
   const config = readConfig();
-  const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
+  const isNew = config.redisUrl === null && !existsSync(getDbPath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
   const store = await openStoreWithSalt(
     { ...config, patience, isForCommand: true, isAccepted },

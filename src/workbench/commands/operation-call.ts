@@ -9,7 +9,7 @@ import {
   createSearchQueue,
   type DeclaredOperation,
   type Listener,
-  toldAnswer,
+  toAnswer,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 /** The user of the operating system, who may do everything, with the eyes of a platform. */
-export function systemUser(platform: PlatformName, note = ''): Caller {
+export function createSystemUser(platform: PlatformName, note = ''): Caller {
   const actor = createUserActor();
   return {
     actor: { ...actor, text: `${actor.text}${note}` },
@@ -68,7 +68,7 @@ export async function callOperation(
     searches: createSearchQueue(),
   };
   try {
-    const answer = toldAnswer(ctx, operation.answers, await operation.run(ctx, parts, listener));
+    const answer = toAnswer(ctx, operation.answers, await operation.run(ctx, parts, listener));
     const stream = answer instanceof Readable ? answer : null;
     return { status: ctx.status, json: stream === null ? jsonOf(answer) : null, stream };
   } catch (error) {

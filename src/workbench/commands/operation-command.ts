@@ -13,12 +13,12 @@ import { FindingsError, NotFoundError, RefusedError, UsageError } from './exit.t
 import type { Needs } from './local-parts.ts';
 import type { Answer } from './operation-call.ts';
 import {
+  formatWord,
   type InputPlace,
-  inputsOf,
+  listInputs,
+  lowerFirst,
   type OperationInput,
   readInput,
-  withLowerFirst,
-  wordOf,
 } from './operation-inputs.ts';
 import { parseListOwner, parsePlatform } from './options.ts';
 import { print } from './print.ts';
@@ -106,7 +106,7 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   }));
   const command = group
     .command([spec.name.split(' ').at(-1), ...words.map(wordText)].join(' '))
-    .summary(withLowerFirst(spec.summary ?? operation.summary))
+    .summary(lowerFirst(spec.summary ?? operation.summary))
     .description(helpOf(operation, spec));
   if (platform !== undefined) command.addOption(platformOption(platform));
   for (const option of options) command.addOption(option);
@@ -138,7 +138,7 @@ export const WITHOUT_APPROVAL = [
 /** Pages are read to their end, so that nobody asks for one. */
 function inputsTaken<Told>({ operation, without = [] }: OperationCommand<Told>): readonly OperationInput[] {
   const left = isPaged(operation) ? [...without, 'after', 'limit'] : without;
-  return inputsOf(operation).filter(({ name }) => !left.includes(name));
+  return listInputs(operation).filter(({ name }) => !left.includes(name));
 }
 
 function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
@@ -151,7 +151,7 @@ function givenFor(input: OperationInput, taken: CommandOptions): unknown {
 }
 
 function wordText({ name, isRequired }: { readonly name: string; readonly isRequired: boolean }): string {
-  return isRequired ? `<${wordOf(name)}>` : `[${wordOf(name)}]`;
+  return isRequired ? `<${formatWord(name)}>` : `[${formatWord(name)}]`;
 }
 
 function attributeOf(input: OperationInput): string {
@@ -184,7 +184,7 @@ async function run<Told>(
 ): Promise<void> {
   const { operation, needs = {} } = declared;
   const withoutApproval = options['withoutApproval'] === true;
-  await onParts({ ...needs, withoutApproval }, options, platform, async (asking) => {
+  await withParts({ ...needs, withoutApproval }, options, platform, async (asking) => {
     if (declared.run !== undefined) return show(declared, await declared.run(asking, given), asking);
     if (!isGated(operation)) return show(declared, await asking.read<Told>(operation, given), asking);
     const answer = await asking.ask(operation, given);
@@ -195,7 +195,7 @@ async function run<Told>(
 }
 
 /** Runs a command that asks operations in its own way. */
-export async function onParts<T>(
+export async function withParts<T>(
   needs: Needs,
   options: CommandOptions,
   platform: PlatformName,
@@ -203,7 +203,7 @@ export async function onParts<T>(
 ): Promise<T> {
   // Loaded only when a command runs: help needs nothing of the service.
   const { withLocalParts } = await import('./local-parts.ts');
-  const { callOperation, systemUser } = await import('./operation-call.ts');
+  const { callOperation, createSystemUser: systemUser } = await import('./operation-call.ts');
   const done = withLocalParts(needs, (parts) => {
     const isPast = needs.withoutApproval === true && readConfig().requiresApproval;
     const callerAt = (whose: PlatformName) => systemUser(whose, isPast ? ', without approval' : '');
@@ -226,7 +226,7 @@ export async function onParts<T>(
 
 /** Puts what is given where the operation reads it. */
 function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Record<string, unknown>>) {
-  const inputs = inputsOf(operation);
+  const inputs = listInputs(operation);
   const at = (place: InputPlace) =>
     Object.fromEntries(
       inputs
@@ -311,7 +311,7 @@ export function formatProposed(proposalId: string, lines: readonly string[]): st
 function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
   if (!(error instanceof HttpProblem)) return error;
   const { status, message, errors } = error;
-  const flags = new Map(inputsOf(operation).map((input) => [input.name, input.shown]));
+  const flags = new Map(listInputs(operation).map((input) => [input.name, input.shown]));
   const [at] = errors;
   const member = at === undefined ? undefined : flags.get(at.pointer.slice(1).split('/')[0] ?? '');
   const said =

@@ -5,7 +5,7 @@ import type { DeclaredOperation } from '#checkout/http/operation/operation.ts';
 import { suggestName } from '#decision/rules/problem.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { UsageError } from './exit.ts';
-import { flagOf, parseLifetime, parseReason, parseTime } from './options.ts';
+import { parseLifetime, parseReason, parseTime, toOptionFlag } from './options.ts';
 
 /** Where a request has a value. */
 export type InputPlace = 'path' | 'query' | 'body';
@@ -22,7 +22,7 @@ export interface OperationInput {
 }
 
 /** All that an operation takes, but for places in lists. */
-export function inputsOf({
+export function listInputs({
   parameters = [],
   body,
   command,
@@ -36,30 +36,33 @@ export function inputsOf({
       name,
       in: 'body' as const,
       isRequired: required.includes(name),
-      description: descriptionIn(schema),
+      description: readDescription(schema),
       schema,
     })),
   );
   const isWord = (name: string) => command?.words?.includes(name) === true;
   return [...inParameters, ...inBody].map(({ description, ...input }) => {
-    const flag = flagOf(command?.flags?.[input.name] ?? plainName(input.name));
+    const flag = toOptionFlag(command?.flags?.[input.name] ?? getOptionName(input.name));
     const option = () => {
-      const made = new Option(optionText(flag, input.name, input.schema), toldOf({ ...input, description }));
+      const made = new Option(
+        formatOption(flag, input.name, input.schema),
+        describeInput({ ...input, description }),
+      );
       if (input.isRequired) made.makeOptionMandatory();
       return 'default' in input.schema ? made.default(String(input.schema.default)) : made;
     };
-    return { ...input, shown: isWord(input.name) ? wordOf(input.name) : `--${flag}`, option };
+    return { ...input, shown: isWord(input.name) ? formatWord(input.name) : `--${flag}`, option };
   });
 }
 
 /** How a word of a command is called in its help. */
-export function wordOf(name: string): string {
+export function formatWord(name: string): string {
   if (name === 'clientIdKey') return 'client';
   return name.endsWith('Id') ? 'id' : name;
 }
 
 /** A moment at which something ends is given by how long it lasts. */
-function plainName(name: string): string {
+function getOptionName(name: string): string {
   return isEnd(name) ? 'expires' : name;
 }
 
@@ -67,19 +70,23 @@ function isEnd(name: string): boolean {
   return name === 'expiresAt';
 }
 
-function toldOf({ name, schema, description }: Omit<OperationInput, 'shown' | 'option'> & Described): string {
-  switch (kindOf(name, schema)) {
+function describeInput({
+  name,
+  schema,
+  description,
+}: Omit<OperationInput, 'shown' | 'option'> & Described): string {
+  switch (getInputKind(name, schema)) {
     case 'lifetime':
       return 'how long it lasts, like 30d; without it there is no end';
     case 'choice':
-      return `${withLowerFirst(description)}: ${valuesIn(schema).join(', ')}`;
+      return `${lowerFirst(description)}: ${listAllowedValues(schema).join(', ')}`;
     case 'flag':
-      return withLowerFirst(description.replace(/^True:? /, ''));
+      return lowerFirst(description.replace(/^True:? /, ''));
     case 'choices':
     case 'time':
     case 'number':
     case 'text':
-      return withLowerFirst(description);
+      return lowerFirst(description);
   }
 }
 
@@ -87,8 +94,8 @@ interface Described {
   readonly description: string;
 }
 
-function optionText(flag: string, name: string, schema: object): string {
-  switch (kindOf(name, schema)) {
+function formatOption(flag: string, name: string, schema: object): string {
+  switch (getInputKind(name, schema)) {
     case 'flag':
       return `--${flag}`;
     case 'choices':
@@ -108,8 +115,8 @@ function optionText(flag: string, name: string, schema: object): string {
 
 type InputKind = 'flag' | 'choices' | 'choice' | 'lifetime' | 'time' | 'number' | 'text';
 
-function kindOf(name: string, given: object): InputKind {
-  const schema = withoutNull(given);
+function getInputKind(name: string, given: object): InputKind {
+  const schema = removeNull(given);
   if (isEnd(name)) return 'lifetime';
   if ('instant' in schema || ('format' in schema && schema.format === 'date-time')) return 'time';
   if ('enum' in schema) return 'choice';
@@ -130,15 +137,17 @@ function kindOf(name: string, given: object): InputKind {
 export function readInput({ name, schema, shown }: OperationInput, given: unknown): unknown {
   if (given === undefined) return undefined;
   const text = String(given);
-  switch (kindOf(name, schema)) {
+  switch (getInputKind(name, schema)) {
     case 'flag':
       return given === true;
     case 'choices':
       return text
         .split(',')
-        .map((one) => oneOf(one.trim(), name.replace(/s$/, ''), valuesIn(itemsIn(schema))));
+        .map((one) =>
+          requireOneOf(one.trim(), name.replace(/s$/, ''), listAllowedValues(getItemSchema(schema))),
+        );
     case 'choice':
-      return oneOf(text, name, valuesIn(schema));
+      return requireOneOf(text, name, listAllowedValues(schema));
     case 'lifetime':
       return new Date(Date.now() + parseLifetime(text)).toISOString();
     case 'time':
@@ -150,22 +159,22 @@ export function readInput({ name, schema, shown }: OperationInput, given: unknow
   }
 }
 
-function oneOf(text: string, name: string, values: readonly string[]): string {
+function requireOneOf(text: string, name: string, values: readonly string[]): string {
   if (values.includes(text)) return text;
   throw new UsageError(`unknown ${name} "${text}"${suggestName(text, values)}`);
 }
 
-function valuesIn(schema: object): readonly string[] {
+function listAllowedValues(schema: object): readonly string[] {
   return 'enum' in schema && Array.isArray(schema.enum) ? schema.enum.map(String) : [];
 }
 
-function itemsIn(schema: object): object {
+function getItemSchema(schema: object): object {
   return 'items' in schema && isJsonObject(schema.items) ? schema.items : {};
 }
 
 /** A number within the bounds of a schema. Throws UsageError. */
 export function parseNumber(text: string, shown: string, given: object): number {
-  const schema = withoutNull(given);
+  const schema = removeNull(given);
   const number = Number(text);
   const isWhole = 'type' in schema && schema.type === 'integer';
   const bound = (name: string) => {
@@ -185,15 +194,15 @@ export function parseNumber(text: string, shown: string, given: object): number 
 }
 
 /** The schema of what may also be null. */
-function withoutNull(schema: object): object {
+function removeNull(schema: object): object {
   const choices: readonly unknown[] = 'anyOf' in schema && Array.isArray(schema.anyOf) ? schema.anyOf : [];
   return choices.find((one) => isJsonObject(one) && one['type'] !== 'null') ?? schema;
 }
 
-function descriptionIn(schema: object): string {
+function readDescription(schema: object): string {
   return 'description' in schema ? String(schema.description) : '';
 }
 
-export function withLowerFirst(text: string): string {
+export function lowerFirst(text: string): string {
   return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
 }

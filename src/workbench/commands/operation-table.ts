@@ -5,7 +5,7 @@ import type { RuleParts } from '#workbench/platform/parts.ts';
 import { formatTable } from './print.ts';
 
 /** The table of the items that an operation lists, by the columns of its command. `missing`: what a member that is null shows. */
-export function itemTable(
+export function formatItemTable(
   { command }: DeclaredOperation<RuleParts>,
   items: readonly object[],
   missing: Readonly<Record<string, string>> = {},

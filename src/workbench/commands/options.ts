@@ -65,6 +65,6 @@ export function parseReason(text: string): string {
 }
 
 /** The option for a name of the interface: `--as-of` for `asOf`. */
-export function flagOf(name: string): string {
+export function toOptionFlag(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -11,7 +11,7 @@ import { readS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { NO_STORE, openArchive } from '#history/archive/s3/open-archive.ts';
 import { openStore } from '#state/open-store.ts';
-import { faultOfFile, sqlitePath } from '#state/sqlite/open-file.ts';
+import { findFileFault, getDbPath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { readAuditLink } from '#workbench/access/audit-check.ts';
@@ -103,7 +103,7 @@ async function checkBackup(options: {
 }
 
 function kindOf(folder: string): Kind {
-  if (existsSync(sqlitePath(folder))) return 'SQLite';
+  if (existsSync(getDbPath(folder))) return 'SQLite';
   if (existsSync(join(folder, 'appendonlydir'))) return 'Redis';
   if (globSync('*/nodes.conf', { cwd: folder }).length > 0) return 'Redis Cluster';
   throw new UsageError(
@@ -119,9 +119,9 @@ interface RunningCopy {
 
 const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<RunningCopy>>> = {
   SQLite: async (backup, copy) => {
-    cpSync(sqlitePath(backup), sqlitePath(copy));
-    const fault = faultOfFile(copy);
-    if (fault !== null) throw new FindingsError(`${sqlitePath(backup)} is damaged: ${fault}`);
+    cpSync(getDbPath(backup), getDbPath(copy));
+    const fault = findFileFault(copy);
+    if (fault !== null) throw new FindingsError(`${getDbPath(backup)} is damaged: ${fault}`);
     const store = await openStore({ redisUrl: null, dataDir: copy }, ignored);
     return { store, faults: [], stop: async () => {} };
   },

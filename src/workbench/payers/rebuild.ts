@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
-import { isGrant, nextLastWait } from '#decision/conclude-verdict.ts';
+import { findNewestWait, isGrant } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
 import { endDueWait, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
@@ -189,7 +189,7 @@ function applyVerdict(state: ClientState, decision: Decision): ClientState {
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
-    ...nextLastWait(decision, state, at),
+    ...findNewestWait(decision, state, at),
     stage,
   };
 }

@@ -19,7 +19,7 @@ import { HEALTH_PATHS } from './health.ts';
 import { ListenerShares, PLATFORM_SHARES } from './listener-shares.ts';
 import type { PlatformApiParts } from './parts.ts';
 import { createPlatformDocument, PLATFORM_OPERATIONS } from './platform-operations.ts';
-import { platformParts } from './platform-parts.ts';
+import { createPlatformParts } from './platform-parts.ts';
 import { createProviderRoutes } from './provider-routes.ts';
 import { toPlatformProblem } from './refusals.ts';
 
@@ -27,7 +27,7 @@ import { toPlatformProblem } from './refusals.ts';
 let ownDocument: ServedDocument | null = null;
 
 /** What the platform owner tells the service, and may ask of it, on a listener of its own. */
-export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
+export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics, keys } = parts;
   const { trustedProxies } = parts.rateLimit;
   const app = new Koa<RequestState>();
@@ -38,7 +38,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const shares = new ListenerShares(PLATFORM_SHARES, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
   app.use(compressAnswers());
-  const groups = platformParts(parts);
+  const groups = createPlatformParts(parts);
   const listener = {
     keys,
     browsers: groups.always.browsers,

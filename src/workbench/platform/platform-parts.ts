@@ -20,7 +20,7 @@ interface PartsOfGroups {
 
 type GivenParts = Omit<PlatformApiParts, 'callerDocument'>;
 
-export function platformParts(parts: GivenParts): PartsOfGroups {
+export function createPlatformParts(parts: GivenParts): PartsOfGroups {
   const { rollout, rulesDir, evidence, consoleUrl = null, provider = null } = parts;
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
   const always: PlatformParts = {

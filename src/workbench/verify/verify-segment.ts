@@ -79,8 +79,8 @@ export interface Verification {
   /** Counts of decisions whose rule set is no longer available, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
   /**
-   * How many decisions were made by rules that compare a pseudonym with constants, and their SIGNAL_SECRET is not
-   * available.
+   * The decisions whose rules compare a pseudonym with constants, where the SIGNAL_SECRET of that time is not set
+   * here. Nobody can say what such a rule answers.
    */
   readonly withoutSecret: number;
   /** How many rows were changed since they were written. */

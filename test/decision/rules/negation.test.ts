@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { FactReading } from '#decision/facts/fact.ts';
 import { type Condition, listComparisons } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { complement, moveNegations } from '#decision/rules/negation.ts';
+import { moveNegations, negateCondition } from '#decision/rules/negation.ts';
 import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
 
@@ -92,7 +92,7 @@ describe('the complement of a condition', () => {
     fc.assert(
       fc.property(anyFacts, fc.constantFrom(...assignments), (condition, values) => {
         const holds = createMatcher(moveNegations(condition))(values);
-        expect(createMatcher(complement(condition))(values)).to.equal(!holds);
+        expect(createMatcher(negateCondition(condition))(values)).to.equal(!holds);
       }),
       { numRuns: RUNS },
     );

@@ -6,8 +6,8 @@ import { encodeDecision } from '#decision/decision-record.ts';
 import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
 import { JournalIndexing } from '#state/sqlite/journal-index.ts';
-import { JournalTable, partitionOf } from '#state/sqlite/journal-table.ts';
-import { openSqliteFile, sqlitePath } from '#state/sqlite/open-file.ts';
+import { getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
+import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { decisionFor, newClient, T0 } from '../clients.ts';
@@ -17,7 +17,7 @@ describe("SQLite's table of the journal", () => {
   let table: JournalTable;
   beforeEach(() => {
     const directory = temporaryDirectory();
-    db = openSqliteFile(sqlitePath(directory), directory, { id: 'installation', salt: TEST_SALT });
+    db = openSqliteFile(getDbPath(directory), directory, { id: 'installation', salt: TEST_SALT });
     table = new JournalTable(db);
   });
   afterEach(() => db.close());
@@ -183,7 +183,7 @@ describe("SQLite's table of the journal", () => {
     table.removeOld(T0 + 5 + DAY_MS);
     table.removeOldIndex();
     expect(partitions()).to.deep.equal([1]);
-    expect(partitionOf(2 ** 18)).to.equal(1);
+    expect(getIndexPartition(2 ** 18)).to.equal(1);
     expect(ofClient(client)).to.have.length(3);
   });
 });

@@ -305,13 +305,13 @@ export function addOperations<Parts>(
   for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      writeAnswer(ctx, toldAnswer(ctx, answers, await run(ctx, parts, listener)));
+      writeAnswer(ctx, toAnswer(ctx, answers, await run(ctx, parts, listener)));
     });
   }
 }
 
 /** Writes the moments of an answer as text, as the declaration of its operation demands. */
-export function toldAnswer(
+export function toAnswer(
   { status }: Pick<RouteContext, 'status'>,
   answers: OperationSpec['answers'],
   answer: unknown,

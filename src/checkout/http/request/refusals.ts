@@ -166,7 +166,7 @@ export const TOO_MANY_AT_ONCE = declareRefusal(
 /** The refusals of Node before any route is found. The connection ends with each of them. */
 
 export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
-  createLastProblem(
+  lastProblem(
     400,
     'bad request',
     'What was sent is not a well-formed HTTP/1.1 request with one Host header.',
@@ -174,27 +174,19 @@ export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 
 );
 
 export const REQUEST_TIMED_OUT = declareRefusal('too-slow', 'The request did not arrive in time.', () =>
-  createLastProblem(
-    408,
-    'request timeout',
-    'The request did not arrive in time; send it again, all at once.',
-  ),
+  lastProblem(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
 );
 
 export const UNKNOWN_EXPECTATION = declareRefusal(
   'unknown-expectation',
   'The header Expect asks for something else than 100-continue.',
-  () => createLastProblem(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
+  () => lastProblem(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
 );
 
 export const HEADERS_TOO_LARGE = declareRefusal('headers-too-large', 'The headers are too large.', () =>
-  createLastProblem(
-    431,
-    'headers too large',
-    'Request line and headers must have less than 16384 bytes together.',
-  ),
+  lastProblem(431, 'headers too large', 'Request line and headers must have less than 16384 bytes together.'),
 );
 
-function createLastProblem(status: number, title: string, detail: string): HttpProblem {
+function lastProblem(status: number, title: string, detail: string): HttpProblem {
   return new HttpProblem(status, title, detail, { headers: { Connection: 'close' } });
 }

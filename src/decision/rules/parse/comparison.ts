@@ -17,9 +17,9 @@ import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import {
+  formatConditionHint,
   guessConditionPart,
   guessOperator,
-  hintAtCondition,
   PARAMS,
   RULE_MEMBERS_BESIDE_CONDITIONS,
 } from './slip-hints.ts';
@@ -333,7 +333,7 @@ export class ConditionReader {
 
   #readCondition(node: Node, depth: number): Condition | null {
     if (depth > NESTING_LEVELS_MAX) return this.#refuseDepth(node);
-    const members = this.#file.anyMembers(node, 'a condition', hintAtCondition(this.#file.plain(node)));
+    const members = this.#file.anyMembers(node, 'a condition', formatConditionHint(this.#file.plain(node)));
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
     const [kind] = kinds;

@@ -5,7 +5,7 @@ import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
 import { findDecimals, findTextForm } from '#decision/rules/value-forms.ts';
-import { hintAtText } from './slip-hints.ts';
+import { formatTextHint } from './slip-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** A place in a rule file with a value that is compared with a fact. */
@@ -65,7 +65,7 @@ function readDomainValue(
     case 'enum':
       return file.choice(node, what, domain.values);
     case 'text':
-      return file.text(node, what, hintAtText(node));
+      return file.text(node, what, formatTextHint(node));
     default:
       return domain satisfies never;
   }

@@ -63,7 +63,7 @@ interface NumberKind {
 }
 
 /** Writes the end of a message about a wrong number: how to write the number that was probably meant. */
-export function hintAtNumber(written: unknown, { max, unit }: NumberKind): string {
+export function formatNumberHint(written: unknown, { max, unit }: NumberKind): string {
   if (typeof written !== 'string') return '';
   const text = written.normalize('NFKC').trim();
   if (PLAIN_NUMBER.test(text)) return `; write ${text}${text === written ? ', without quotes' : ''}`;
@@ -106,7 +106,7 @@ const YES = new Set(['yes', 'y', 'on', 'true', '1', 'ja', 'oui']);
 const NO = new Set(['no', 'n', 'off', 'false', '0', 'nein', 'non']);
 
 /** Writes the end of a message about a value that should be true or false. */
-export function hintAtBoolean(written: unknown): string {
+export function formatBooleanHint(written: unknown): string {
   const word = String(written).toLowerCase();
   if (!YES.has(word) && !NO.has(word)) return '';
   const meant = YES.has(word);
@@ -117,7 +117,7 @@ export function hintAtBoolean(written: unknown): string {
  * Writes the end of a message about a value that should be a text. Without quotes the first digits of a card are a
  * number.
  */
-export function hintAtText(node: Node): string {
+export function formatTextHint(node: Node): string {
   if (!isScalar(node) || (typeof node.value !== 'number' && typeof node.value !== 'boolean')) return '';
   return `; write "${node.source ?? node.value}"`;
 }
@@ -141,7 +141,7 @@ function guessDuration(text: string): number | null {
 }
 
 /** Writes the end of a message about a value that should be a duration. */
-export function hintAtDuration(written: unknown): string {
+export function formatDurationHint(written: unknown): string {
   if (typeof written === 'string' && /;|\d[smhd] +\d/.test(written))
     return '; write a comma between the items of a list';
   if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a blank and #';
@@ -152,7 +152,7 @@ export function hintAtDuration(written: unknown): string {
 }
 
 /** Writes the end of a message about a value that should be a list. */
-export function hintAtList(node: Node | null): string {
+export function formatListHint(node: Node | null): string {
   if (!isScalar(node)) return node === null ? '' : '; begin each item with "- "';
   const { value } = node;
   if (typeof value !== 'string' && typeof value !== 'number') return '';
@@ -173,7 +173,7 @@ export function guessConditionPart(name: string): string | null {
 }
 
 /** Writes the end of a message about a condition that is written as a formula. */
-export function hintAtCondition(written: unknown): string {
+export function formatConditionHint(written: unknown): string {
   const [, fact, sign, value] = /^(\w+(?:\([^()]*\))?) *([=<>!≤≥]+) *(\S+)$/u.exec(String(written)) ?? [];
   const operator = guessOperator(sign);
   if (fact === undefined || operator === null) return '';

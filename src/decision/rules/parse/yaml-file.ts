@@ -23,7 +23,7 @@ import {
   type Problem,
   suggestName,
 } from '#decision/rules/problem.ts';
-import { hintAtBoolean, hintAtDuration, hintAtList, hintAtNumber } from './slip-hints.ts';
+import { formatBooleanHint, formatDurationHint, formatListHint, formatNumberHint } from './slip-hints.ts';
 import { findSyntaxFault, type RepeatedKey } from './syntax-fault.ts';
 
 export interface Member {
@@ -190,7 +190,8 @@ export class YamlFile {
 
   /** Reads a list with at least one item. */
   items(node: Node | null, what: string): readonly Node[] | null {
-    if (!isSeq<Node>(node)) return this.#reportWrongKind(node, `${what} must be a list`, hintAtList(node));
+    if (!isSeq<Node>(node))
+      return this.#reportWrongKind(node, `${what} must be a list`, formatListHint(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
     return node.items;
   }
@@ -232,7 +233,7 @@ export class YamlFile {
   boolean(node: Node | null, what: string): boolean | null {
     const value = this.#getScalar(node);
     if (typeof value === 'boolean') return value;
-    return this.#reportWrongKind(node, `${what} must be true or false`, hintAtBoolean(value));
+    return this.#reportWrongKind(node, `${what} must be true or false`, formatBooleanHint(value));
   }
 
   /** Reads a number from `min` to `max` in plain digits. */
@@ -241,7 +242,7 @@ export class YamlFile {
     const kind = integer ? 'a whole number' : 'a number';
     const value = this.#getScalar(node);
     if (typeof value !== 'number')
-      return this.#reportWrongKind(node, `${what} must be ${kind}`, hintAtNumber(value, range));
+      return this.#reportWrongKind(node, `${what} must be ${kind}`, formatNumberHint(value, range));
     if (!Number.isFinite(value) || !isPlainNumber(node)) {
       return this.#reportWrongKind(node, `${what} must be ${kind} in plain digits`);
     }
@@ -306,7 +307,7 @@ export class YamlFile {
   duration(node: Node | null, what: string): number | null {
     const value = this.#getScalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;
-    return ms ?? this.#reportWrongKind(node, `${what} must be ${DURATION_FORM}`, hintAtDuration(value));
+    return ms ?? this.#reportWrongKind(node, `${what} must be ${DURATION_FORM}`, formatDurationHint(value));
   }
 
   #parse(text: string): Node | null {

@@ -5,7 +5,7 @@ import { listResetAfterMs } from '#decision/payer/ladder.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import type { Condition, FactRef } from '#decision/rules/condition.ts';
-import { complement } from '#decision/rules/negation.ts';
+import { negateCondition } from '#decision/rules/negation.ts';
 import {
   type GroupParams,
   listRulesWithoutHoldout,
@@ -407,7 +407,7 @@ export function listSignalsUnlessExempt({
   exempt,
 }: ParsedRules['signals']): readonly Rule<SignalParams>[] {
   if (exempt === null) return rules;
-  const applies = complement(exempt.condition);
+  const applies = negateCondition(exempt.condition);
   return rules.map((rule) => ({ ...rule, condition: allOf(applies, rule.condition) }));
 }
 

@@ -11,7 +11,7 @@ import { readInputs } from './input.ts';
 import {
   closedBySql,
   computeTradeOffs,
-  createAnswers,
+  createAnswersTable,
   findHalfOfOrders,
   findParetoFront,
   joinOutcomes,
@@ -155,7 +155,7 @@ async function replay(
     waits: { longer: 0, shorter: 0, onAnotherLadder: 0 },
   }));
   const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
-  const appender = await createAnswers(evidence.duck, sides.length);
+  const appender = await createAnswersTable(evidence.duck, sides.length);
   let [rows, reproduced, undecidable] = [0, 0, 0];
   const missing = new Set<string>();
   await createInputView(evidence, [...candidates, ...bases]);

@@ -26,7 +26,7 @@ import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest
  * Its columns are `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and for each side a column like
  * `answer_0` with a code of `AnswerCodes`. Side 0 is the base.
  */
-export async function createAnswers(duck: QueryEngine, sides: number): Promise<DuckAppender> {
+export async function createAnswersTable(duck: QueryEngine, sides: number): Promise<DuckAppender> {
   const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
   const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
   await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);

@@ -18,7 +18,7 @@ type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' |
 const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
 
 /** Creates the empty tables to which the batches of clients add. */
-export async function createSums(duck: QueryEngine): Promise<void> {
+export async function createSumsTables(duck: QueryEngine): Promise<void> {
   await duck.run(
     'CREATE OR REPLACE TEMP TABLE sums (arm VARCHAR, look INT, metric VARCHAR, sum DOUBLE, size DOUBLE, squares DOUBLE, seen DOUBLE)',
   );

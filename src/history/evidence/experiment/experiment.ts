@@ -21,7 +21,7 @@ import {
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { createDevices } from '#history/evidence/source/device-clusters.ts';
+import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
 import {
   betweenSql,
   createDecisionsView,
@@ -31,7 +31,7 @@ import {
 import { findLastingDays } from '#history/evidence/source/reversals.ts';
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
 import { isOffBalance } from '#history/statistics/sample-ratio.ts';
-import { ArmSums, createSums, insertSums, readLevels } from './arm-sums.ts';
+import { ArmSums, createSumsTables, insertSums, readLevels } from './arm-sums.ts';
 import { type Experiment, type ExperimentBasis, evaluateExperiment } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
 
@@ -86,7 +86,7 @@ export async function runExperiment(
   const judged = await completeObjective(evidence, stage, otherwise);
   const knownUntil = evidence.ask.asOf ?? (await findNewestTime(duck));
   const looks = planLooks(stage.since, knownUntil);
-  await createSums(duck);
+  await createSumsTables(duck);
   const [{ n } = {}] = await duck.rows('SELECT count(*) AS n FROM decisions_of_trial');
   const batches = splitClients(toNumberOrNull(n) ?? 0, BATCH_DECISIONS_MAX);
   for (const [batch, clients] of batches.entries()) {
@@ -336,7 +336,7 @@ function findSampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): r
 /** Tests whether arms share devices. On a shared device the rules of one arm meet what the rules of another did. */
 async function findDevicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
   const { duck } = evidence;
-  await createDevices(evidence);
+  await createDevicesTable(evidence);
   const [row = {}] = await duck.rows(`
     WITH drawn_clients AS (
       SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial WHERE ${stageConditionSql(since)}

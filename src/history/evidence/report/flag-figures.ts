@@ -19,7 +19,7 @@ import {
   orderCounts,
   STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
-import { createDevices, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
+import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
@@ -113,7 +113,7 @@ async function readMarkedOrders(
   byDevice: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, DuckRow>> {
   const { duck } = evidence;
-  if (byDevice.size > 0) await createDevices(evidence);
+  if (byDevice.size > 0) await createDevicesTable(evidence);
   await makeMarks(duck, byDevice);
   const rows = await duck.rows(`
     WITH counted AS (

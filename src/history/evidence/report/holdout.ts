@@ -14,7 +14,7 @@ import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
 import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { createDevices, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
+import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import { type Evidence, knownRowsSql } from '#history/evidence/source/evidence.ts';
 import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
@@ -92,7 +92,7 @@ export async function computeHoldoutFigures(
   const results = new Map<string, HoldoutResult>();
   if (shares.size === 0) return results;
   await makeEntries(evidence);
-  await createDevices(evidence);
+  await createDevicesTable(evidence);
   const byDevice = listDeviceRules(rules);
   for (const [rule, share] of shares) {
     const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';

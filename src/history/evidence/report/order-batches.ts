@@ -9,16 +9,16 @@ import {
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
 import type { Money, OrderCounts } from '#history/evidence/presentation.ts';
-import { createDevices } from '#history/evidence/source/device-clusters.ts';
+import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
 import { type Estimate, estimateClusteredShares } from '#history/statistics/intervals.ts';
 import type { Judgement } from './fact-cells.ts';
-import { createWaits, LEVEL_SQL, noteWaits } from './wait-levels.ts';
+import { createWaitsTable, LEVEL_SQL, noteWaits } from './wait-levels.ts';
 
 /** Creates the table `judged` with the judgement of each cell. Cells that cannot be judged are left out. */
-export async function createJudgements(
+export async function createJudgementsTable(
   duck: QueryEngine,
   judged: ReadonlyMap<string, Judgement>,
 ): Promise<void> {
@@ -59,9 +59,9 @@ export async function readOrdersInBatches(
   decisionsMax = BATCH_DECISIONS_MAX,
 ): Promise<void> {
   const { duck, span, ask } = evidence;
-  await createWaits(duck);
+  await createWaitsTable(duck);
   await createTableView(duck, 'waits_ended', ask);
-  if (parts.byDevice) await createDevices(evidence);
+  if (parts.byDevice) await createDevicesTable(evidence);
   const batches = splitClients(span.decisions, decisionsMax);
   for (const [batch, clients] of batches.entries()) {
     await readBatch(duck, clients, parts, batch === 0);

@@ -15,7 +15,7 @@ import { computeArmNet, findOnlyMissingRule } from './arm-net.ts';
 import { createJudge, type Judgement, listNamedRules, readFactCells } from './fact-cells.ts';
 import { reportFlags } from './flag-figures.ts';
 import { computeHoldoutFigures, type HoldoutResult } from './holdout.ts';
-import { createJudgements, readOrdersInBatches, sumTallies, type Tally } from './order-batches.ts';
+import { createJudgementsTable, readOrdersInBatches, sumTallies, type Tally } from './order-batches.ts';
 import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
 import { readWaitLevels } from './wait-levels.ts';
 
@@ -132,7 +132,7 @@ async function judgeCells(duck: QueryEngine, rules: RuleSet) {
     if ('judgement' in found) judged.set(one.cell, found.judgement);
     else for (const label of found.lacking) missing.add(label);
   }
-  await createJudgements(duck, judged);
+  await createJudgementsTable(duck, judged);
   return { cell: sql, missing: [...missing] };
 }
 

@@ -64,7 +64,7 @@ export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
   {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
 
 /** Creates the empty table to which the batches of clients add their waits. */
-export async function createWaits(duck: QueryEngine): Promise<void> {
+export async function createWaitsTable(duck: QueryEngine): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE waits (version VARCHAR, ladder VARCHAR, level INT, seconds DOUBLE, cluster INT,
     place INT, amount DOUBLE, ending VARCHAR, back_after DOUBLE, granted BOOLEAN, paid BOOLEAN, paid_place INT, paid_amount DOUBLE)`);
 }

@@ -7,7 +7,7 @@ import { type Evidence, knownRowsSql } from './evidence.ts';
  * takes the one that most clients showed. Clients who share a device are often one person or one ring, so their
  * orders depend on each other.
  */
-export async function createDevices({ duck, ask }: Evidence): Promise<void> {
+export async function createDevicesTable({ duck, ask }: Evidence): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE devices AS
     WITH shown AS (
       SELECT DISTINCT client_hash, hash(platform, fingerprint) AS device

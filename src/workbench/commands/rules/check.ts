@@ -15,7 +15,7 @@ import {
   type Remark,
 } from '#workbench/authoring/desk/examine.ts';
 import { EXIT, UsageError } from '#workbench/commands/exit.ts';
-import { onParts } from '#workbench/commands/operation-command.ts';
+import { withParts } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
@@ -68,7 +68,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
     throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
   }
   const lists = looksAtLists
-    ? await onParts({ lists: true }, {}, INSTALLATION, async ({ parts }) =>
+    ? await withParts({ lists: true }, {}, INSTALLATION, async ({ parts }) =>
         findKnownLists(parts.lists.copy, parts.clock(), INSTALLATION),
       )
     : null;

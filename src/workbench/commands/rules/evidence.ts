@@ -5,7 +5,7 @@ import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
 import { parseNumber } from '#workbench/commands/operation-inputs.ts';
-import { flagOf, parseTime } from '#workbench/commands/options.ts';
+import { parseTime, toOptionFlag } from '#workbench/commands/options.ts';
 import {
   addEvidenceOptions,
   createRecordedRuleSets,
@@ -25,7 +25,8 @@ function evidenceCommand(rules: Command, question: Question): void {
   const command = addEvidenceOptions(
     rules.command([question.kind, ...(argument === undefined ? [] : [argumentText(argument)])].join(' ')),
   ).description(question.description);
-  for (const option of question.options) if (option !== argument) command.addOption(commandOption(option));
+  for (const option of question.options)
+    if (option !== argument) command.addOption(createCommandOption(option));
   command.action(async (...given: readonly unknown[]) => {
     const options: EvidenceOptions = command.opts();
     const asked = { ...command.opts(), ...(argument === undefined ? {} : { [argument.name]: given[0] }) };
@@ -39,7 +40,7 @@ function argumentText({ name, kind, isRequired }: Option<unknown>): string {
 }
 
 /** A question's option as a command has it. */
-export function commandOption({
+export function createCommandOption({
   name,
   kind,
   form,
@@ -47,7 +48,7 @@ export function commandOption({
   description,
   isRequired,
 }: Option<unknown>): CommandOption {
-  const option = new CommandOption(`--${flagOf(name)} <${(form ?? kind).toLowerCase()}>`, description);
+  const option = new CommandOption(`--${toOptionFlag(name)} <${(form ?? kind).toLowerCase()}>`, description);
   if (isRequired) option.makeOptionMandatory();
   switch (kind) {
     case 'choice':
@@ -70,7 +71,9 @@ async function answer(
   options: EvidenceOptions,
   given: Readonly<Record<string, unknown>>,
 ) {
-  const asked = Object.fromEntries(question.options.map((option) => [option.name, checked(option, given)]));
+  const asked = Object.fromEntries(
+    question.options.map((option) => [option.name, readOption(option, given)]),
+  );
   const decidedBy = question.decidedBy?.read(asked) ?? null;
   try {
     return await withEvidenceOf(
@@ -84,15 +87,15 @@ async function answer(
 }
 
 /** What a person gave for an option, as a body would have it. */
-export function checked(
+export function readOption(
   { name, kind, schema }: Option<unknown>,
   given: Readonly<Record<string, unknown>>,
 ): unknown {
   const value = given[name];
   if (value === undefined) return undefined;
-  if (kind === 'time') return parseTime(String(value), `--${flagOf(name)}`);
+  if (kind === 'time') return parseTime(String(value), `--${toOptionFlag(name)}`);
   if (kind === 'number') {
-    return parseNumber(String(value), `--${flagOf(name)}`, schema);
+    return parseNumber(String(value), `--${toOptionFlag(name)}`, schema);
   }
   if (kind === 'versions')
     for (const version of Array.isArray(value) ? value : [])

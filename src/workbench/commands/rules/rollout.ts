@@ -11,14 +11,14 @@ import { formatUserActor } from '#workbench/access/actors.ts';
 import { EXIT, RefusedError, UsageError } from '#workbench/commands/exit.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
 import { addOperationCommand, type CommandOptions } from '#workbench/commands/operation-command.ts';
-import { flagOf, parseReason } from '#workbench/commands/options.ts';
+import { parseReason, toOptionFlag } from '#workbench/commands/options.ts';
 import { print } from '#workbench/commands/print.ts';
 import { changeRollout, readRollout, takeBack } from '#workbench/platform/rules/rollout.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
 import { FollowingSchema, RolloutRefused } from '#workbench/rollout/change-rollout.ts';
 import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
 import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
-import { commandOption } from './evidence.ts';
+import { createCommandOption } from './evidence.ts';
 import { formatFollowing, formatStatus, type ToldFollowing, type ToldStatus } from './rollout-text.ts';
 
 /** rules status, rollout, rollback: which version decides, and how that changes. */
@@ -43,7 +43,7 @@ export function rolloutCommands(rules: Command): void {
         'another candidate in the same draw, like p2.v12:10; may be repeated. Candidates that are not named end',
       ).argParser((text: string, all: readonly string[] = []) => [...all, text]),
       new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']),
-      ...TRIAL_OPTIONS.filter(({ name }) => name === 'rate').map(commandOption),
+      ...TRIAL_OPTIONS.filter(({ name }) => name === 'rate').map(createCommandOption),
     ],
     given: goalInOptions,
     text: formatFollowing,
@@ -120,7 +120,9 @@ function goalInOptions(options: CommandOptions, given: Readonly<Record<string, u
     parseGoal({ version, mode, percent, guard, also: others, judged });
   } catch (error) {
     if (!(error instanceof BadGoal)) throw error;
-    throw new UsageError(`--${flagOf(error.member === 'rates' ? 'rate' : error.member)} ${error.message}`);
+    throw new UsageError(
+      `--${toOptionFlag(error.member === 'rates' ? 'rate' : error.member)} ${error.message}`,
+    );
   }
   return { version, ...asked };
 }

@@ -25,7 +25,7 @@ import {
   getSchemaFileName,
 } from '#workbench/authoring/schema/rule-schema.ts';
 import { EXIT, FindingsError, UsageError } from '#workbench/commands/exit.ts';
-import { formatProposed, onParts, WITHOUT_APPROVAL } from '#workbench/commands/operation-command.ts';
+import { formatProposed, WITHOUT_APPROVAL, withParts } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
 import { checkCommand, formatProblemLines, toPlacedRemark } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
@@ -127,7 +127,7 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
 /** A release is made on the disk alone; only its proposal needs the store. */
 function propose(change: ProposedChange): Promise<StoredProposal | null> {
   const needs = { lists: true, rules: true, archive: true };
-  return onParts(needs, {}, INSTALLATION, ({ parts, caller }) =>
+  return withParts(needs, {}, INSTALLATION, ({ parts, caller }) =>
     parts.approvals.propose(INSTALLATION, change, caller.actor),
   );
 }

@@ -9,7 +9,11 @@ import { type Experiment, evaluateExperiment } from '#history/evidence/experimen
 import type { OrderCounts } from '#history/evidence/presentation.ts';
 import { computeArmNet, findOnlyMissingRule } from '#history/evidence/report/arm-net.ts';
 import { createJudge, readFactCells } from '#history/evidence/report/fact-cells.ts';
-import { createJudgements, readOrdersInBatches, sumTallies } from '#history/evidence/report/order-batches.ts';
+import {
+  createJudgementsTable,
+  readOrdersInBatches,
+  sumTallies,
+} from '#history/evidence/report/order-batches.ts';
 import {
   type Report,
   type RuleReport,
@@ -328,7 +332,7 @@ describe('the passes over orders', () => {
       withEvidence(all(sources.archive), async (evidence) => {
         const { duck, span } = evidence;
         await duck.run("CREATE TEMP TABLE places AS SELECT 1 AS place, 'EUR' AS currency, '' AS shown");
-        await createJudgements(duck, JUDGED);
+        await createJudgementsTable(duck, JUDGED);
         const counted: number[] = [];
         const parts = {
           cell: '(fact_paidCount > 0)::UBIGINT',
