@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { JsonObject } from '#base/files/json-object.ts';
 import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
@@ -29,16 +30,17 @@ export interface CsvFile {
 const MEMORY_MIB = 512;
 
 /**
- * Reads a CSV file with a heading. The engine of the archive finds out whether commas, semicolons or tabs separate its
- * columns. Throws the engine's error when the file cannot be read at all.
+ * Reads a CSV file with a heading, of which the commas, semicolons or tabs say how columns are separated. Texts are
+ * quoted as RFC 4180 has it. Throws the error of the system or the engine when the file cannot be read at all.
  */
 export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile> {
   return withTemporaryFolder('replay-csv-', async (temporaryFolder) => {
     const limits = { threads: Math.min(2, availableParallelism()), memoryMiB: MEMORY_MIB, temporaryFolder };
     const engine = await QueryEngine.open(limits);
     try {
+      const dialect = `delim = ${quote(await findSeparator(path))}, quote = '"', escape = '"'`;
       const rows = await engine.rows(
-        `SELECT * FROM read_csv(${quote(path)}, header = true, all_varchar = true, store_rejects = true)`,
+        `SELECT * FROM read_csv(${quote(path)}, ${dialect}, header = true, all_varchar = true, store_rejects = true)`,
       );
       const rejected = await engine.rows(
         'SELECT line, min(error_message) AS problem FROM reject_errors GROUP BY line',
@@ -48,6 +50,18 @@ export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile>
       engine.close();
     }
   });
+}
+
+const SEPARATORS = [',', ';', '\t'];
+
+/** The separator that the heading has most of: the engine would guess by what stands in the rows, too. */
+async function findSeparator(path: string): Promise<string> {
+  const file = await open(path);
+  for await (const heading of file.readLines()) {
+    const counts = SEPARATORS.map((separator) => heading.split(separator).length);
+    return SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ',';
+  }
+  return ',';
 }
 
 /** Gives the rows the lines of the file: the engine leaves out rejected lines and the heading. */

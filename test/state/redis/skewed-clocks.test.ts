@@ -104,6 +104,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     const before = rightClock();
     const issue = 'keys issue --platform shop --operations score --expires 1h --json';
     const issued = await scoring(issue.split(' '), env);
+    expect([issued.exitCode, issued.stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(issued.stdout).platform).to.equal('shop');
     const store = await openPatiently(redisUrl);
     const [entry] = (await new Audit(store.auditLog, rightClock).read(null, 1)).entries;
