@@ -100,7 +100,8 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
 
   it("dates a command's changes by the store's clock, too", async () => {
     const redisUrl = await emptyRedisUrl();
-    const env = { REDIS_URL: redisUrl, NODE_OPTIONS: skewedBy(directory, 10 * MINUTE_MS) };
+    const DATA_DIR = join(directory, 'command');
+    const env = { REDIS_URL: redisUrl, DATA_DIR, NODE_OPTIONS: skewedBy(directory, 10 * MINUTE_MS) };
     const before = rightClock();
     const issue = 'keys issue --platform shop --operations score --expires 1h --json';
     const issued = await scoring(issue.split(' '), env);
