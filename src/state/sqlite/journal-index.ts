@@ -1,4 +1,4 @@
-import { type JournalTable, orderIndexKey, toClientIndexKey } from './journal-table.ts';
+import { type JournalTable, toClientIndexKey, toOrderIndexKey } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
 interface IndexingSizes {
@@ -65,7 +65,7 @@ export class JournalIndexing {
         const position = Number(row['position']);
         if (row['client'] !== null) entries.push({ key: toClientIndexKey(String(row['client'])), position });
         if (row['order_name'] !== null)
-          entries.push({ key: orderIndexKey(String(row['order_name'])), position });
+          entries.push({ key: toOrderIndexKey(String(row['order_name'])), position });
       }
       from = rows.length < this.#sizes.stepEntries ? last : Number(rows.at(-1)?.['position']);
     }

@@ -41,7 +41,7 @@ export function toClientIndexKey(clientHash: string): number {
 }
 
 /** The same for an order, as `journalOrder` names it. */
-export function orderIndexKey(order: string): number {
+export function toOrderIndexKey(order: string): number {
   return hash('sha256', order, 'buffer').readUIntBE(0, 6);
 }
 
@@ -51,7 +51,7 @@ function journalOrder(platform: PlatformName, orderRef: string): string {
 }
 
 /** All of one payer or order, by the index and, of the newest, by looking through them. */
-const foundBy = (column: 'client' | 'order_name') => `
+const findBySql = (column: 'client' | 'order_name') => `
   WITH RECURSIVE partitions (partition) AS (
     SELECT max(partition) FROM journal_index
     UNION ALL SELECT partition - 1 FROM partitions WHERE partition > (SELECT min(partition) FROM journal_index)
@@ -129,7 +129,7 @@ export class JournalTable {
   /** Decisions about an order, the newest first. */
   decisionsOfOrder(platform: PlatformName, orderRef: string, limit: number): readonly Row[] {
     const order = journalOrder(platform, orderRef);
-    return this.#sql.decisionsOfOrder.all(orderIndexKey(order), order, limit);
+    return this.#sql.decisionsOfOrder.all(toOrderIndexKey(order), order, limit);
   }
 
   progress(): JournalProgress {
@@ -209,7 +209,10 @@ export class JournalTable {
     const rows = this.ofClient(clientHash);
     for (const { position, order_name: order } of rows) {
       const place = Number(position);
-      const keys = [toClientIndexKey(clientHash), ...(order === null ? [] : [orderIndexKey(String(order))])];
+      const keys = [
+        toClientIndexKey(clientHash),
+        ...(order === null ? [] : [toOrderIndexKey(String(order))]),
+      ];
       for (const key of keys) this.#sql.unindex.run(getIndexPartition(place), key, place);
       this.#sql.erase.run(place);
     }
@@ -251,9 +254,9 @@ function prepareStatements(db: DatabaseSync) {
     after: sql('SELECT position, at, seq FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
     newest: sql('SELECT max(position) AS position FROM journal'),
     oldest: sql('SELECT min(position) AS position FROM journal'),
-    ofClient: sql(foundBy('client')),
-    decisionsOfClient: sql(`${foundBy('client')} AND seq < ?3 ORDER BY position DESC LIMIT ?4`),
-    decisionsOfOrder: sql(`${foundBy('order_name')} ORDER BY position DESC LIMIT ?3`),
+    ofClient: sql(findBySql('client')),
+    decisionsOfClient: sql(`${findBySql('client')} AND seq < ?3 ORDER BY position DESC LIMIT ?4`),
+    decisionsOfOrder: sql(`${findBySql('order_name')} ORDER BY position DESC LIMIT ?3`),
     progress: sql('SELECT forgotten, shipped, hot_ms, indexed, indexed_key FROM journal_progress'),
     putProgress: sql(
       'INSERT OR REPLACE INTO journal_progress (only, forgotten, shipped, hot_ms, indexed, indexed_key) VALUES (1, ?, ?, ?, ?, ?)',
