@@ -40,7 +40,7 @@ interface JobOptions<Progress> {
 }
 
 /** The job exceeded its limit of time or memory. Its thread or process was ended. */
-export class JobLimitExceeded extends NamedError {}
+export class LimitExceeded extends NamedError {}
 
 const WAIT_FACTOR = 12;
 
@@ -72,7 +72,7 @@ export class BackgroundWork<Its extends Jobs> {
     this.#turns = new FairQueue(settings.turns ?? limitRunning(1));
   }
 
-  /** Throws JobLimitExceeded, QueueFull, the signal's reason, or an Error with the name of the job's error. */
+  /** Throws LimitExceeded, QueueFull, the signal's reason, or an Error with the name of the job's error. */
   run<Kind extends keyof Its & string>(
     kind: Kind,
     task: TaskOf<Its[Kind]>,
@@ -140,7 +140,7 @@ export class BackgroundWork<Its extends Jobs> {
   #watch(runner: Runner, reject: (error: Error) => void): () => void {
     const { cpuMs = Number.POSITIVE_INFINITY, timeMs = WAIT_FACTOR * cpuMs } = this.#settings;
     const refuse = (limitMs: number, of = '') =>
-      reject(new JobLimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
+      reject(new LimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
     if (timeMs === Number.POSITIVE_INFINITY) return () => {};
     const before = runner.cpuMs();
     const lookNow = async () => {
@@ -158,12 +158,12 @@ export class BackgroundWork<Its extends Jobs> {
   #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
     const { silenceMs } = this.#settings;
     if (silenceMs === undefined) return undefined;
-    const hangs = () => reject(new JobLimitExceeded(`it reported nothing for ${silenceMs / 1000} s`));
+    const hangs = () => reject(new LimitExceeded(`it reported nothing for ${silenceMs / 1000} s`));
     return setTimeout(hangs, silenceMs).unref();
   }
 
   #tooMuchMemory(): Error {
-    return new JobLimitExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
+    return new LimitExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
   }
 
   async #free(): Promise<Runner> {

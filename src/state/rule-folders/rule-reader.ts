@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { BackgroundWork, JobLimitExceeded } from '#base/work/background-work.ts';
+import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
 import { bindFactToAttribute } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { setFactWindow } from '#decision/facts/fact.ts';
@@ -45,7 +45,7 @@ export class ThreadedReader implements RuleReader {
         ? { ok: true, ruleSet: compileRuleSet(restoreFacts(read.rules), read.digest, read.released) }
         : read;
     } catch (error) {
-      if (!(error instanceof JobLimitExceeded)) throw error;
+      if (!(error instanceof LimitExceeded)) throw error;
       const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
       return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
     }

@@ -1,4 +1,4 @@
-import { JobLimitExceeded } from '#base/work/background-work.ts';
+import { LimitExceeded } from '#base/work/background-work.ts';
 import {
   type AccessKeys,
   INSTALLATION,
@@ -441,7 +441,7 @@ async function refuseKnownErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, JobLimitExceeded].some(
+    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, LimitExceeded].some(
       (kind) => error instanceof kind,
     );
     throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;

@@ -1,6 +1,6 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
-import { BackgroundWork, JobLimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
+import { BackgroundWork, LimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
 import { findIdlePriorityCommand } from '#base/work/runner.ts';
 import { limitRunning } from '#base/work/turns.ts';
 import type { SampleWorks } from './sample-jobs.ts';
@@ -73,7 +73,7 @@ describe('background work', () => {
         const elsewhere = start(PLACE);
         const error = await failure(elsewhere.run('fill the memory', undefined));
         expect(error)
-          .to.be.instanceOf(JobLimitExceeded)
+          .to.be.instanceOf(LimitExceeded)
           .with.property('message', 'it took more than 64 MiB of memory');
         expect(await elsewhere.run('add', new Set([2, 3]))).to.equal(5);
       });
@@ -81,7 +81,7 @@ describe('background work', () => {
       it('ends a job that takes too long', async () => {
         const hasty = start({ ...PLACE, timeMs: 1 });
         expect(await failure(hasty.run('never end', undefined)))
-          .to.be.instanceOf(JobLimitExceeded)
+          .to.be.instanceOf(LimitExceeded)
           .with.property('message', 'it took more than 0.001 s');
       });
 
@@ -117,7 +117,7 @@ describe('background work', () => {
     const elsewhere = start({ where: 'thread', cpuMs: 2000, memoryMiB: 64 });
     expect(await elsewhere.run('stand still', 2500)).to.equal('timed-out');
     expect(await failure(elsewhere.run('spin', undefined)))
-      .to.be.instanceOf(JobLimitExceeded)
+      .to.be.instanceOf(LimitExceeded)
       .with.property('message', 'it took more than 2 s of computing time');
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });

@@ -61,7 +61,7 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
  * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads:
- * however hard a draft is to read, no request of another platform waits for it. Throws `JobLimitExceeded` for work
+ * however hard a draft is to read, no request of another platform waits for it. Throws `LimitExceeded` for work
  * that exceeds its limits, `QueueFull` when too much waits, and the reason of a signal that ends the work.
  */
 export class RuleDesk {

@@ -1,4 +1,4 @@
-import { JobLimitExceeded } from '#base/work/background-work.ts';
+import { LimitExceeded } from '#base/work/background-work.ts';
 import { type Parameter, refuseParameter } from '#checkout/http/operation/parameter.ts';
 import {
   badRequest,
@@ -94,7 +94,7 @@ export const TOO_HEAVY = declareRefusal(
 
 /** Work on rule files; TOO_HEAVY when it takes too much. */
 export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
-  return refuseKnownErrors(work, TOO_HEAVY.problem, JobLimitExceeded);
+  return refuseKnownErrors(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
 /** The rule set of a version; 400 when it cannot be compared, 404 when there is none. */
