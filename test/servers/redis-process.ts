@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { end, own } from '../processes/own-process.ts';
+import { end, isRunning, own } from '../processes/own-process.ts';
 import { accepts } from './redis-command.ts';
 import { until } from './until.ts';
 
@@ -65,7 +65,10 @@ async function startRedisProcess(args: readonly string[], port: number): Promise
   const start = async () => {
     const started = own(spawn('redis-server', args, { stdio: 'ignore' }));
     try {
-      await until(`redis-server answers on ${port}`, () => accepts(port, ['PING']));
+      await until(`redis-server answers on ${port}`, async () => {
+        if (isRunning(started)) return accepts(port, ['PING']);
+        throw new Error(`redis-server ended with ${started.exitCode ?? started.signalCode} on port ${port}`);
+      });
       return started;
     } catch (error) {
       await end(started);
