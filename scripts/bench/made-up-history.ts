@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isGrant } from '#decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '#decision/decide.ts';
-import { DeviceSightings } from '#decision/device-book.ts';
+import { DeviceSightings } from '#decision/device-sightings.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';

@@ -2,7 +2,13 @@ import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { JsonObject } from '#base/files/json-object.ts';
 import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
-import { type DuckRow, QueryEngine, quote, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
+import {
+  type DuckRow,
+  QueryEngine,
+  quote,
+  toNumberOrNull,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
 
 /** How the columns of a CSV file say what the members of a recorded payment say. */
 export interface CsvMapping {

@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import { formatShare } from '#history/evidence/presentation.ts';

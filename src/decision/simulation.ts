@@ -1,7 +1,7 @@
 import { isGrant } from './conclude-verdict.ts';
 import { type DecisionInput, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { DeviceSightings, type ShownDevices } from './device-book.ts';
+import { DeviceSightings, type ShownDevices } from './device-sightings.ts';
 import { collectAskedValues } from './facts/attribute.ts';
 import type { AskedAttribute, Sightings } from './facts/fact.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '#base/files/atomic-file.ts';
 import { parseJsonObject } from '#base/files/json-object.ts';
-import { replaceFile } from '#base/files/placed.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** Tells one installation from all others: its id, and the salt of its client hashes. */

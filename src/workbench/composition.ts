@@ -4,7 +4,7 @@ import { ListNode } from '#checkout/lists/list-node.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ArchivedOrders } from '#checkout/scoring/archived-orders.ts';
-import type { ProcessClock } from '#checkout/scoring/client-turns.ts';
+import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
 import { KnownErasures } from '#checkout/scoring/known-erasures.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { createHoldoutDraw } from '#decision/holdout.ts';

@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import type { S3Place } from '#history/archive/s3/bucket.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';

@@ -6,7 +6,7 @@ import { createLog } from '#base/log.ts';
 import { OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import type { ProcessClock } from '#checkout/scoring/client-turns.ts';
+import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';

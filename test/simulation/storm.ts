@@ -1,5 +1,5 @@
 import { Metrics } from '#checkout/metrics/metrics.ts';
-import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
+import { TooManyWaiting } from '#checkout/scoring/client-updates.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';

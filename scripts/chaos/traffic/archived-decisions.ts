@@ -2,7 +2,7 @@ import type { Decision } from '#decision/decision.ts';
 import { ClientKeys } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { requireKeptSalt } from '#history/archive/archived-salt.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import { toDecision } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 

@@ -1,4 +1,5 @@
 import { NamedError } from '#base/named-error.ts';
+import { FairQueue, type FairQueueLimits, limitRunning } from './fair-queue.ts';
 import {
   hasIdleCores,
   type Runner,
@@ -8,7 +9,6 @@ import {
   startRunner,
 } from './runner.ts';
 import type { JobContext, JobMessage, Jobs } from './serve-work.ts';
-import { FairQueue, type FairQueueLimits, limitRunning } from './turns.ts';
 
 /** Where the jobs of a module run, the limits of each, and how many run at once. */
 export interface WorkSettings extends RunnerSettings {

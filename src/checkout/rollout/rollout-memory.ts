@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '#base/files/atomic-file.ts';
 import { parseJsonObject } from '#base/files/json-object.ts';
-import { replaceFile } from '#base/files/placed.ts';
 import { parseRollout, type Rollout } from './rollout.ts';
 
 /** The rollout that the nodes with this DATA_DIR followed last. */

@@ -51,7 +51,7 @@ import {
   type LoadedClient,
   type ProcessClock,
   requireAdmitted,
-} from './client-turns.ts';
+} from './client-updates.ts';
 import {
   findNotedPayment,
   NO_DEVICES,
@@ -64,7 +64,7 @@ import { EndedWaits } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { findKnownOrder, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
-import { RequestFieldCounts } from './sent-counts.ts';
+import { RequestFieldCounts } from './request-field-counts.ts';
 
 export interface ServiceParts extends Pseudonymizers {
   readonly store: Store;

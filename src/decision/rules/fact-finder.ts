@@ -2,7 +2,7 @@ import { formatDuration } from '#base/duration.ts';
 import { createAttributeFact, formatAttributeLabel } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain } from '#decision/facts/fact.ts';
-import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/fact-synonyms.ts';
 import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts';
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { createFileOnce } from '#base/files/atomic-file.ts';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { createFileOnce } from '#base/files/placed.ts';
 import { NamedError } from '#base/named-error.ts';
 import { readClaimedArchive } from '#state/archive-register.ts';
 import type { Registers } from '#state/store.ts';

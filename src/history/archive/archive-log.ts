@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { readErrorCode, replaceFile } from '#base/files/atomic-file.ts';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { readErrorCode, replaceFile } from '#base/files/placed.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { TableName } from './tables.ts';
 import type { WhyUnread } from './unread-decisions.ts';

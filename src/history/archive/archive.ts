@@ -15,7 +15,8 @@ import {
   type Segment,
   type UnreadSegment,
 } from './archive-log.ts';
-import { isDamagedInput, type QueryEngine, quote } from './duck.ts';
+import { eraseFromQuarantine, listQuarantined, quarantine } from './quarantine.ts';
+import { isDamagedInput, type QueryEngine, quote } from './query-engine.ts';
 import { endReading } from './reading-copies.ts';
 import {
   getSegmentFile,
@@ -24,7 +25,6 @@ import {
   type SegmentFile,
   type SegmentPlace,
 } from './segment-files.ts';
-import { eraseFromQuarantine, listQuarantined, quarantine } from './set-aside.ts';
 import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
 export interface ArchiveContents {

@@ -7,8 +7,8 @@ import { Archive } from './archive.ts';
 import { ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
+import { QUARANTINE_FOLDER } from './quarantine.ts';
 import { SEGMENT_FILES } from './segment-files.ts';
-import { QUARANTINE_FOLDER } from './set-aside.ts';
 import { createSnapshotOpener, withSnapshot } from './snapshot.ts';
 import { explainUnread } from './unread-decisions.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 

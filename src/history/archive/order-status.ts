@@ -1,5 +1,5 @@
 import { DAY_MS } from '#base/duration.ts';
-import type { QueryEngine } from './duck.ts';
+import type { QueryEngine } from './query-engine.ts';
 
 /** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
 export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readErrorCode } from '#base/files/placed.ts';
+import { readErrorCode } from '#base/files/atomic-file.ts';
 import { listNames } from './archive-log.ts';
 
 /** The names of copies that are being read, under `staging/` of the archive's folder. */

@@ -1,8 +1,15 @@
 import type { TObject, TSchema } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { findMomentDescription, type Shape } from '#base/shapes.ts';
-import { type DuckRow, quote, quoteName, toBooleanOrNull, toNumberOrNull, toTextOrNull } from './duck.ts';
 import { createFactSource, type FactTypes, toFactColumn, toFactLabel } from './fact-columns.ts';
+import {
+  type DuckRow,
+  quote,
+  quoteName,
+  toBooleanOrNull,
+  toNumberOrNull,
+  toTextOrNull,
+} from './query-engine.ts';
 
 export interface Column {
   readonly name: string;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readErrorCode } from '#base/files/atomic-file.ts';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { readErrorCode } from '#base/files/placed.ts';
 import { scheduleFolderRemoval } from '#base/files/temporary-folder.ts';
 import { NamedError } from '#base/named-error.ts';
-import { archiveReadThrottle, WorkAbandoned } from '#base/paced-steps.ts';
+import { archiveReadThrottle, WorkAbandoned } from '#base/work/step-throttle.ts';
 import { Archive, type ErasedClients, removeSegments, type SegmentBounds } from './archive.ts';
 import {
   ArchiveDamaged,
@@ -15,6 +15,7 @@ import {
   type UnreadSegment,
   writeTemporaryState,
 } from './archive-log.ts';
+import { formatDay } from './period.ts';
 import {
   type Bind,
   type DuckBatch,
@@ -25,8 +26,7 @@ import {
   type Statement,
   toNumbers,
   toTextOrNull,
-} from './duck.ts';
-import { formatDay } from './period.ts';
+} from './query-engine.ts';
 import { READING } from './reading-copies.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts';

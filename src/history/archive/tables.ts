@@ -16,7 +16,6 @@ import {
   toVerdictEntry,
   WaitEndedEntrySchema,
 } from '#state/journal.ts';
-import { type DuckRow, quoteName } from './duck.ts';
 import {
   type FactKey,
   type FactType,
@@ -25,6 +24,7 @@ import {
   toFactColumn,
   toFactKey,
 } from './fact-columns.ts';
+import { type DuckRow, quoteName } from './query-engine.ts';
 import {
   type Cells,
   type Column,

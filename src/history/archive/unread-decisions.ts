@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, meaning, type Shape, shape, type WithMomentsAsText } from '#base/shapes.ts';
 

@@ -7,7 +7,7 @@ import {
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
+} from '#history/archive/query-engine.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import {

@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { count, epochMs, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { formatTime } from '#decision/payer/instant.ts';

@@ -1,5 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
+import { getColumnType, toFactLabel } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -9,8 +10,7 @@ import {
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
-import { getColumnType, toFactLabel } from '#history/archive/fact-columns.ts';
+} from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { computePopulationStability } from '#history/statistics/distributions.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';

@@ -1,6 +1,6 @@
 import { count, list, type Shape, shape } from '#base/shapes.ts';
-import { toNumbers } from '#history/archive/duck.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { toNumbers } from '#history/archive/query-engine.ts';
 import {
   computeAreaUnderCurve,
   computeBrierScore,

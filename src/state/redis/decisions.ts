@@ -1,4 +1,4 @@
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type ClientKey, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
 import * as redis from '#state/keys.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '#base/files/json-object.ts';
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import {
   collectUnreadable,
   comparePlaces,

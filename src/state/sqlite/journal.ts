@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   collectUnreadable,

@@ -35,7 +35,7 @@ import {
   rollOut,
 } from '#workbench/rollout/change-rollout.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
-import { waitUntilTakenUp } from '#workbench/rollout/taken-up.ts';
+import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
 import {
   type DraftPlace,
   type ForeseenChange,

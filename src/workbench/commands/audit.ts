@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { createMomentWriter, type Shape, type WithMomentsAsText } from '#base/shapes.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { formatTime } from '#decision/payer/instant.ts';

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import type { ClientKeys } from '#decision/payer/client-key.ts';
 import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
 import type { JournalGap } from '#state/journal.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import { formatName, quoteText } from '#decision/rules/condition-text.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';

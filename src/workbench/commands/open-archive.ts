@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { type Config, ConfigError, readConfig } from '#config.ts';
 import { type Archive, type ErasedClients, readErasedClients } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';

@@ -6,7 +6,7 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { readS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { NO_STORE, openArchive } from '#history/archive/s3/open-archive.ts';

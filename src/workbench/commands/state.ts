@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { exactSystemClock } from '#base/clock.ts';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';

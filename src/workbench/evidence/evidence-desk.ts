@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { FairQueue } from '#base/work/turns.ts';
+import { FairQueue } from '#base/work/fair-queue.ts';
 import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';

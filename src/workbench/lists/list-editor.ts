@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
-import { StepThrottle } from '#base/paced-steps.ts';
-import { FairQueue } from '#base/work/turns.ts';
+import { FairQueue } from '#base/work/fair-queue.ts';
+import { StepThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION, isInstallation } from '#checkout/access/access-keys.ts';
 import {
   encodeEntry,

@@ -1,7 +1,7 @@
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { searchThrottle } from '#base/paced-steps.ts';
 import * as s from '#base/shapes.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { ListCopy } from '#checkout/lists/list-node.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';

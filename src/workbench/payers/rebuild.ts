@@ -15,7 +15,7 @@ import {
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
-import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { listKnownHints } from '#decision/payer/hints.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import type { KnownOrder } from '#decision/payer/order.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
-import { searchThrottle } from '#base/paced-steps.ts';
 import { type Shape, shape, word } from '#base/shapes.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { recordSightings } from '#checkout/scoring/device-sightings.ts';
 import type { Assessment } from '#decision/assess.ts';
@@ -12,7 +12,7 @@ import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, chooseEventTime, toToken } from '#decision/payer/client-state.ts';
-import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { listKnownHints } from '#decision/payer/hints.ts';
 import { type Ladder, settleLadder } from '#decision/payer/ladder.ts';
 import { OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';

@@ -1,5 +1,5 @@
-import { searchThrottle } from '#base/paced-steps.ts';
 import { list, named, nullable, shape } from '#base/shapes.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import {
   createChapter,
   declareJsonAnswer,

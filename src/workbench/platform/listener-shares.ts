@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { CountsByOwner } from '#base/work/turns.ts';
+import { CountsByOwner } from '#base/work/fair-queue.ts';
 import type { HttpProblem } from '#checkout/http/request/problems.ts';
 import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';

@@ -10,7 +10,7 @@ import {
 } from '#checkout/http/request/body.ts';
 import { HttpProblem, MALFORMED_BODY } from '#checkout/http/request/problems.ts';
 import { INTERNAL_ERROR } from '#checkout/http/request/refusals.ts';
-import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
+import { TooManyWaiting } from '#checkout/scoring/client-updates.ts';
 import { AmountTooPrecise, type OrderReport } from '#checkout/scoring/order-report.ts';
 import type { OutcomeRecorder, OutcomeResult } from '#checkout/scoring/scoring.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CountsByOwner } from '#base/work/turns.ts';
+import type { CountsByOwner } from '#base/work/fair-queue.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import type { Address } from '#checkout/http/server/listener.ts';

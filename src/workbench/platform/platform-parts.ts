@@ -1,4 +1,4 @@
-import { CountsByOwner } from '#base/work/turns.ts';
+import { CountsByOwner } from '#base/work/fair-queue.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { Approvals } from '#workbench/approvals/approvals.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';

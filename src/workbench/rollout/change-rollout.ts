@@ -24,8 +24,8 @@ import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-bac
 import type { Tallies } from '#state/store.ts';
 import { advanceRollout, type Goal, repairRollout } from './advance.ts';
 import { type ComparedOn, compareWithActive, type Difference } from './difference.ts';
-import { waitUntilTakenUp } from './taken-up.ts';
 import { TrialSchema, toTrialView } from './trial-view.ts';
+import { waitUntilTakenUp } from './wait-for-nodes.ts';
 
 /** The change was refused, and nothing was changed. The message says why. */
 export class RolloutRefused extends NamedError {}

@@ -1,5 +1,5 @@
 import { DAY_MS } from '#base/duration.ts';
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { getStage } from '#checkout/rollout/guard.ts';
 import type { Candidate } from '#checkout/rollout/rollout.ts';

@@ -1,5 +1,5 @@
 import { parseJsonObject } from '#base/files/json-object.ts';
-import { StepThrottle } from '#base/paced-steps.ts';
+import { StepThrottle } from '#base/work/step-throttle.ts';
 import { compactState } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
 import type { Store } from '#state/store.ts';

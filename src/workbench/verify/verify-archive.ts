@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { limitRunning } from '#base/work/turns.ts';
+import { limitRunning } from '#base/work/fair-queue.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { requireKeptSalt } from '#history/archive/archived-salt.ts';

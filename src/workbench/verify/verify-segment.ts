@@ -6,7 +6,7 @@ import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import type { DuckRow, QueryEngine } from '#history/archive/duck.ts';
+import type { DuckRow, QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { toDecision } from '#history/archive/tables.ts';
 import { addSums } from '#history/statistics/sums.ts';

@@ -4,7 +4,7 @@ import { ClientKeys } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import { createKeptRules, type RulesOf, verifySegment } from './verify-segment.ts';
 
 interface VerifyTask {

@@ -1,8 +1,8 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
 import { BackgroundWork, LimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
+import { limitRunning } from '#base/work/fair-queue.ts';
 import { findIdlePriorityCommand } from '#base/work/runner.ts';
-import { limitRunning } from '#base/work/turns.ts';
 import type { SampleWorks } from './sample-jobs.ts';
 
 const MODULE = new URL('./sample-jobs.ts', import.meta.url);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { ClientQueue } from '#checkout/scoring/client-turns.ts';
+import { ClientQueue } from '#checkout/scoring/client-updates.ts';
 
 describe('the queue of a client', () => {
   it('runs the work of one client in order, one at a time', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { NotAdmitted, TooManyWaiting } from '#checkout/scoring/client-turns.ts';
+import { NotAdmitted, TooManyWaiting } from '#checkout/scoring/client-updates.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';

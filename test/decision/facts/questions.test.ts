@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { FACT_SYNONYMS } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS } from '#decision/facts/fact-synonyms.ts';
 import { FACT_QUESTIONS } from '#decision/facts/questions.ts';
 import { explainUnknownFact } from '#decision/rules/parse/unknown-fact.ts';
 import { problemsOf, swap } from '../../rule-fixtures/sound-rules.ts';

@@ -9,7 +9,7 @@ import {
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
-import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { NO_DAY_TALLIES, readTallies, tallyRequests } from '#decision/payer/day-tallies.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { eventAt } from './event-at.ts';

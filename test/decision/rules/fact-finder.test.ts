@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FACT_SYNONYMS } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS } from '#decision/facts/fact-synonyms.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { findFacts } from '#decision/rules/fact-finder.ts';
 

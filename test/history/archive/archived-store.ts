@@ -1,5 +1,5 @@
 import { Archive } from '#history/archive/archive.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { Lease } from '#history/archive/ship/lease.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
-import type { DuckRow } from '#history/archive/duck.ts';
+import type { DuckRow } from '#history/archive/query-engine.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { ArchivedStore } from './archived-store.ts';

@@ -8,7 +8,7 @@ import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { presentBacktest } from '#history/evidence/backtest/backtest-report.ts';

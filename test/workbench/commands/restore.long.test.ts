@@ -3,7 +3,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, statSync, truncateSync, writ
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Archive } from '#history/archive/archive.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { NO_STORE } from '#history/archive/s3/open-archive.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';

@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';
 import { type Drawn, DrawnExperiments, HEAVY, LIGHT } from './drawn-experiments.ts';

@@ -3,9 +3,9 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { type TSchema, Type } from '#base/json-schema.ts';
-import { searchThrottle } from '#base/paced-steps.ts';
 import { createMomentWriter, type Shape } from '#base/shapes.ts';
-import { FairQueue, type FairQueueLimits } from '#base/work/turns.ts';
+import { FairQueue, type FairQueueLimits } from '#base/work/fair-queue.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {

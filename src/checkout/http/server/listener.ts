@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { NamedError } from '#base/named-error.ts';
-import { CountsByOwner } from '#base/work/turns.ts';
+import { CountsByOwner } from '#base/work/fair-queue.ts';
 import { toNetwork } from '#decision/addresses.ts';
 import {
   CertificateError,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
-import { QueueFull } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/fair-queue.ts';
 import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { OVERLOADED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';

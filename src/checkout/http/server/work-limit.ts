@@ -1,6 +1,6 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { ConcurrencyLimit, type SeenLoad } from './concurrency-limit.ts';
-import { PlatformFairness } from './platform-shares.ts';
+import { PlatformFairness } from './platform-fairness.ts';
 
 /**
  * The share of the limit that scores may use. Scores are refused first, because a checkout can do without a score,

@@ -12,17 +12,17 @@ import {
 import { suggestName } from '#decision/rules/problem.ts';
 import { isName, refuseListName } from '#decision/rules/rule-set.ts';
 import { explainNamedFact, formatDomain, getSpokenName, refuseComparison } from './compared-facts.ts';
-import { type FactRefs, refuseWindow } from './fact-refs.ts';
-import { readFactValue } from './fact-value.ts';
-import type { RuleLadders } from './rule-ladders.ts';
-import type { RuleLists } from './rule-lists.ts';
 import {
   formatConditionHint,
   guessConditionPart,
   guessOperator,
   PARAMS,
   RULE_MEMBERS_BESIDE_CONDITIONS,
-} from './slip-hints.ts';
+} from './correction-hints.ts';
+import { type FactRefs, refuseWindow } from './fact-refs.ts';
+import { readFactValue } from './fact-value.ts';
+import type { RuleLadders } from './rule-ladders.ts';
+import type { RuleLists } from './rule-lists.ts';
 import { explainUnknownFact } from './unknown-fact.ts';
 import { explainWrongIndent, type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 

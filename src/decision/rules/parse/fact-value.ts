@@ -5,7 +5,7 @@ import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
 import { findDecimals, findTextForm } from '#decision/rules/value-forms.ts';
-import { formatTextHint } from './slip-hints.ts';
+import { formatTextHint } from './correction-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** A place in a rule file with a value that is compared with a fact. */

@@ -2,7 +2,7 @@ import type { Node } from 'yaml';
 import { DURATION } from '#base/duration.ts';
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '#decision/payer/amount.ts';
 import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
-import { guessAmount } from './slip-hints.ts';
+import { guessAmount } from './correction-hints.ts';
 import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;

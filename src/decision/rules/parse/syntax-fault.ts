@@ -1,6 +1,6 @@
 import { type Document, isNode, isScalar, type Node, visit, type YAMLError, type YAMLMap } from 'yaml';
+import { guessAmount } from './correction-hints.ts';
 import { findLayoutFault } from './line-layout.ts';
-import { guessAmount } from './slip-hints.ts';
 import { isClosed, type SyntaxFault, type Token, tokenize, walkWithDepth } from './syntax-tokens.ts';
 
 /** A file as far as YAML can read it. */

@@ -1,7 +1,7 @@
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/fact-synonyms.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
-import { formatFactWithParams } from './slip-hints.ts';
+import { formatFactWithParams } from './correction-hints.ts';
 
 /**
  * Explains that a fact does not exist: with the name that was probably meant, or with the place where all facts are

@@ -23,7 +23,12 @@ import {
   type Problem,
   suggestName,
 } from '#decision/rules/problem.ts';
-import { formatBooleanHint, formatDurationHint, formatListHint, formatNumberHint } from './slip-hints.ts';
+import {
+  formatBooleanHint,
+  formatDurationHint,
+  formatListHint,
+  formatNumberHint,
+} from './correction-hints.ts';
 import { findSyntaxFault, type RepeatedKey } from './syntax-fault.ts';
 
 export interface Member {

@@ -20,10 +20,10 @@ import {
   type Propagator,
   type Ranges,
 } from './formula.ts';
+import { KnowledgeIndex } from './knowledge-index.ts';
 import { type FixedValue, MultipleFacts } from './multiples.ts';
 import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
 import { listPairConditions } from './pairs.ts';
-import { KnowledgeIndex } from './pieces.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**

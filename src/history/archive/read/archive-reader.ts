@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { Decision } from '#decision/decision.ts';
 import { compareNewestFirst, type DecisionFilter, findTimeBound } from '#decision/decision-filter.ts';
 import {
@@ -14,9 +14,15 @@ import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
 import { Archive, readErasedClients, type SegmentBounds } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
-import { type Bind, type DuckRow, QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { OrderFilters } from '#history/archive/order-filter.ts';
 import { type OrderStatus, statusConditionSql } from '#history/archive/order-status.ts';
+import {
+  type Bind,
+  type DuckRow,
+  QueryEngine,
+  toNumberOrNull,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
 import {
   type OpenSnapshot,
   type SegmentFilter,

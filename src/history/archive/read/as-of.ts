@@ -1,6 +1,6 @@
 import { count, epochMs, type Shape, shape } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/duck.ts';
+import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
 
 export const asOfShape = shape(

@@ -7,8 +7,8 @@ import {
 import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts';
 import { toClientNumber } from '#decision/payer/client-key.ts';
 import type { UnreadSegment } from '#history/archive/archive-log.ts';
-import type { Bind } from '#history/archive/duck.ts';
 import { toFactColumn } from '#history/archive/fact-columns.ts';
+import type { Bind } from '#history/archive/query-engine.ts';
 import { RECORDS } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
 import { removeSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
-import type { DuckBatch, DuckRow } from '#history/archive/duck.ts';
 import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '#history/archive/journal-tail.ts';
+import type { DuckBatch, DuckRow } from '#history/archive/query-engine.ts';
 import { type Snapshot, withSnapshot } from '#history/archive/snapshot.ts';
 import {
   isAfterSql,

@@ -5,9 +5,16 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { NOT_KNOWN } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
-import { type Bind, type DuckRow, quote, quoteName, toNumbers, toTextOrNull } from '#history/archive/duck.ts';
 import { listAttributeColumns } from '#history/archive/fact-columns.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
+import {
+  type Bind,
+  type DuckRow,
+  quote,
+  quoteName,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import type { Snapshot, Source } from '#history/archive/snapshot.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';

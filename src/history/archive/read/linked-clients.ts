@@ -3,19 +3,19 @@ import { type ClientKeys, type PlatformName, toClientNumber } from '#decision/pa
 import type { Override } from '#decision/payer/client-state.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
+  GRANTED_SQL,
+  REPORT_SQL,
+  SETTLED_AMOUNT_SQL,
+  SETTLED_CURRENCY_SQL,
+} from '#history/archive/order-status.ts';
+import {
   type Bind,
   type DuckRow,
   toBooleanOrNull,
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
-import {
-  GRANTED_SQL,
-  REPORT_SQL,
-  SETTLED_AMOUNT_SQL,
-  SETTLED_CURRENCY_SQL,
-} from '#history/archive/order-status.ts';
+} from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
 import { RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';

@@ -8,8 +8,8 @@ import {
   reopenGranted,
   toExposure,
 } from '#decision/payer/order.ts';
-import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { GRANTED_SQL } from '#history/archive/order-status.ts';
+import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { SegmentFilter, Snapshot } from '#history/archive/snapshot.ts';
 import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
 import { type OutcomeEntry, readRecordedExposure } from '#state/journal.ts';

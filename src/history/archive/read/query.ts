@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { type QueryAnswer, QueryEngine, quote } from '#history/archive/duck.ts';
 import { toFactColumn } from '#history/archive/fact-columns.ts';
 import { createOrderViews } from '#history/archive/order-status.ts';
+import { type QueryAnswer, QueryEngine, quote } from '#history/archive/query-engine.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
 

@@ -1,5 +1,7 @@
-import { searchThrottle } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { ArchiveGap, ArchiveState } from '#history/archive/archive-log.ts';
+import { type FactKey, type FactType, type FactTypes, toFactColumn } from '#history/archive/fact-columns.ts';
+import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
 import {
   BATCH_ROWS_MAX,
   type QueryEngine,
@@ -7,9 +9,7 @@ import {
   quoteName,
   toNumberOrNull,
   toNumbers,
-} from '#history/archive/duck.ts';
-import { type FactKey, type FactType, type FactTypes, toFactColumn } from '#history/archive/fact-columns.ts';
-import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
+} from '#history/archive/query-engine.ts';
 import type { ColumnType } from '#history/archive/record-columns.ts';
 import type { UnshippedSpan } from '#history/archive/snapshot.ts';
 import {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { readFile, rename } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { replaceFile } from '#base/files/atomic-file.ts';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { replaceFile } from '#base/files/placed.ts';
 import {
   type ArchiveFile,
   type ArchiveHome,
@@ -26,9 +26,9 @@ import {
   SNAPSHOT_ENDING,
 } from '#history/archive/archive-log.ts';
 import { SALT_FILE } from '#history/archive/archived-salt.ts';
+import { listQuarantined, QUARANTINE_FOLDER } from '#history/archive/quarantine.ts';
 import { endReading } from '#history/archive/reading-copies.ts';
 import { listRemovedFiles, listSegmentFiles } from '#history/archive/segment-files.ts';
-import { listQuarantined, QUARANTINE_FOLDER } from '#history/archive/set-aside.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
 import type { WhyUnread } from '#history/archive/unread-decisions.ts';
 import type { Registers } from '#state/store.ts';

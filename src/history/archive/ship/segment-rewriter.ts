@@ -1,7 +1,7 @@
 import type { Archive, ErasedClients } from '#history/archive/archive.ts';
 import type { ArchiveState, Commit, Segment } from '#history/archive/archive-log.ts';
-import { type QueryEngine, toNumberOrNull } from '#history/archive/duck.ts';
 import { formatDay } from '#history/archive/period.ts';
+import { type QueryEngine, toNumberOrNull } from '#history/archive/query-engine.ts';
 import type { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
 import { findNextMerge } from './next-merge.ts';

@@ -4,8 +4,8 @@ import {
   CommitConflict,
   type Segment,
 } from '#history/archive/archive-log.ts';
-import type { QueryEngine } from '#history/archive/duck.ts';
-import { RowBuffer } from '#history/archive/row-drafts.ts';
+import type { QueryEngine } from '#history/archive/query-engine.ts';
+import { RowBuffer } from '#history/archive/row-buffer.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { type ArchiveRow, toPageRows, toTombstone } from '#history/archive/tables.ts';
 import { readUnshippedPage } from '#history/archive/unshipped.ts';

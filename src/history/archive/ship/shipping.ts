@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exactSystemClock } from '#base/clock.ts';
 import type { Archive } from '#history/archive/archive.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import { type ArchivePlace, openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { ClockJumps } from '#state/clock-jumps.ts';
 import { createStoreClock } from '#state/clock-offset.ts';

@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { parseDuration } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, literal, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';

@@ -7,7 +7,12 @@ import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/cl
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import type { AskedVerdict, ScoreRequest } from '#decision/requests.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
-import { type BatchCell, type DuckBatch, type QueryEngine, toNumberOrNull } from '#history/archive/duck.ts';
+import {
+  type BatchCell,
+  type DuckBatch,
+  type QueryEngine,
+  toNumberOrNull,
+} from '#history/archive/query-engine.ts';
 import {
   findSharingColumns,
   type SharingColumn,

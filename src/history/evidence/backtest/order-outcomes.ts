@@ -6,7 +6,7 @@ import {
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
+} from '#history/archive/query-engine.ts';
 import { verdictIsSql } from '#history/evidence/comparison.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
 import { byOutcomeSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';

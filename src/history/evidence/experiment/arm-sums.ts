@@ -4,7 +4,7 @@ import {
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
+} from '#history/archive/query-engine.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
 import { byOutcomeSql } from '#history/evidence/source/order-sums.ts';
 import { type Moments, NO_MOMENTS } from '#history/statistics/confidence-sequence.ts';

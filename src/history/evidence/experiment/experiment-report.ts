@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';

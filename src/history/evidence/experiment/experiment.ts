@@ -2,13 +2,6 @@ import { DAY_MS } from '#base/duration.ts';
 import { type Objective, parseObjective } from '#decision/objective.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import {
-  type Bind,
-  type QueryEngine,
-  toNumberOrNull,
-  toNumbers,
-  toTextOrNull,
-} from '#history/archive/duck.ts';
-import {
   askedStatusSql,
   GRANTED_SQL,
   isReversedSql,
@@ -18,6 +11,13 @@ import {
   SETTLED_CURRENCY_SQL,
   WAIT_WORTH_MS,
 } from '#history/archive/order-status.ts';
+import {
+  type Bind,
+  type QueryEngine,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';

@@ -21,6 +21,7 @@ import {
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { listDecidingConditions, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
+import { getColumnType, getFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -28,8 +29,7 @@ import {
   quoteName,
   toNumberOrNull,
   toTextOrNull,
-} from '#history/archive/duck.ts';
-import { getColumnType, getFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
+} from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from '#history/evidence/source/evidence.ts';
 

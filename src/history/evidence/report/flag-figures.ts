@@ -1,5 +1,6 @@
 import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -7,8 +8,7 @@ import {
   toNumberList,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
-import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+} from '#history/archive/query-engine.ts';
 import {
   createColumns,
   type EvidenceTable,

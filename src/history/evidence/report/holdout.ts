@@ -3,14 +3,14 @@ import { choice, count, nullable, type Shape, shape, word } from '#base/shapes.t
 import { HOLDOUT_PERIOD_MS, listHoldoutShares } from '#decision/holdout.ts';
 import type { Objective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+} from '#history/archive/query-engine.ts';
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
 import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';

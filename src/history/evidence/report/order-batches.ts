@@ -1,4 +1,3 @@
-import { type DuckRow, type QueryEngine, toNumberList, toNumbers } from '#history/archive/duck.ts';
 import {
   askedStatusSql,
   GRANTED_SQL,
@@ -8,6 +7,7 @@ import {
   SETTLED_AMOUNT_SQL,
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
+import { type DuckRow, type QueryEngine, toNumberList, toNumbers } from '#history/archive/query-engine.ts';
 import type { Money, OrderCounts } from '#history/evidence/presentation.ts';
 import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';

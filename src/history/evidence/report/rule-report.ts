@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { Type } from '#base/json-schema.ts';
 import { choice, count, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { OTHERWISE } from '#decision/decision.ts';

@@ -1,12 +1,12 @@
 import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { paidAfterWaitSql, waitWorthUntilSql } from '#history/archive/order-status.ts';
 import {
   type QueryEngine,
   toNumberList,
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
-} from '#history/archive/duck.ts';
-import { paidAfterWaitSql, waitWorthUntilSql } from '#history/archive/order-status.ts';
+} from '#history/archive/query-engine.ts';
 import { createColumns, type EvidenceTable, interval, number } from '#history/evidence/presentation.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';

@@ -1,4 +1,4 @@
-import { type QueryEngine, toTextOrNull } from '#history/archive/duck.ts';
+import { type QueryEngine, toTextOrNull } from '#history/archive/query-engine.ts';
 
 /** The slice of orders without a currency. */
 export const NO_CURRENCY = '-';

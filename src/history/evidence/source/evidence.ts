@@ -6,9 +6,15 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
-import { QueryEngine, quote, quoteName, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { getColumnType, toFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
 import { createOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
+import {
+  QueryEngine,
+  quote,
+  quoteName,
+  toNumberOrNull,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
 import { describeMoment, erasedSql } from '#history/archive/read/as-of.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';

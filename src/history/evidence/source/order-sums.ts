@@ -1,4 +1,4 @@
-import { type DuckRow, toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/duck.ts';
+import { type DuckRow, toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
 import {
   type Money,
   NO_ORDERS,

@@ -1,8 +1,7 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { DAY_MS } from '#base/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { OUTCOME_CAUSES } from '#decision/payer/order.ts';
-import { toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/duck.ts';
 import {
   CAUSE_SQL,
   ORDER_KEY_SQL,
@@ -10,6 +9,7 @@ import {
   SAYS_PAID_SQL,
   statusSql,
 } from '#history/archive/order-status.ts';
+import { toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
 import {
   createColumns,
   type EvidenceTable,

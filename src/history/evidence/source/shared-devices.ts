@@ -1,5 +1,5 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { DeviceSightings } from '#decision/device-book.ts';
+import { DeviceSightings } from '#decision/device-sightings.ts';
 import { collectAskedValues } from '#decision/facts/attribute.ts';
 import {
   type DeviceKind,
@@ -27,7 +27,7 @@ import {
   type DuckBatch,
   type QueryEngine,
   toNumberOrNull,
-} from '#history/archive/duck.ts';
+} from '#history/archive/query-engine.ts';
 import type { Column } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
 import { readRecordedExposure } from '#state/journal.ts';

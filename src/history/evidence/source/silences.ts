@@ -1,6 +1,6 @@
 import { SILENCE } from '#decision/payer/silence.ts';
-import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 
 /** Finds times without reports between any two reports, by the same rule as `stopped` in live traffic. */

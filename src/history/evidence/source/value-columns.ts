@@ -1,7 +1,7 @@
 import { formatAttributeLabel, parseAttributeLabel } from '#decision/facts/attribute.ts';
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
-import { type QueryEngine, quote, quoteName } from '#history/archive/duck.ts';
 import { listAttributeColumns, toFactLabel } from '#history/archive/fact-columns.ts';
+import { type QueryEngine, quote, quoteName } from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from './evidence.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';

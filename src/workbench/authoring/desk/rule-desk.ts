@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { BackgroundWork, type WorkSettings } from '#base/work/background-work.ts';
-import { FairQueue } from '#base/work/turns.ts';
+import { FairQueue } from '#base/work/fair-queue.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';

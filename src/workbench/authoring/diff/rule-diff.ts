@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { formatDuration } from '#base/duration.ts';
 import { choice, list, named, type Shape, shape, word } from '#base/shapes.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { type Location, sortProblems } from '#decision/rules/problem.ts';

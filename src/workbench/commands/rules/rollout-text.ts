@@ -1,4 +1,4 @@
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
 import { formatClientCounts } from '#checkout/rollout/guard.ts';

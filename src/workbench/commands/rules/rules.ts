@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { formatCount } from '#base/counted.ts';
+import { formatCount } from '#base/count-text.ts';
 import type { Location } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { explainRuleCount, type RuleSet } from '#decision/rules/rule-set.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { pino } from 'pino';
-import { QueueFull } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/fair-queue.ts';
 import { answerProblems, NOT_FOUND, OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { countWork, delayRefusals, shedOverload } from '#checkout/http/server/overload.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { QueryEngine, quote, toTextOrNull } from '#history/archive/duck.ts';
+import { QueryEngine, quote, toTextOrNull } from '#history/archive/query-engine.ts';
 import { readLinks } from '#history/archive/read/linked-clients.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../../state/clients.ts';

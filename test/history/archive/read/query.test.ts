@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { QueryRefused, QueryTooSlow } from '#history/archive/duck.ts';
+import { QueryRefused, QueryTooSlow } from '#history/archive/query-engine.ts';
 import { exportQuery, queryArchive } from '#history/archive/read/query.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { newClient, T0, verdict } from '../../../state/clients.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import type { DuckRow } from '#history/archive/duck.ts';
+import type { DuckRow } from '#history/archive/query-engine.ts';
 import { AnotherArchive, findLeaseHolder, Lease, listShippingTroubles } from '#history/archive/ship/lease.ts';
 import { TABLE_NAMES, toJournalEntry } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';

@@ -5,7 +5,7 @@ import { exactSystemClock } from '#base/clock.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { findCommonDay } from '#history/archive/period.ts';
-import { readQuarantine } from '#history/archive/set-aside.ts';
+import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { findNextMerge } from '#history/archive/ship/next-merge.ts';
 import type { ShippingTurn } from '#history/archive/ship/shipper.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { DuckRow } from '#history/archive/duck.ts';
+import type { DuckRow } from '#history/archive/query-engine.ts';
 import { createReport } from '#history/evidence/report/report.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { createWaitLevelsTable } from '#history/evidence/report/wait-levels.ts';

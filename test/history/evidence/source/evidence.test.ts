@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { listNames } from '#history/archive/archive-log.ts';
-import type { DuckRow } from '#history/archive/duck.ts';
+import type { DuckRow } from '#history/archive/query-engine.ts';
 import { TABLE_NAMES, type TableName } from '#history/archive/tables.ts';
 import { type AskedInput, readInputs } from '#history/evidence/backtest/input.ts';
 import { listSpanNotes } from '#history/evidence/presentation.ts';

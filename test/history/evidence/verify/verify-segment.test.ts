@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { QueryEngine } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/query-engine.ts';
 import {
   addVerifications,
   NOTHING_VERIFIED,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { QueueFull } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/fair-queue.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
 import { ListCopy } from '#checkout/lists/list-node.ts';

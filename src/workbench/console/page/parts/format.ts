@@ -1,6 +1,6 @@
 import type { FactReading, FactValue } from '#workbench/console/page/questions.ts';
 
-export { formatCount as counted } from '#base/counted.ts';
+export { formatCount as counted } from '#base/count-text.ts';
 
 /** Whether all times are shown in UTC, and not in the reader's own time zone. */
 let isUtc = false;

@@ -19,7 +19,7 @@ import {
   TOO_HEAVY,
   VERSION_IN_PATH,
 } from '#workbench/platform/rules/rule-version.ts';
-import { waitUntilTakenUp } from '#workbench/rollout/taken-up.ts';
+import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
 import {
   DESK_FULL,
   DRAFT_FILES,

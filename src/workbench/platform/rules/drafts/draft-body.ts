@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '#base/json-schema.ts';
 import { withExample } from '#base/shapes.ts';
-import { QueueFull } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/fair-queue.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { declareJsonBody } from '#checkout/http/operation/operation.ts';
 import {

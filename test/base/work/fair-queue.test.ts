@@ -1,8 +1,8 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { FairQueue, type FairQueueLimits, QueueFull } from '#base/work/fair-queue.ts';
 import { Standstill } from '#base/work/loop-watcher.js';
-import { FairQueue, type FairQueueLimits, QueueFull } from '#base/work/turns.ts';
 
 /** Jobs that end when the test says so, and the order in which they began. */
 function works(limits: FairQueueLimits) {

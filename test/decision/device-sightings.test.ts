@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DeviceSightings } from '#decision/device-book.ts';
+import { DeviceSightings } from '#decision/device-sightings.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
   NOBODY_SEEN,

@@ -1,4 +1,4 @@
-import { CountsByOwner, FairQueue } from '#base/work/turns.ts';
+import { CountsByOwner, FairQueue } from '#base/work/fair-queue.ts';
 import { BUSY, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
 
 /**

@@ -3,7 +3,7 @@ import { NamedError } from '#base/named-error.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { chooseEventTime, compactState } from '#decision/payer/client-state.ts';
-import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import { anyState } from '../../rule-fixtures/random-states.ts';
 import { paid, unpaid } from './told-orders.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { STEP_ITEMS_MAX, StepThrottle } from '#base/paced-steps.ts';
+import { STEP_ITEMS_MAX, StepThrottle } from '#base/work/step-throttle.ts';
 
 describe('paced steps', () => {
   it('run one at a time, in the order in which they were asked for', async () => {

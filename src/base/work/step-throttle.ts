@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as rest } from 'node:timers/promises';
-import { NamedError } from './named-error.ts';
+import { NamedError } from '#base/named-error.ts';
 
 /** All steps together take a sixth of the thread's time. */
 const REST_SHARE = 5;
