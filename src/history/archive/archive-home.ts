@@ -21,42 +21,49 @@ import {
 import type { WhyUnread } from './unread-decisions.ts';
 
 export interface ArchiveFile {
-  /** Below the archive's folder, with `/` between names. */
+  /** The path below the archive's folder, with `/` between names: `log/000000000017.json`. */
   readonly path: string;
-  /** As long as it was written; null where nobody noted that. */
+  /** The length of the file as it was written. Null when nobody noted it. */
   readonly bytes: number | null;
 }
 
-/** The archive cannot be adopted; the message says why. */
+/** An archive that cannot be adopted. The message says why. */
 export class NotAdopted extends NamedError {}
 
 /**
- * Where an archive is kept for good: files that never change, and a log of what it consists of. They are read in a folder of
- * this machine, which is either the archive itself or holds what was fetched from it.
+ * The place where an archive is kept for good: files that never change, and a log that says what the archive consists
+ * of. A reader reads them in a folder of this machine. That folder is the archive itself, or holds what was fetched
+ * from it.
  */
 export interface ArchiveHome extends LogHome {
-  /** For people: the folder, or an address. */
+  /** The folder or the address, for people. */
   readonly name: string;
-  /** Who makes this the archive of a store that knows of none yet: the store's first node that ships, or a person. */
+  /** Who makes this the archive of a store that has none yet: the store's first node that ships, or a person. */
   readonly adoptedBy: 'first node' | 'person';
-  /** Learns which commit is the newest now, and makes the log readable here. Throws StoreUnavailable. */
+  /** Asks which commit is the newest now, and makes the log readable here. Throws StoreUnavailable. */
   refresh(): Promise<void>;
-  /** Makes this machine hold what is small of a newer state, and nothing of what that has no more. */
+  /**
+   * Brings the small files of the newer state to this machine, and removes the files that the newer state no longer
+   * has.
+   */
   mirror(before: ArchiveState, now: ArchiveState): Promise<void>;
-  /** Completes the commit that a killed writer had almost made. */
+  /** Completes a commit that a killed writer had almost made. */
   finishCommits(): Promise<void>;
-  /** The newest commit that is kept becomes the one that holds, whatever the store says. Gives the id. Throws NotAdopted. */
+  /**
+   * Makes the newest commit that is kept the valid one, whatever the store says. Returns the archive's id. Throws
+   * NotAdopted.
+   */
   adopt(): Promise<string>;
-  /** The id of the archive, the same for everybody; null where there is none yet. */
+  /** Returns the id of the archive, which is the same for all its readers. Null when the archive has none yet. */
   id(): Promise<string | null>;
   giveId(id: string): Promise<void>;
-  /** Makes files readable here. Returns the paths of those that are not, and why. */
+  /** Makes files readable here. Returns the paths of the files that are not readable, each with the reason. */
   bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>>;
-  /** Whether a file is known here to have lost a part, or all, of what was written. */
+  /** Whether this machine knows that a file is gone or shorter than it was written. */
   isCutOff(file: ArchiveFile): boolean;
 }
 
-/** An archive in a folder, which all its nodes share. */
+/** An archive in a folder that all its nodes share. */
 export class FolderHome implements ArchiveHome {
   readonly name: string;
   readonly folder: string;
@@ -71,7 +78,7 @@ export class FolderHome implements ArchiveHome {
     return findNewestCommit(listNames(join(this.folder, LOG_FOLDER)));
   }
 
-  /** The name of a commit is taken once: link(2) refuses the second writer. */
+  /** Only one writer can take the name of a commit: link(2) refuses the second one. */
   async addCommit(version: number, text: string): Promise<boolean> {
     const log = join(this.folder, LOG_FOLDER);
     if (!createFileOnce(join(log, `${formatCommitName(version)}${COMMIT_ENDING}`), text, { flush: true }))
@@ -80,7 +87,7 @@ export class FolderHome implements ArchiveHome {
     return true;
   }
 
-  /** Each is on the disk before it is moved to its place, and the place is when this returns. */
+  /** Moves each file, which is already on the disk, to its place. The new names are on the disk when this returns. */
   async put(files: readonly FileToKeep[]): Promise<void> {
     const moved = files
       .map(({ path, from }) => ({ to: join(this.folder, path), from }))
@@ -122,7 +129,7 @@ export class FolderHome implements ArchiveHome {
   }
 
   async giveId(id: string): Promise<void> {
-    // Where another process has just made it, that one's holds.
+    // When another process has just made an id, that id stays.
     createFileOnce(join(this.folder, ID_FILE), id);
   }
 
@@ -132,13 +139,13 @@ export class FolderHome implements ArchiveHome {
     );
   }
 
-  // The folder itself is the archive, so everything is here and is known.
+  // The folder is the archive itself, so there is nothing to fetch.
   async refresh(): Promise<void> {}
   async mirror(): Promise<void> {}
   async finishCommits(): Promise<void> {}
 }
 
-/** The paths of all files below a folder. */
+/** Lists the paths of all files below a folder. */
 export function listFilesBelow(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -147,12 +154,12 @@ export function listFilesBelow(folder: string): readonly string[] {
 }
 
 export const ID_FILE = 'archive-id';
-/** The rule sets that decided, by digest. */
+/** The folder with the rule sets that decided, by digest. */
 export const RULE_SETS_FOLDER = 'rule-sets';
 
 /**
- * Whether the store's decisions are archived in a folder that is not this one; null: the decisions are not archived
- * at all.
+ * Whether the store's decisions are archived in another folder than this one. A folder of null means that this node
+ * archives nothing.
  */
 export async function isArchivedElsewhere(
   registers: Pick<Registers, 'read'>,
@@ -162,7 +169,7 @@ export async function isArchivedElsewhere(
   return claimed !== null && (folder === null || readArchiveId(folder) !== claimed);
 }
 
-/** Null where the folder is no archive. */
+/** Returns null when the folder is no archive. */
 export function readArchiveId(folder: string): string | null {
   const path = join(folder, ID_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;

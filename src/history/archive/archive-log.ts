@@ -15,28 +15,29 @@ import { NamedError } from '#base/named-error.ts';
 import type { TableName } from './tables.ts';
 import type { WhyUnread } from './unread-decisions.ts';
 
-/** One Parquet file: rows of one table, platform and UTC day, or of the quiet days of a month. */
+/** A Parquet file with rows of one table, one platform and one UTC day, or of a month whose days were small. */
 export interface Segment {
   readonly table: TableName;
   readonly platform: string;
-  /** `2026-11-21`, UTC, or `2026-11`. */
+  /** The UTC day, `2026-11-21`, or the month, `2026-11`. */
   readonly day: string;
-  /** Without the folder and the ending; unique in the archive. */
+  /** The file's name without folder and ending. It is unique in the archive. */
   readonly name: string;
   readonly rows: number;
   readonly bytes: number;
-  /** Time of the oldest and of the newest row, epoch ms. */
+  /** The times of the oldest and of the newest row, in epoch ms. */
   readonly from: number;
   readonly to: number;
-  /** The first and the last row's place in the journal, `JOURNAL_TICK_SQL`. */
+  /** The places of the first and the last row in the journal, as `JOURNAL_TICK_SQL` computes them. */
   readonly firstTick: number;
   readonly lastTick: number;
   /**
-   * The numbers of clients who were erased while the file could not be read. Nothing of them is read from it, also when
-   * it is put back; rewritten without them it is another segment. Absent: nobody.
+   * The numbers of clients who were erased while the file could not be read. Readers leave out the rows of these
+   * clients, also after the file was put back. Once the file is rewritten without them it is another segment. Absent
+   * when there are none.
    */
   readonly without?: readonly string[];
-  /** True for erasures so old that their rows name nobody any more. */
+  /** True for erasures that are so old that their rows no longer name a client. */
   readonly nameless?: true;
 }
 
@@ -45,7 +46,7 @@ export interface UnreadSegment extends Segment {
   readonly why?: WhyUnread;
 }
 
-/** Journal entries that were pushed out by the journal's bound before anybody shipped them. */
+/** Journal entries that the journal's bound pushed out before they were shipped. */
 export interface ArchiveGap {
   /** Epoch ms. */
   readonly from: number;
@@ -53,47 +54,47 @@ export interface ArchiveGap {
   readonly entries: number;
 }
 
-/** One change of the archive: all of it or nothing. */
+/** One change of the archive. It happens completely or not at all. */
 export interface Commit {
-  /** Who committed; for people. */
+  /** The name of the writer, for people. */
   readonly by: string;
   /** Epoch ms. */
   readonly at: number;
-  /** Where the journal is read on from; absent when the commit shipped nothing. */
+  /** The cursor from which the journal is read next. Absent when the commit shipped nothing. */
   readonly cursor?: string | null;
   readonly add: readonly Segment[];
   readonly remove: readonly string[];
   readonly gap?: ArchiveGap;
-  /** Which files beside the segments came and went. */
+  /** The files that came and went besides the segments. */
   readonly files?: FileChanges;
 }
 
-/** Paths of rule sets and of entries that were set aside, below the archive. */
+/** Paths below the archive of rule sets and of quarantined entries. */
 export interface FileChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
 }
 
-/** The archive's contents after some commit. */
+/** What the archive contains after a commit. */
 export interface ArchiveState {
-  /** Number of the newest commit; 0 before the first. */
+  /** The number of the newest commit, or 0 before the first. */
   readonly version: number;
   readonly cursor: string | null;
-  /** When something was last shipped, epoch ms. */
+  /** The time of the last shipping, in epoch ms. */
   readonly shippedAt: number | null;
   readonly segments: ReadonlyMap<string, Segment>;
-  /** Oldest first. */
+  /** The oldest gap comes first. */
   readonly gaps: readonly ArchiveGap[];
-  /** The cursors after which the gaps lie, in their order. */
+  /** For each gap, in the same order, the cursor after which it lies. */
   readonly gapCursors: readonly (string | null)[];
-  /** The paths of rule sets, and of entries that were set aside. */
+  /** The paths of rule sets and of quarantined entries. */
   readonly files: readonly string[];
 }
 
-/** Another writer committed first: the loser reads the log again before it writes anything else. */
+/** Another writer committed first. The writer that lost reads the log again before it writes anything else. */
 export class CommitConflict extends NamedError {}
 
-/** A file of the log is not what a commit wrote. */
+/** A file of the log does not hold what the commit wrote. */
 export class ArchiveDamaged extends NamedError {}
 
 export const EMPTY_ARCHIVE_STATE: ArchiveState = {
@@ -109,42 +110,42 @@ export const EMPTY_ARCHIVE_STATE: ArchiveState = {
 /** A reader that starts reads at most this many commits, one after the other. */
 export const SNAPSHOT_COMMITS = 16;
 
-/** Commits older than the snapshot stay this long for readers that are a little behind. */
+/** This many commits before the snapshot are kept for readers that are a little behind. */
 const BEHIND_COMMITS_MAX = 64;
 
 const GAPS_MAX = 1000;
 
 export const LOG_FOLDER = 'log';
 
-/** A file that is to be kept, and where it lies on this machine. */
+/** A file to be kept, and the place on this machine where it lies now. */
 export interface FileToKeep {
-  /** Below the archive, with `/` between names. */
+  /** The path below the archive, with `/` between names. */
   readonly path: string;
   readonly from: string;
 }
 
-/** Where the log of an archive is kept. Its files are read on this machine, once they are there. */
+/** The place of an archive's log. Its files are read on this machine. */
 export interface LogHome {
   readonly folder: string;
-  /** The name of the newest commit, as far as this machine knows; null before the first. */
+  /** Returns the name of the newest commit that this machine knows, or null before the first. */
   newest(): string | null;
-  /** Adds the commit of this number; false when somebody else has added one. */
+  /** Adds the commit of this number. Returns false when another writer has already added one. */
   addCommit(version: number, text: string): Promise<boolean>;
-  /** Keeps files for good: each is whole or not there. They are moved from where they lie. */
+  /** Moves files from where they lie to where they are kept for good. Each one is there completely or not at all. */
   put(files: readonly FileToKeep[]): Promise<void>;
-  /** The lengths of all files below a folder, by their paths. */
+  /** Returns the lengths of all files below a folder, by path. */
   list(below: string): Promise<ReadonlyMap<string, number>>;
   remove(paths: readonly string[]): Promise<void>;
 }
 
-/** A commit as the log has it. */
+/** A commit as it is stored in the log. */
 type LoggedCommit = Commit & { readonly parent: string | null };
 
 /**
- * The archive's contents as a log of numbered commits. Of two writers that make the commit of the same number, its home lets
- * one succeed. Each commit names the one before, and now and then a snapshot beside it has all that the archive
- * then consists of. The journal's cursor stands in the same file as the segments that it stands for: no crash can
- * part them.
+ * The archive's contents as a log of numbered commits. When two writers make a commit of the same number, the home
+ * lets one of them succeed. Each commit names the commit before it. Every SNAPSHOT_COMMITS commits a snapshot beside
+ * the commit holds everything that the archive then consists of. A commit holds the journal's cursor and the segments
+ * that were shipped up to it, so a crash cannot separate the two.
  */
 export class ArchiveLog {
   readonly #home: LogHome;
@@ -155,7 +156,7 @@ export class ArchiveLog {
     this.#home = home;
   }
 
-  /** The newest state that this machine knows; reads only what was committed since the last call. */
+  /** Returns the newest state that this machine knows. Reads only the commits since the last call. */
   read(): ArchiveState {
     const newest = this.#home.newest();
     if (newest !== this.#name) {
@@ -165,7 +166,7 @@ export class ArchiveLog {
     return this.#state;
   }
 
-  /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
+  /** Makes the commit that follows `state`. Throws CommitConflict when another writer has already made one. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
     const version = state.version + 1;
     const made: LoggedCommit = { ...commit, parent: this.#home.newest() };
@@ -225,26 +226,29 @@ export class ArchiveLog {
   }
 }
 
-/** Whether a file of the log is older than any reader of this state wants. */
+/** Whether a file of the log is so old that no reader of this state needs it. */
 export function isOldLogFile(path: string, { version }: ArchiveState): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return LOG_FILE.test(name) && parseCommitVersion(name) < version - BEHIND_COMMITS_MAX;
 }
 
-/** `000000000017.json`; where two writers may put the commit of one number, each puts a name of its own. */
+/**
+ * A file of the log, such as `000000000017.json`. Where two writers can put the commit of one number, each adds a
+ * UUID of its own to the name.
+ */
 const LOG_FILE = /^(\d{12}(?:-[0-9a-f-]{36})?)\.(?:json|snapshot)$/;
 
-/** The name of the commit of a number. */
+/** Formats a commit's number as its name: 17 as `000000000017`. */
 export function formatCommitName(version: number): string {
   return String(version).padStart(12, '0');
 }
 
-/** The number of a commit, by its name; 0 before the first. */
+/** Parses the number from a commit's name. Returns 0 for null, the time before the first commit. */
 export function parseCommitVersion(name: string | null): number {
   return name === null ? 0 : Number.parseInt(name, 10);
 }
 
-/** The newest commit that the files of a log name; null where there is none. */
+/** Finds the newest commit among the file names of a log. Returns null when there is none. */
 export function findNewestCommit(files: Iterable<string>): string | null {
   const names = [...files].flatMap((file) => LOG_FILE.exec(file)?.[1] ?? []);
   return names.toSorted().at(-1) ?? null;
@@ -260,8 +264,8 @@ function readText(path: string): string | null {
 }
 
 /**
- * Makes a temporary folder into an archive that holds what a state says. It is not synced to the disk: on the file
- * system that the store shares verdicts would wait for that.
+ * Makes a temporary folder an archive that holds `state`. The files are not synced to the disk, because verdicts
+ * would wait for the sync when the store is on the same file system.
  */
 export function writeTemporaryState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
@@ -269,7 +273,7 @@ export function writeTemporaryState(archiveDir: string, state: ArchiveState): vo
   writeFileSync(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flag: 'wx', mode: 0o600 });
 }
 
-/** Makes a folder into an archive that holds what a state says; nothing is left of the log of one that was there before. */
+/** Makes a folder an archive that holds `state`, and removes the log that the folder had before. */
 export function replaceState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   replaceFile(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flush: true });
@@ -319,7 +323,7 @@ function parseSnapshot(text: string, path: string): ArchiveState {
   }
 }
 
-/** A name that was made or removed lasts only once its folder was written, too. */
+/** Writes a folder to the disk. Only then do names that were made or removed in it survive a power failure. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
@@ -329,7 +333,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** The names in a folder; none when there is no such folder. */
+/** Lists the names in a folder. Returns an empty list when there is no such folder. */
 export function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -339,7 +343,7 @@ export function listNames(folder: string): readonly string[] {
   }
 }
 
-/** A file that is gone already is no trouble. */
+/** Removes a file, if it exists. */
 export function removeFile(path: string): void {
   try {
     unlinkSync(path);

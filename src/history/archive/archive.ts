@@ -30,30 +30,30 @@ import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 export interface ArchiveContents {
   readonly segments: number;
   readonly bytes: number;
-  /** Entries that the journal's bound pushed out. */
+  /** The entries that the journal's bound pushed out before they were shipped. */
   readonly gapEntries: number;
   readonly setAsideEntries: number;
 }
 
-/** Which segments are read at most; null or absent is no bound. */
+/** The segments to be read at most. Null or absent means no bound. */
 export interface SegmentBounds {
   readonly platform?: string | null | undefined;
-  /** Epoch ms; segments that end before or begin after are left out. */
+  /** Epoch ms. Segments that end before `from` or begin after `to` are left out. */
   readonly from?: number | null | undefined;
   readonly to?: number | null | undefined;
 }
 
 /**
- * The folder of the archive on this machine. A segment is written whole under `staging/`, is then kept where people and engines
- * look for it, `decisions/platform=shop/day=2026-11-21/NAME.parquet`, and becomes part of the archive with the commit
- * that names it. What no commit names is removed by the next writer.
+ * The folder of the archive on this machine. A writer writes a segment to `staging/`, moves it to its place,
+ * `decisions/platform=shop/day=2026-11-21/NAME.parquet`, and makes it part of the archive with the commit that names
+ * it. The next writer removes the files that no commit names.
  */
 export class Archive {
   readonly folder: string;
   readonly home: ArchiveHome;
   readonly #log: ArchiveLog;
   #mirrored: ArchiveState = EMPTY_ARCHIVE_STATE;
-  /** Files beside the segments that came and went since the last commit. */
+  /** The files besides segments that came and went since the last commit. */
   readonly #filesAdded = new Set<string>();
   readonly #filesRemoved = new Set<string>();
 
@@ -63,12 +63,12 @@ export class Archive {
     this.#log = new ArchiveLog(this.home);
   }
 
-  /** What this machine knows of the archive. */
+  /** Returns the state that this machine knows. */
   read(): ArchiveState {
     return this.#log.read();
   }
 
-  /** Learns what is in the archive now. */
+  /** Reads the newest state of the archive. */
   async refresh(): Promise<ArchiveState> {
     await this.home.refresh();
     const now = this.read();
@@ -89,7 +89,7 @@ export class Archive {
     };
   }
 
-  /** Keeps the new segments and commits them; throws CommitConflict when somebody was faster. */
+  /** Moves the new segments to their places and commits them. Throws CommitConflict when another writer was faster. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
     const staged = commit.add.flatMap((segment) => this.#staged(segment));
     await this.home.put(staged);
@@ -116,15 +116,19 @@ export class Archive {
     return { files: { add: [...this.#filesAdded], remove: [...this.#filesRemoved] } };
   }
 
-  /** Removes what was kept for a commit that somebody else was faster than, so that other programs do not read it. */
+  /**
+   * Removes the files of a commit that failed because another writer was faster, so that other programs do not read
+   * them.
+   */
   async #withdraw(files: readonly FileToKeep[]): Promise<void> {
     const named = this.#namedBy(await this.refresh());
     await this.home.remove(files.map(({ path }) => path).filter((path) => !named.has(path)));
   }
 
   /**
-   * Finishes the work of a killed writer and, after the commit, removes files that no commit names. Every other writer's next
-   * commit then fails, so what is removed here can never be committed. Throws CommitConflict when somebody was faster.
+   * Finishes the work of a killed writer, commits, and removes the files that no commit names. After this commit the
+   * next commit of every other writer fails, so no file that is removed here can still be committed. Throws
+   * CommitConflict when another writer was faster.
    */
   async takeOver(commit: Commit): Promise<ArchiveState> {
     await this.home.finishCommits();
@@ -137,8 +141,8 @@ export class Archive {
   }
 
   /**
-   * Removes files that no commit names from where they are kept: a writer that was cut off may have written them
-   * late. It removes them after a commit, so that their writer cannot commit any more. False when there are none.
+   * Removes the files that no commit names; a writer that was cut off may have written them late. A commit comes
+   * first, so that their writer cannot commit them any more. Returns false when there are no such files.
    */
   async sweep(commit: Commit): Promise<boolean> {
     const strays = await this.#strays(this.read());
@@ -153,18 +157,21 @@ export class Archive {
     return [...(await this.#sizes()).keys()].filter((path) => !named.has(path));
   }
 
-  /** The paths of all files of the segments that a state names. */
+  /** Returns the paths of all files of the segments in a state. */
   #namedBy({ segments }: ArchiveState): ReadonlySet<string> {
     return new Set([...segments.values()].flatMap(listSegmentFiles));
   }
 
-  /** The lengths of all files of segments that are kept, by their paths. */
+  /** Returns the lengths of all segment files that are kept, by path. */
   async #sizes(): Promise<ReadonlyMap<string, number>> {
     const lists = await Promise.all(TABLE_NAMES.map((table) => this.home.list(`${table}/`)));
     return new Map(lists.flatMap((sizes) => [...sizes]));
   }
 
-  /** Makes segments readable here, newest first as far as there is room. Returns those that are not. */
+  /**
+   * Makes segments readable here, the newest first, as far as there is room. Returns the segments that are not
+   * readable.
+   */
   async bring(
     segments: readonly Segment[],
     kinds: readonly SegmentFile[] = ['parquet'],
@@ -187,7 +194,7 @@ export class Archive {
     await this.keepFiles(quarantine(this.folder, entries));
   }
 
-  /** Takes those of erased clients out again. */
+  /** Removes the quarantined entries of erased clients. */
   async forgetSetAside(clientNumbers: ReadonlySet<string>): Promise<void> {
     const gone = eraseFromQuarantine(this.folder, clientNumbers);
     await this.home.remove(gone);
@@ -197,18 +204,20 @@ export class Archive {
     }
   }
 
-  /** Keeps files that lie in this folder; the next commit names them. */
+  /** Keeps files that lie in this folder. The next commit names them. */
   async keepFiles(paths: readonly string[]): Promise<void> {
     await this.home.put(paths.map((path) => ({ path, from: join(this.folder, path) })));
     for (const path of paths) this.#filesAdded.add(path);
   }
 
-  /** Removes the files of segments that a state does not name. */
+  /** Removes the segment files that `state` does not name. */
   async keepOnly(state: ArchiveState): Promise<void> {
     await this.home.remove(await this.#strays(state));
   }
 
-  /** Removes the copies that are being read; after a commit, the readers start again on what is left. */
+  /**
+   * Removes the copies that are being read, after a commit. Their readers start again on the segments that are left.
+   */
   endReading(): void {
     endReading(this.folder);
   }
@@ -221,7 +230,7 @@ export class Archive {
     return join(this.staging(), `${name}.${kind}`);
   }
 
-  /** Throws where this process cannot write, as it would have to for a segment. */
+  /** Writes and removes a trial file, as a segment would be written. Throws when this process cannot write. */
   async tryWriting(): Promise<void> {
     this.prepareStaging();
     const path = `staging/trial-${randomUUID()}`;
@@ -239,7 +248,7 @@ export class Archive {
     return join(this.folder, getSegmentFile(segment, kind));
   }
 
-  /** The segments that may hold what is looked for, newest first. */
+  /** Returns the segments that may hold rows within the bounds, the newest first. */
   segments(
     state: ArchiveState,
     { table, platform, from, to }: SegmentBounds & { readonly table: TableName },
@@ -250,7 +259,10 @@ export class Archive {
       .toSorted((a, b) => b.to - a.to);
   }
 
-  /** Segments whose files were cut off or are gone. Throws when they were replaced since the state was read. */
+  /**
+   * Returns the segments whose files were cut off or are gone. Throws when a commit has replaced segments since
+   * `state` was read.
+   */
   async torn(state: ArchiveState): Promise<readonly Segment[]> {
     const sizes = await this.#sizes();
     const torn = [...state.segments.values()].filter(
@@ -261,12 +273,15 @@ export class Archive {
     return torn;
   }
 
-  /** Whether a segment's file is known here to have lost a part, or all, of what was written. */
+  /** Whether this machine knows that a segment's file is gone or shorter than it was written. */
   isCutOff(segment: Segment): boolean {
     return this.home.isCutOff(this.#kept(segment, 'parquet'));
   }
 
-  /** The segments at which work may have failed: those that the engine names, otherwise all; none when it was not about files. */
+  /**
+   * Returns the segments that may have made work fail: those that the engine's message names, otherwise all. Returns
+   * none when the failure was not about files.
+   */
   suspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
     const named = segments.filter((segment) => cause.message.includes(this.pathOf(segment)));
@@ -290,9 +305,9 @@ export class Archive {
   }
 
   /**
-   * The rows of some segments as SQL that stands where a table may, but for those of clients who were erased: whom a
-   * segment is to be read without, and those whose numbers are given. These must have been asked for before the state was
-   * read that names the segments: a commit takes an erasure off that list and the client out of the segments.
+   * Returns the rows of segments as SQL that can replace a table's name. The rows of erased clients are left out:
+   * those in `without` of a segment, and those in `erased`. Read `erased` before the state that names the segments,
+   * because a commit removes a client's rows and takes the client off that list.
    */
   source(segments: readonly Segment[], erased: ErasedClients = []): string {
     const groups = Map.groupBy(segments, ({ table, without = [] }) =>
@@ -310,7 +325,7 @@ export class Archive {
   }
 }
 
-/** SQL: the rows of some files but for those of clients, whose numbers are listed. */
+/** Returns SQL for the rows of files, without the rows of the clients whose numbers `leftOut` lists. */
 function rowsOf(paths: readonly string[], leftOut: string): string {
   const rows = `read_parquet([${paths.map(quote).join(', ')}], union_by_name = true, hive_partitioning = false)`;
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
@@ -321,10 +336,10 @@ export function removeSegments(segments: readonly Segment[], others: readonly Se
   return segments.filter(({ name }) => !names.has(name));
 }
 
-/** The numbers (`toClientNumber`) of clients who were erased and whom the archive may still hold. */
+/** The numbers (`toClientNumber`) of erased clients whom the archive may still hold. */
 export type ErasedClients = readonly string[];
 
-/** To be asked for before the archive is read. */
+/** Reads the erasures that the archive may lack. Call it before the archive is read. */
 export async function readErasedClients(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
   const erasures = await store.unshippedErasures();
   return [...new Set(erasures.map((erasure) => erasure.clientNumber))];

@@ -9,23 +9,32 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchiveHome } from './archive-home.ts';
 import { ArchiveDamaged } from './archive-log.ts';
 
-/** The salt of client hashes, in the archive's folder, so that a lost store can begin anew beside it. */
+/**
+ * The file in the archive's folder with the salt of client hashes. With it an empty store can start beside the
+ * archive after the store was lost.
+ */
 export const SALT_FILE = 'client-salt';
 
-/** Null before anything was shipped. */
+/** Returns null before anything was shipped. */
 export function readSalt(folder: string): string | null {
   const path = join(folder, SALT_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
-/** Makes the salt of the archive readable here. Throws StoreUnavailable; an archive may have lost its salt, or have none yet. */
+/**
+ * Makes the archive's salt readable here. An archive may have lost its salt or have none yet, which is no error.
+ * Throws StoreUnavailable when the home cannot be reached.
+ */
 export async function fetchSalt(home: ArchiveHome): Promise<void> {
   const missing = await home.bring([{ path: SALT_FILE, bytes: null }]);
   if (missing.get(SALT_FILE) === 'away')
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
 }
 
-/** A process that is killed in between restores it. */
+/**
+ * Writes the salt if the archive has none. A process that is killed in between leaves no salt, and the next one
+ * writes it.
+ */
 export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> {
   const { folder } = home;
   if (readSalt(folder) !== null) return;
@@ -35,7 +44,7 @@ export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> 
   await home.put([{ path: SALT_FILE, from: draft }]);
 }
 
-/** The salt of an archive that has segments. Throws ArchiveDamaged. */
+/** Reads the salt of an archive that has segments. Throws ArchiveDamaged when it is missing. */
 export function requireKeptSalt(folder: string): string {
   const salt = readSalt(folder);
   if (salt !== null) return salt;
@@ -44,7 +53,7 @@ export function requireKeptSalt(folder: string): string {
   );
 }
 
-/** Throws SaltRefused. */
+/** Throws SaltRefused when the archive has another salt than the store. */
 export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>, folder: string): void {
   const archived = readSalt(folder);
   if (archived === null || archived === clientKeys.salt) return;
@@ -54,8 +63,8 @@ export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKe
 }
 
 /**
- * As openStore. An archive says that a store was beside it: an empty one is refused until somebody accepts it, and then takes the
- * archive's salt. Throws SaltRefused.
+ * Opens the store like `openStore`. An archive shows that a store existed beside it. So an empty store is refused
+ * until a person accepts it, and then takes the archive's salt. Throws SaltRefused.
  */
 export async function openStoreBesideArchive(
   place: StorePlace & { readonly archiveDir: string | null },

@@ -12,22 +12,22 @@ import { SEGMENT_FILES } from './segment-files.ts';
 import { createSnapshotOpener, withSnapshot } from './snapshot.ts';
 import { explainUnread } from './unread-decisions.ts';
 
-/** The folder for the backup is not one for this archive; the message says why. */
+/** A target folder that cannot hold a backup of this archive. The message says why. */
 export class NotABackup extends NamedError {}
 
 interface BackupReport {
   readonly segments: number;
   readonly bytes: number;
-  /** Segments that an earlier backup did not have. */
+  /** The number of segments that an earlier backup did not have. */
   readonly copied: number;
-  /** Segments whose files in the archive were cut off or are gone, and whether an earlier backup has them. */
+  /** The segments whose files in the archive were cut off or are gone, and whether an earlier backup has them. */
   readonly torn: readonly { readonly segment: Segment; readonly isKept: boolean }[];
 }
 
 /**
- * Copies the archive of one moment into a folder, while shipping goes on. Segments never change, so those of an
- * earlier backup stay, and those that the archive no longer has are removed. A file that was damaged in the archive
- * never replaces its copy. Copied back it is the archive again. Throws NotABackup.
+ * Copies the archive of one moment into a folder while shipping goes on. Segments never change: those of an earlier
+ * backup stay, and those that the archive no longer has are removed. A damaged file of the archive never replaces its
+ * copy. When the folder is copied back it is the archive again. Throws NotABackup.
  */
 export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
   const { folder } = archive;
@@ -43,7 +43,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
       [...done].filter(([, copying]) => copying === wanted).map(([segment]) => segment);
     const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
     makeOwnFolder(target);
-    // Set-aside entries of erased clients are removed, too.
+    // The quarantine is copied anew, so that entries of erased clients go from the backup, too.
     rmSync(join(target, QUARANTINE_FOLDER), { recursive: true, force: true });
     for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
@@ -56,7 +56,8 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
 }
 
 /**
- * What was done about a segment: its file may be cut off or gone in the archive, and the backup may have it already.
+ * What happened to a segment: it was copied, the backup had it already, or its file in the archive is cut off or
+ * gone.
  */
 type Copying = 'copied' | 'there' | 'torn';
 
@@ -72,7 +73,7 @@ async function copySegment(archive: Archive, backup: Archive, segment: Segment):
   return rows === true ? 'copied' : 'there';
 }
 
-/** False when the copy is there already, or there is nothing to copy: an order filter may be missing. */
+/** Copies a file. Returns false when the copy exists already, or when the file is an order filter that is missing. */
 function copyOnce(from: string, to: string): boolean {
   if (!existsSync(from) && to.endsWith('.orders')) return false;
   const { size } = statSync(from);

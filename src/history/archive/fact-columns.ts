@@ -4,18 +4,22 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import { getFactType } from '#decision/redecision.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 
-/** DuckDB's types of the values of facts. */
+/** The DuckDB types of the values of facts. */
 export type FactType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
 
 /**
- * Which column keeps a value of a fact: its label, and of an attribute also the type of the value, because the next version
- * may declare the same name with another type.
+ * The key of the column that keeps a fact's value. It is the fact's label, such as `paidCount`. For an attribute it
+ * also has the type of the value, such as `attribute(emailAgeDays) as number`, because the next version may declare
+ * the same name with another type.
  */
 export type FactKey = string;
 
 export type FactTypes = ReadonlyMap<FactKey, FactType>;
 
-/** The columns of attributes by the types of their values: `fact_attribute_card_country`, `fact_attributeNumber_email_age_days`. */
+/**
+ * The columns of attributes by the types of their values, such as `fact_attribute_card_country` and
+ * `fact_attributeNumber_email_age_days`.
+ */
 const ATTRIBUTE_COLUMNS = {
   string: { word: 'attribute', type: 'VARCHAR', json: ['VARCHAR'] },
   number: { word: 'attributeNumber', type: 'DOUBLE', json: ['DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT'] },
@@ -37,18 +41,18 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
   return label === undefined ? null : { label, type: VALUE_TYPES.find((type) => type === word) ?? 'string' };
 }
 
-/** The key of a value that was recorded of a fact; one that is not known has no type. */
+/** Returns the key of a recorded value. A value that is not known has no type and gets the key of a text. */
 export function toFactKey(label: string, value: FactReading): FactKey {
   if (parseAttributeLabel(label) === null) return label;
   return attributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
 
-/** The column that keeps the values of a fact as a rule set declares it. */
+/** Returns the column that keeps the values of a fact, with the type that the rule set declares. */
 export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
   return toFactColumn(fact.kind === 'attribute' ? attributeKey(label, getFactType(fact)) : label);
 }
 
-/** All columns that an attribute may have, with their types. */
+/** Lists all columns that an attribute may have, with their types. */
 export function listAttributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
     toFactColumn(attributeKey(formatAttributeLabel(name), type)),
@@ -56,7 +60,10 @@ export function listAttributeColumns(name: string): readonly (readonly [column: 
   ]);
 }
 
-/** How the engine reads a fact out of the JSON of a record: as what, and the value of a column from it. */
+/**
+ * Returns how the engine reads a fact from the JSON of a record: the type in which it reads the member, and the SQL
+ * for the column's value.
+ */
 export function createFactSource(
   key: FactKey,
   type: FactType,
@@ -77,7 +84,7 @@ const FACT = 'fact_';
 
 const columnsOfFacts = new Map<FactKey, string>();
 
-/** `verdicts(10m)` is kept in the column `fact_verdicts_10m`: many engines take no brackets in a name. */
+/** Returns the column of a fact: `fact_verdicts_10m` for `verdicts(10m)`. Many engines take no brackets in a name. */
 export function toFactColumn(key: FactKey): string {
   return columnsOfFacts.getOrInsertComputed(key, () => {
     const attribute = readAttributeKey(key);
@@ -87,7 +94,7 @@ export function toFactColumn(key: FactKey): string {
   });
 }
 
-/** `clientsOnAttribute(cardNumber 1h)` is kept in the column `fact_clientsOnAttribute_card_number_1h`. */
+/** Returns a label without brackets: `clientsOnAttribute_card_number_1h` for `clientsOnAttribute(cardNumber 1h)`. */
 function columnWords(label: string): string {
   const [, fact, attribute, window] = VELOCITY_LABEL.exec(label) ?? [];
   return attribute === undefined
@@ -97,14 +104,14 @@ function columnWords(label: string): string {
 
 const VELOCITY_LABEL = /^(\w+)\((\w+) (\w+)\)$/;
 
-/** The facts of the catalogue that count by an attribute. */
+/** The names of the facts that count by an attribute. */
 const VELOCITY_FACTS = [...CATALOGUE].flatMap(([name, fact]) =>
   fact.kind === 'windowed' && fact.ofAttribute !== undefined ? [name] : [],
 );
 
 /**
- * `cardCountry` as `card_country`, and `card_country` as `card__country`: engines that do not tell capital letters from
- * small ones keep the two apart, and each leads back to its name.
+ * Writes `cardCountry` as `card_country` and `card_country` as `card__country`. So the two differ also in engines
+ * that ignore upper and lower case, and each can be read back to its name.
  */
 function snakeName(name: string): string {
   return name.replace(/[A-Z_]/g, (character) => `_${character.toLowerCase()}`);
@@ -114,7 +121,7 @@ function nameOfSnake(text: string): string {
   return text.replace(/_(.)/g, (_, character: string) => character.toUpperCase());
 }
 
-/** The label of a fact's column; null for any other column. */
+/** Returns the label of a fact's column, and null for any other column. */
 export function toFactLabel(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
@@ -132,7 +139,7 @@ function attributeOfColumn(rest: string): { readonly name: string; readonly type
   return { name: nameOfSnake(rest.slice(ATTRIBUTE_COLUMNS[type].word.length + 1)), type };
 }
 
-/** DuckDB's type for the column of a fact. */
+/** Returns the DuckDB type of a fact's column. */
 export function getColumnType(column: string): FactType {
   const attribute = attributeOfColumn(column.slice(FACT.length));
   return attribute === null
@@ -140,7 +147,7 @@ export function getColumnType(column: string): FactType {
     : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 
-/** DuckDB's type of a fact's values, by its key; a fact that the catalogue does not know is a text. */
+/** Returns the DuckDB type of a fact's values. A fact that the catalogue does not know is a text. */
 export function getFactColumnType(key: FactKey): FactType {
   const attribute = readAttributeKey(key);
   if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;

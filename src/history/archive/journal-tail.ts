@@ -3,17 +3,17 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 
-/** How often the journal's end is read while somebody waits for more. */
+/** The interval, in ms, between two looks at the journal's end while somebody waits for new entries. */
 const LOOK_EVERY_MS = 500;
 
-/** Read in one step: a millisecond or two of this thread. */
+/** The most entries that are read in one step. A step takes a millisecond or two of this thread. */
 export const STEP_ENTRIES_MAX = 100;
 
-/** Waits for what a platform's clients do. Its user must close it. */
+/** A watch for new entries of a platform's clients. Its user must close it. */
 export interface TailWatch {
   /**
-   * Resolves once something came after a cursor that was read to since the watch began, sometimes without cause, and
-   * when the tail ends.
+   * Resolves once an entry came after a cursor that was read since the watch began, and when the tail ends. Sometimes
+   * it resolves without a new entry.
    */
   readonly news: (after: string | null) => Promise<void>;
   readonly close: () => void;
@@ -24,7 +24,7 @@ interface Waiting {
   readonly wake: () => void;
 }
 
-/** Reads the journal's end for everybody in this process who waits for something new, and only while they wait. */
+/** Follows the journal's end for all readers in this process that wait for new entries, and only while they wait. */
 export class JournalTail {
   readonly #store: Pick<Store, 'readJournal'>;
   readonly #waiting = new Set<Waiting>();
@@ -43,7 +43,7 @@ export class JournalTail {
       news: (after) => {
         if (this.#hasEnded) resolve();
         else if (!this.#isFollowed) {
-          // Their cursors may lie before the place from which the journal is followed now.
+          // The cursors of these readers may lie before the cursor from which the journal is followed now.
           this.#wake((one) => one !== own);
           this.#follow(after);
         }
@@ -53,7 +53,7 @@ export class JournalTail {
     };
   }
 
-  /** Nobody waits any more, now or later. */
+  /** Wakes all readers. From now on nobody waits. */
   end(): void {
     this.#hasEnded = true;
     this.#wake(() => true);
@@ -72,14 +72,14 @@ export class JournalTail {
       }
     } catch {
       await sleep(LOOK_EVERY_MS, undefined, { ref: false });
-      // The waiting readers read for themselves and report what is wrong.
+      // The waiting readers read the journal themselves and report the error.
       this.#wake(() => true);
     } finally {
       this.#isFollowed = false;
     }
   }
 
-  /** Wakes the readers of what came after a cursor, and returns the cursor after that. */
+  /** Wakes the readers that have entries after a cursor. Returns the cursor after those entries. */
   async #tell(after: string | null): Promise<string | null> {
     for (let cursor = after; ; ) {
       const page: JournalPage = await searchThrottle.run(() =>

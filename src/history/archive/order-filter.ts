@@ -6,15 +6,16 @@ import type { Segment } from './archive-log.ts';
 
 const BITS_PER_ORDER = 10;
 
-/** With ten bits an order, seven probes leave about one segment in a hundred to be read in vain. */
+/** With ten bits an order and seven probes, about one segment in a hundred is read in vain. */
 const PROBES = 7;
 
 const HASH_BITS = 32n;
 const LOW_BITS = (1n << HASH_BITS) - 1n;
 
 /**
- * A Bloom filter beside a segment: which orders it may hold. Parquet has such filters, too, but the engine writes
- * them for dictionaries alone, and dictionaries of names that never repeat cost 16 bytes a row; this costs 1.3.
+ * A Bloom filter beside a segment that says which orders the segment may hold. It costs 1.3 bytes an order. Parquet
+ * has Bloom filters, too, but the engine writes them only for columns with a dictionary, and a dictionary of values
+ * that never repeat costs 16 bytes a row.
  */
 export class OrderFilter {
   readonly #bits: Buffer;
@@ -39,7 +40,7 @@ export class OrderFilter {
     return this.#bits;
   }
 
-  /** False only when the segment does not hold the order. */
+  /** Returns false only when the segment does not hold the order. */
   mayHold(order: bigint): boolean {
     return this.#probes(order).every((bit) => ((this.#bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0);
   }
@@ -51,24 +52,24 @@ export class OrderFilter {
   #probes(order: bigint): readonly number[] {
     const size = this.#bits.length * 8;
     const first = Number(order & LOW_BITS);
-    // Odd, so that the probes of one order are different bits.
+    // The step is odd, so that the probes of one order are different bits.
     const step = Number(order >> HASH_BITS) | 1;
     return Array.from({ length: PROBES }, (_, probe) => (first + probe * (step >>> 0)) % size);
   }
 }
 
-/** SQL for the number of an order; `toOrderNumber` is the same outside of SQL. */
+/** SQL for the number of an order. `toOrderNumber` computes the same number outside of SQL. */
 export const ORDER_NUMBER_SQL = 'md5_number_lower(order_ref)';
 
-/** 64 bits that stand for an orderRef. */
+/** Returns the 64-bit number of an order, which is made of its orderRef. */
 export function toOrderNumber(orderRef: string): bigint {
   return hash('md5', orderRef, 'buffer').readBigUInt64LE(8);
 }
 
-/** Filters of fifty million decisions. */
+/** Room for the filters of fifty million decisions. */
 const KEPT_BYTES_MAX = 64 << 20;
 
-/** The order filters of segments, kept in memory once they were read: a segment never changes. */
+/** The order filters of segments. They stay in memory once they were read, because a segment never changes. */
 export class OrderFilters {
   readonly #archive: Archive;
   readonly #filters = new LRUCache<string, OrderFilter>({
@@ -90,7 +91,7 @@ export class OrderFilters {
     });
   }
 
-  /** Null when the file is missing: then the segment itself is searched. */
+  /** Returns null when the file is missing. Then the segment itself is searched. */
   #read(segment: Segment): OrderFilter | null {
     try {
       const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));

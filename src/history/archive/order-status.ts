@@ -1,56 +1,57 @@
 import { DAY_MS } from '#base/duration.ts';
 import type { QueryEngine } from './query-engine.ts';
 
-/** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
+/** The status of an order. TECHNICAL says nothing about the payer, so figures about payers leave such orders out. */
 export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
-/** What a report says holds of its order, by the number that `REPORT_SQL` gives it. */
+/** The result that a report states, by the number that `REPORT_SQL` gives it. */
 const RESULTS = ['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED', 'TURNED_AWAY'] as const;
 
-/** The last report of an order says what holds: each row has that beside what was reported. */
+/** The order of reports. The last report of an order decides, because each row has the result that holds after it. */
 const REPORT_ORDER_SQL = '(reported_at, journal_ms, journal_seq)';
 
 /**
- * SQL, over the reports of an order: what holds by the last one, as a number; null without a report. A reversal whose
- * payment is not known yet says as little as a technical failure.
+ * SQL over the reports of an order: the result by the last report, as a number, or null without a report. A reversal
+ * whose payment is not known yet counts as TECHNICAL.
  */
 export const REPORT_SQL = `arg_max(CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'TECHNICAL' OR awaits_payment THEN 1
   WHEN cause = 'REVERSED' THEN 3 WHEN turned_away THEN 4 ELSE 0 END, ${REPORT_ORDER_SQL})`;
 
-/** SQL, over the reports of an order: why it is not paid, UNSTATED without a cause, or PAID. */
+/** SQL over the reports of an order: the cause why it is not paid, UNSTATED without a cause, or PAID. */
 export const CAUSE_SQL = `replace(arg_max(if(awaits_payment, 'TECHNICAL', coalesce(cause, outcome)), ${REPORT_ORDER_SQL}), 'UNPAID', 'UNSTATED')`;
 
-/** SQL, over the reports of an order: that any of them says that it was paid, whatever holds now. */
+/** SQL for a report of an order: whether it says that the order was paid, whatever holds now. */
 export const SAYS_PAID_SQL = `(outcome = 'PAID' OR report_outcome = 'PAID')`;
 
 const SETTLED_SQL = `arg_max_null(settled_amount, ${REPORT_ORDER_SQL})`;
 
 /**
- * SQL, over the reports of an order: the money that its result is about where that is not what was asked for, as a
- * number and a currency; null otherwise.
+ * SQL over the reports of an order: the settled money, as a number and a currency, where it differs from the money
+ * that was asked for. Null otherwise.
  */
 export const SETTLED_AMOUNT_SQL = `try_cast(split_part(${SETTLED_SQL}, ' ', 1) AS DOUBLE)`;
 export const SETTLED_CURRENCY_SQL = `nullif(split_part(${SETTLED_SQL}, ' ', 2), '')`;
 
-/** What a number of `REPORT_SQL` says of an order. */
+/** Returns the result for a number of `REPORT_SQL`. */
 export function toReportedResult(report: number): (typeof RESULTS)[number] {
   return RESULTS[report] ?? 'UNPAID';
 }
 
-/** SQL: that an order with this report was paid and taken back. */
+/** Returns SQL: whether an order with this report was paid and taken back. */
 export function isReversedSql(report: string): string {
   return `coalesce(${report} = 3, false)`;
 }
 
-/** SQL: the status of an order by the number that `REPORT_SQL` gives it; null stands for no report. */
+/** Returns SQL: the status of an order, by the number of `REPORT_SQL`. Null means that there is no report. */
 export function statusSql(report: string): string {
   return `CASE WHEN ${report} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID', 'UNPAID'][(${report} + 1)::INT] END`;
 }
 
 /**
- * The same of an order that was asked for. One that was never granted and not paid was TURNED_AWAY, whatever was
- * reported of it: nobody could pay it, which proves nothing. A grant after such a report opens the order again.
+ * Returns SQL: the status of an order about which a decision was made. An order that was never granted and not paid
+ * is TURNED_AWAY, whatever was reported: nobody could pay it, so the report proves nothing. A grant after such a
+ * report opens the order again.
  */
 export function askedStatusSql(report: string, granted: string): string {
   const status = statusSql(report);
@@ -58,7 +59,7 @@ export function askedStatusSql(report: string, granted: string): string {
     WHEN ${report} = 4 THEN 'UNKNOWN' ELSE ${status} END`;
 }
 
-/** SQL: that an order has this status, by the reports that can be read. */
+/** Returns SQL: whether an order has this status, by the reports that can be read. */
 export function statusConditionSql(reports: string, status: OrderStatus): string {
   const reported = `SELECT client_hash, order_ref, ${REPORT_SQL} AS report FROM ${reports} GROUP BY ALL`;
   const order = 'row(client_hash, order_ref)';
@@ -66,29 +67,37 @@ export function statusConditionSql(reports: string, status: OrderStatus): string
   return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${statusSql('report')} = '${status}')`;
 }
 
-/** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
+/** SQL: the 64-bit key of a client's order. The chance that two of ten million orders share a key is 3 in a million. */
 export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 
-/** How long after a wait the client's actions count as its result. */
+/** The time after a wait, in ms, during which the client's actions count as the result of the wait. */
 export const WAIT_WORTH_MS = DAY_MS;
 
-/** SQL: until when that is, of a wait that was told at a time. */
+/** Returns SQL: the time until which actions count as the result of a wait that was answered at `waitedAt`. */
 export function waitWorthUntilSql(waitedAt: string): string {
   return `${waitedAt} + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
 }
 
-/** SQL: that an order which was granted after a wait was paid after that, within the time that counts for the wait. */
+/**
+ * Returns SQL: whether an order that was granted after a wait was paid after that grant, and within the time that
+ * counts for the wait.
+ */
 export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
   return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntilSql(waitedAt)}`;
 }
 
 /**
- * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
- * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount and currency (of its result, or else of the last of them), method and
- * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `status`: PAID, UNPAID,
- * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-status.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
+ * Creates the view `orders`, with one row for each order of a client in `decisions`.
+ *
+ * Its columns are order_key, platform, client_hash, order_ref; decisions (how many), first_at and last_at of them;
+ * amount and currency (of the order's result, otherwise of the last decision); method and sell_point_key (of the last
+ * decision); has_history (whether the client had final outcomes at the first decision); granted, waited and blocked
+ * (whether any decision was that).
+ *
+ * The column `status` is PAID, UNPAID, TURNED_AWAY, TECHNICAL or UNKNOWN, by the last report. `cause` is the reported
+ * cause, see `CAUSE_SQL`. `reversed` says whether the order was paid and taken back.
  */
 export async function createOrderViews(duck: QueryEngine): Promise<void> {
   await duck.run(`CREATE VIEW statuses AS

@@ -1,9 +1,9 @@
-/** `2026-11-21`, UTC. */
+/** Formats epoch ms as a UTC day: `2026-11-21`. */
 export function formatDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** The day that segments have in common, or else their month: `2026-11-21` or `2026-11`. */
+/** Returns the day that all `days` are, `2026-11-21`, or else the month of the first, `2026-11`. */
 export function findCommonDay(days: readonly string[]): string {
   const [first = ''] = days;
   return days.every((day) => day === first) ? first : getMonth(first);

@@ -6,15 +6,20 @@ import type { UnreadableEntry } from '#state/journal.ts';
 import { listNames } from './archive-log.ts';
 
 interface SetAside {
-  /** Partition, milliseconds and number, as in the columns of the archive. */
+  /** The entry's place in the journal: partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
-  /** `toClientNumber` of the client's hash, so that an erasure finds it; absent where nobody knows. */
+  /**
+   * `toClientNumber` of the client's hash, by which an erasure finds the entry. Absent when the client is not known.
+   */
   readonly clientNumber?: string;
   readonly why: string;
   readonly text: string;
 }
 
-/** Unreadable entries of the journal are kept beside the archive, each in a file, for a version that can read it. */
+/**
+ * The folder beside the archive's segments that keeps unreadable journal entries, one in a file, for a version that
+ * can read them.
+ */
 export const QUARANTINE_FOLDER = 'set-aside';
 
 export function readQuarantine(folder: string): readonly SetAside[] {
@@ -27,7 +32,10 @@ export function listQuarantined(folder: string): readonly string[] {
   return listNames(join(folder, QUARANTINE_FOLDER)).filter((name) => name.endsWith('.json'));
 }
 
-/** Once each, however often a step is repeated; gives the files below the archive's folder. */
+/**
+ * Writes each entry once, however often the step is repeated. Returns the paths of the files below the archive's
+ * folder.
+ */
 export function quarantine(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
   return entries.map(({ place: { partition, ms, seq }, clientHash, why, text }) => {
     const number = clientHash === '' ? {} : { clientNumber: toClientNumber(clientHash) };
@@ -40,7 +48,7 @@ export function quarantine(folder: string, entries: readonly UnreadableEntry[]):
   });
 }
 
-/** Erased clients leave nothing behind; gives the files that are gone. */
+/** Removes the entries of erased clients. Returns the paths of the removed files. */
 export function eraseFromQuarantine(folder: string, clientNumbers: ReadonlySet<string>): readonly string[] {
   const entries = readQuarantine(folder);
   const gone = listQuarantined(folder)

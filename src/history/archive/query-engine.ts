@@ -20,7 +20,7 @@ export interface DuckLimits {
 
 export class QueryTooSlow extends NamedError {}
 
-/** The text is not a statement that only reads. */
+/** A text that is not one statement that only reads. */
 export class QueryRefused extends NamedError {}
 
 export interface QueryAnswer {
@@ -29,18 +29,21 @@ export interface QueryAnswer {
   readonly more: boolean;
 }
 
-/** Gives a value its place in a statement (`$1`): what callers send never becomes SQL. */
+/** Adds a value to a statement and returns its placeholder, such as `$1`. What callers send never becomes SQL. */
 export type Bind = (value: string) => string;
 
-/** A statement, or what makes it with the places of its values. */
+/** A statement: its text, or a function that makes the text with placeholders for its values. */
 export type Statement = string | ((bind: Bind) => string);
 
-/** Loaded when it is first used: most commands never read the archive, and the engine is a fifth of their start. */
+/**
+ * Loads the engine when it is first used. Most commands never read the archive, and the engine takes a fifth of their
+ * start.
+ */
 function engine() {
   return import('@duckdb/node-api');
 }
 
-/** An engine without data of its own, over Parquet files. It works on threads of its own, never on Node's. */
+/** A query engine without data of its own, over Parquet files. It works on its own threads, never on Node's. */
 export class QueryEngine {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
@@ -72,28 +75,31 @@ export class QueryEngine {
     return (await this.#connection.runAndReadAll(...textAndValues(statement))).getRowObjectsJS();
   }
 
-  /** Rows as they come, some thousands at a time: memory does not grow with their number. */
+  /** Yields rows as they come, some thousands at a time, so that memory does not grow with their number. */
   async *stream(statement: Statement): AsyncGenerator<readonly DuckRow[]> {
     const result = await this.#connection.stream(...textAndValues(statement));
     yield* result.yieldRowObjectJs();
   }
 
-  /** The same by columns, for millions of rows: numbers, texts, flags and 64-bit integers alone. */
+  /**
+   * Yields the rows by columns, for millions of rows. The columns must be numbers, texts, booleans or 64-bit
+   * integers.
+   */
   async *batches(statement: Statement): AsyncGenerator<DuckBatch> {
     yield* batchesOf(await this.#connection.stream(...textAndValues(statement)));
   }
 
-  /** All of them at once, to take rows out of them later; these may hold anything. */
+  /** Returns all rows as batches, so that single rows can be taken out of them later. The columns may have any type. */
   async wholeBatches(statement: Statement): Promise<readonly DuckBatch[]> {
     return Array.fromAsync(batchesOf(await this.#connection.run(...textAndValues(statement))));
   }
 
-  /** Adds rows to a table, also while a query is read. */
+  /** Opens an appender to a table. It works also while a query is being read. */
   async appender(table: string): Promise<DuckAppender> {
     return DuckAppender.open(await this.#instance.connect(), table);
   }
 
-  /** Columns and rows of one SELECT, or QueryTooSlow after `timeoutMs`. */
+  /** Returns columns and rows of one SELECT. Throws QueryTooSlow after `timeoutMs`. */
   async query(sql: string, rowsMax: number, timeoutMs: number): Promise<QueryAnswer> {
     await this.requireSelect(sql);
     return this.#within(timeoutMs, async () => {
@@ -157,14 +163,14 @@ async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
   }
 }
 
-/** Whether the engine failed because of the bytes that it read, and not because of the query. */
+/** Whether the engine failed because of the bytes it read, and not because of the query. */
 export function isDamagedInput(error: Error): boolean {
   return /^(IO|Invalid|Invalid Input) Error: /.test(error.message);
 }
 
 /**
- * A text within SQL, for what takes no parameters: views, paths and types. SQL ends at U+0000, which is therefore written
- * as a call.
+ * Quotes a text for SQL where a parameter is not allowed: in views, paths and types. SQL ends at U+0000, so that
+ * character is written as a call, `chr(0)`.
  */
 export function quote(text: string): string {
   const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
@@ -175,14 +181,14 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A number of a row; bigint becomes a number, a date its epoch ms. Null where the row has none. */
+/** Reads a number from a cell. A bigint becomes a number and a date its epoch ms. Any other value gives null. */
 export function toNumberOrNull(value: JS | undefined): number | null {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
   return value instanceof Date ? value.getTime() : null;
 }
 
-/** The numbers of a row in the columns that `none` names, with its number where the row has none. */
+/** Reads numbers from a row, by the columns that `none` names. A column without a number gets the number in `none`. */
 export function toNumbers<Numbers extends Readonly<Record<string, number>>>(
   row: DuckRow,
   none: Numbers,
@@ -206,13 +212,13 @@ export function toNumberList(value: JS | undefined): readonly number[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
 }
 
-/** What a column of a batch holds, once SQL has made it a number, text, flag or 64-bit integer. */
+/** A cell of a batch, when SQL has made the column a number, text, boolean or 64-bit integer. */
 export type BatchCell = number | bigint | string | boolean | null;
 
-/** A row by the names of its columns. Times are dates, BIGINT is bigint. */
+/** A row by column names. Times are Date, BIGINT is bigint. */
 export type DuckRow = Readonly<Record<string, JS>>;
 
-/** Some thousands of rows by their columns: a fraction of what an object a row costs. */
+/** Some thousands of rows, stored by columns. This costs a fraction of one object a row. */
 export class DuckBatch {
   readonly rowCount: number;
   readonly #chunk: DuckDBDataChunk;
@@ -271,7 +277,7 @@ export class DuckBatch {
 
 type NewChunk = typeof DuckDBDataChunk.create;
 
-/** Rows on their way into a table, by columns. It has a connection of its own, so that a query may run beside it. */
+/** Adds rows to a table, by columns. It has a connection of its own, so that a query may run beside it. */
 export class DuckAppender {
   readonly #connection: DuckDBConnection;
   readonly #appender: DuckDBAppender;
@@ -294,7 +300,7 @@ export class DuckAppender {
     );
   }
 
-  /** At most BATCH_ROWS_MAX rows, every column of the same length. */
+  /** Appends at most BATCH_ROWS_MAX rows. All columns must have the same length. */
   append(columns: readonly (readonly BatchCell[])[]): void {
     const rowCount = columns[0]?.length ?? 0;
     if (rowCount === 0) return;
@@ -303,7 +309,7 @@ export class DuckAppender {
     this.#appender.appendDataChunk(chunk);
   }
 
-  /** One row, which is in the table with some others, at the latest when this is closed. */
+  /** Adds one row. Rows reach the table together, at the latest when the appender is closed. */
   add(...cells: readonly BatchCell[]): void {
     for (const [column, cell] of cells.entries()) this.#added[column]?.push(cell);
     if (this.#added[0]?.length === BATCH_ROWS_MAX) this.#flush();
@@ -321,5 +327,5 @@ export class DuckAppender {
   }
 }
 
-/** The most rows that go into a table, or come out of a query, at once. */
+/** The most rows that are appended to a table, or come out of a query, in one chunk. */
 export const BATCH_ROWS_MAX = 2048;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { readErrorCode } from '#base/files/atomic-file.ts';
 import { listNames } from './archive-log.ts';
 
-/** The names of copies that are being read, under `staging/` of the archive's folder. */
+/** The beginning of the names of copies that are being read. They lie in `staging/` of the archive's folder. */
 export const READING = 'reading-';
 
-/** Removes the copies of an archive that are being read; their readers start again on what is left. */
+/** Removes the copies of an archive that are being read. Their readers start again on the segments that are left. */
 export function endReading(folder: string): void {
   const staging = join(folder, 'staging');
   for (const name of listNames(staging)) if (name.startsWith(READING)) endCopy(join(staging, name));
@@ -16,7 +16,7 @@ function endCopy(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
-    // A copy of another user is removed when its reading ends.
+    // A copy that another user made is removed when that user's reading ends.
     if (readErrorCode(error) !== 'EACCES' && readErrorCode(error) !== 'EPERM') throw error;
   }
 }

@@ -13,7 +13,7 @@ import {
 
 export interface Column {
   readonly name: string;
-  /** DuckDB's name of the type. */
+  /** The DuckDB name of the type. */
   readonly type: ColumnType;
   readonly description: string;
 }
@@ -24,23 +24,23 @@ type ScalarType =
   | 'BIGINT'
   | 'UBIGINT'
   | 'DOUBLE'
-  /** Epoch ms on the way in, a UTC time stamp in the file. */
+  /** Epoch ms in the row that is written, a UTC timestamp in the file. */
   | 'TIMESTAMP_MS';
 
 export type ColumnType = ScalarType | `${ScalarType}[]`;
 
-/** A row on its way into the archive; erasures name their client in the record. */
+/** A row to be written to the archive. Erasures have no client_hash and name their client in the record. */
 export interface Cells {
   readonly client_hash?: string;
   readonly place: unknown;
   readonly record: unknown;
-  /** Labels of the facts that a decision asked for and did not know; in its record they are null. */
+  /** The labels of the facts that a decision asked for and did not know. In its record they are null. */
   readonly facts_not_known?: readonly string[];
 }
 
-/** How the engine takes a record out of a line of JSON. */
+/** How the engine reads a record from a line of JSON. */
 interface JsonSource {
-  /** Where the line has the record, and as what the engine reads it. */
+  /** The member of the line that holds the record, and the type in which the engine reads it. */
   readonly cell: string;
   readonly type: string;
   readonly columns: readonly JsonColumn[];
@@ -51,19 +51,21 @@ export interface JsonColumn {
   readonly sql: string;
 }
 
-/** A row of the archive is not what was put into it; the message names the column. */
+/** A row of the archive lacks what was written to it. The message names the column. */
 class RowDamaged extends NamedError {}
 
 /**
- * The names of columns that differ from their members', by path: `at` or `override.group`. Null is for a member
- * without a column, and an empty name for an object whose members' columns have no prefix.
+ * The names of columns that are not made from their members' names, by the member's path: `at` or `override.group`.
+ * Null means that the member has no column. An empty name means that the columns of an object's members have no
+ * prefix.
  */
 type ColumnNames = Readonly<Record<string, string | null>>;
 
 /**
- * The columns of a record, made from its list of members: `sellPointKey` is kept as `sell_point_key`, the members of
- * an object behind its name, a list of objects as a list for each member, facts in columns of their own. An absent
- * member is null. The engine makes the columns: to copy some eighty cells a decision costs more than all else.
+ * The columns of a record, made from its schema. `sellPointKey` becomes `sell_point_key`, the members of an object
+ * have its name as their prefix, a list of objects becomes a list for each member, and facts have columns of their
+ * own. An absent member is null. The engine makes the columns from JSON, because copying some eighty cells a decision
+ * would cost more than everything else.
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly Column[];
@@ -78,7 +80,7 @@ export class RecordColumns<S extends TObject> {
     this.columns = this.#members.columns;
   }
 
-  /** The column of a member that is kept in one. */
+  /** Returns the column of a member that is kept in one column. */
   columnOf(member: string): string {
     return this.#names[member] ?? snakeCase(member);
   }
@@ -88,14 +90,14 @@ export class RecordColumns<S extends TObject> {
     return { cell: this.#cell, type, columns };
   }
 
-  /** The record of a row of the archive. Throws RowDamaged. */
+  /** Reads the record from a row of the archive. Throws RowDamaged. */
   read(row: DuckRow): Shape<S> {
     const record = this.#members.read(row);
     if (this.#isWhole(record)) return record;
     throw new RowDamaged('the row is empty');
   }
 
-  /** Each member's reader throws when it lacks what the schema wants. */
+  /** The reader of each member throws when a required member is missing. */
   #isWhole(record: unknown): record is Shape<S> {
     return record !== null;
   }
@@ -113,16 +115,16 @@ interface Described {
   readonly patternProperties?: object;
 }
 
-/** How one member is kept. What it reads is null where the row has nothing. */
+/** How one member is kept. `read` returns null when the row has no value. */
 interface Field {
   readonly columns: readonly Column[];
-  /** `path` is SQL for the member. */
+  /** Returns how the engine reads the member. `path` is SQL for the member. */
   readonly source: (path: string, facts: FactTypes) => FieldSource;
   readonly read: (row: DuckRow) => unknown;
 }
 
 interface FieldSource {
-  /** The engine's type of the member in JSON; absent where nothing is read of it. */
+  /** The type in which the engine reads the member from JSON. Absent when nothing is read. */
   readonly type?: string;
   readonly columns: readonly JsonColumn[];
 }
@@ -165,7 +167,7 @@ function objectField({ properties = {}, required = [] }: Described, place: Place
   };
 }
 
-/** DuckDB's type of an object with these members; nothing where there are none. */
+/** Returns the DuckDB type of an object with these members, and no type when there are none. */
 function structOf(members: readonly (readonly [string, string])[]): Pick<FieldSource, 'type'> {
   if (members.length === 0) return {};
   return { type: `STRUCT(${members.map(([name, type]) => `${quoteName(name)} ${type}`).join(', ')})` };
@@ -178,7 +180,7 @@ function presenceOf({ anyOf = [] }: Described, isRequired: boolean): Presence {
   return anyOf.some(({ type }) => type === 'null') ? 'nullable' : 'always';
 }
 
-/** Null for a member that has no column. */
+/** Returns null for a member that has no column. */
 function memberField(given: Described, member: string, { names, path, prefix }: Place): Field | null {
   const own = path === '' ? member : `${path}.${member}`;
   const named = names[own];
@@ -187,7 +189,7 @@ function memberField(given: Described, member: string, { names, path, prefix }: 
   const column = named ?? `${prefix}${snakeCase(member)}`;
   if (schema.enum?.length === 1) {
     const [value] = schema.enum;
-    // What tells shapes apart is the same in every row.
+    // A member with one possible value tells shapes apart. It is the same in every row, so no column keeps it.
     return { columns: [], source: () => ({ columns: [] }), read: () => value };
   }
   if (schema.patternProperties !== undefined) return own === 'facts' ? FACTS : jsonField(schema, column);
@@ -197,7 +199,10 @@ function memberField(given: Described, member: string, { names, path, prefix }: 
   return scalarField(schema, column);
 }
 
-/** A column of a fact is null where it was not asked for; this one tells where it was, and had no value. */
+/**
+ * The column of a fact is null also when the fact was not asked for. This column lists the facts that were asked for
+ * and had no value.
+ */
 export const FACTS_NOT_KNOWN = {
   name: 'facts_not_known',
   type: 'VARCHAR[]',
@@ -205,7 +210,7 @@ export const FACTS_NOT_KNOWN = {
     'Labels of the facts that were asked for and had no value, like "jsOk"; their columns are null',
 } as const satisfies Column;
 
-/** SQL: whether a fact was asked for and had no value. */
+/** Returns SQL: whether a fact was asked for and had no value. */
 export function notKnownSql(label: string): string {
   return `coalesce(list_contains(${FACTS_NOT_KNOWN.name}, ${quote(label)}), false)`;
 }
@@ -236,7 +241,7 @@ const FACTS: Field = {
   },
 };
 
-/** An object with names of its own, as the text of its JSON. */
+/** Keeps an object whose members may have any name as the text of its JSON. */
 function jsonField(schema: Described, name: string): Field {
   return {
     columns: [{ name, type: 'VARCHAR', description: `${describe(schema)}; as JSON` }],
@@ -339,7 +344,7 @@ function itemsOf(cell: DuckRow[string] | undefined): readonly unknown[] | null {
   return Array.isArray(cell) ? cell : null;
 }
 
-/** `waitFloorMs` is kept as `wait_floor_ms`. */
+/** Writes `waitFloorMs` as `wait_floor_ms`. */
 function snakeCase(member: string): string {
   return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

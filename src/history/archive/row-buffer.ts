@@ -8,7 +8,7 @@ import type { FactKey, FactType, FactTypes } from './fact-columns.ts';
 import { formatDay } from './period.ts';
 import { type ArchiveRow, widenFacts } from './tables.ts';
 
-/** Rows of one table, platform and day, as lines of JSON in a file. */
+/** Rows of one table, platform and day or month, as lines of JSON in a file. */
 export interface BufferedRows extends Pick<Segment, 'table' | 'platform' | 'day'> {
   readonly path: string;
   readonly rows: number;
@@ -21,22 +21,22 @@ interface OpenDraft extends BufferedRows {
 }
 
 /**
- * Rows on their way into segments. They wait in files: in memory those of a commit would take a hundred megabytes
- * that the process would never return.
+ * Collects rows for segments. They wait in files, because in memory the rows of a commit would take a hundred
+ * megabytes, which the process would never return.
  */
 export class RowBuffer {
   readonly #archive: Archive;
   readonly #periodOf: (at: number) => string;
   readonly #drafts = new Map<string, OpenDraft>();
 
-  /** Segments are of a day, unless they are to be of a month. */
+  /** Segments hold a day each, or whatever period `periodOf` names. */
   constructor(archive: Archive, periodOf: (at: number) => string = formatDay) {
     this.#archive = archive;
     this.#periodOf = periodOf;
   }
 
   add(rows: readonly ArchiveRow[]): void {
-    // A day is told from its number faster than from its name.
+    // Grouping by the day's number is faster than by its name.
     const groups = Map.groupBy(
       rows,
       ({ table, platform, at }) => `${table}/${platform}/${Math.floor(at / DAY_MS)}`,

@@ -12,16 +12,19 @@ import type { SegmentFile, SegmentPlace } from './segment-files.ts';
 import { createRowSource, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
 import { explainUnread } from './unread-decisions.ts';
 
-/** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
+/**
+ * Parquet's own Bloom filters cost nine bytes a row in a small segment. They are not needed, because rows are found
+ * by their order.
+ */
 const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';
 
-/** Writes segments: each file is whole and on the disk before it is named to anybody. */
+/** Writes segments. Each file is complete and on the disk before its name is returned. */
 export class SegmentWriter {
   readonly #archive: Archive;
   readonly #duck: QueryEngine;
   readonly #isTemporary: boolean;
 
-  /** A temporary archive does not outlast the process, so nothing waits for the disk. */
+  /** A temporary archive ends with the process, so its files are not synced to the disk. */
   constructor(archive: Archive, duck: QueryEngine, isTemporary = false) {
     this.#archive = archive;
     this.#duck = duck;
@@ -35,8 +38,8 @@ export class SegmentWriter {
   }
 
   /**
-   * One segment with the rows of several that have table, platform and month in common, but for those of which `without` is
-   * true, and with other values of some columns.
+   * Writes one segment with the rows of several segments of the same table, platform and month. `without` is SQL for
+   * the rows to leave out. `others` are expressions that replace the values of columns.
    */
   async merge(
     segments: readonly Segment[],
@@ -63,7 +66,7 @@ export class SegmentWriter {
     throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
-  /** One segment with the rows that a SELECT gives; null when it gives none. */
+  /** Writes one segment with the rows of a SELECT. Returns null when there are no rows. */
   async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();
@@ -101,7 +104,7 @@ export class SegmentWriter {
     this.#finish(path);
   }
 
-  /** A temporary archive is not read before its commit, so that its segments are written where they stay. */
+  /** Nobody reads a temporary archive before its commit, so its segments are written directly to their places. */
   #pathFor(place: SegmentPlace, kind: SegmentFile): string {
     const path = this.#isTemporary
       ? this.#archive.pathOf(place, kind)
@@ -110,7 +113,10 @@ export class SegmentWriter {
     return path;
   }
 
-  /** When this returns, the file survives a loss of power, and only this user may read it. */
+  /**
+   * Makes a file readable for this user alone, and syncs it to the disk, so that it survives a power failure. Files
+   * of a temporary archive are not synced.
+   */
   #finish(path: string): void {
     const file = openSync(path, 'r+');
     try {

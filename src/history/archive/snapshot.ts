@@ -32,17 +32,17 @@ import { SegmentWriter } from './segment-writer.ts';
 import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts';
 
 /**
- * SQL that stands where a table may: what was archived of it, and what is still in the journal alone, of which only the
- * platform is looked at.
+ * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
+ * journal has. Among the bounds only the platform applies to the journal's rows.
  */
 export type Source = (table: TableName, bounds?: SegmentBounds) => string;
 
-/** Which of the segments that a question is about have to be read for it. */
+/** Selects, among the segments that a question is about, those that have to be read for it. */
 export type SegmentFilter = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
 
 const ALL: SegmentFilter = async (segments) => segments;
 
-/** A question in SQL, made of its tables and of the places of its values. */
+/** A question in SQL, made from the sources of its tables and the placeholders of its values. */
 type Question = (source: Source, bind: Bind) => string;
 
 type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]>;
@@ -50,45 +50,46 @@ type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]
 export interface SnapshotParts {
   readonly archive: Archive;
   readonly state: ArchiveState;
-  /** Null: the archive alone. */
+  /** The rows that only the journal has. Null when the snapshot is of the archive alone. */
   readonly unshipped: UnshippedSpan | null;
   readonly erased: ErasedClients;
-  /** The store's decisions are archived where this machine does not look. */
+  /** True when the store's decisions are archived in a place that this machine does not read. */
   readonly isForeign: boolean;
-  /** What was found to be damaged before. */
+  /** The segments that were found to be damaged before. */
   readonly damaged: readonly Segment[];
   readonly duck: () => Promise<QueryEngine>;
-  /** Called once nothing is asked of the snapshot any more. */
+  /** Called when nothing more is asked of the snapshot. */
   readonly release: () => void;
 }
 
-/** What the journal has that an archive does not. */
+/** The part of the journal that the archive does not have. */
 export interface UnshippedSpan {
-  /** SQL that stands where a table may; null: of all platforms. */
+  /** Returns SQL that can replace a table's name. A platform of null means all platforms. */
   readonly rows: (table: TableName, platform?: string | null) => string;
-  /** Entries that were lost, or that the journal holds too many of. */
+  /** The entries that were lost, or that are more than a node reads of the journal. */
   readonly gaps: readonly ArchiveGap[];
-  /** When the first entry came that was not read, epoch ms; null: all were. */
+  /** The time of the first entry that was not read, in epoch ms. Null when all were read. */
   readonly upTo: number | null;
 }
 
-/** Files of a snapshot, for an engine of the reader's own. */
+/** The files of a snapshot, for a reader with an engine of its own. */
 export interface SnapshotFiles {
-  /** An archive of its own, of what was wanted. */
+  /** The folder of an archive that holds the wanted segments. */
   readonly folder: string;
-  /** What was wanted and is not in it. */
+  /** The wanted segments that the folder lacks. */
   readonly leftOut: readonly UnreadSegment[];
 }
 
 /** Opens a snapshot without the segments that were found to be damaged. */
 export type OpenSnapshot = (damaged: readonly Segment[]) => Promise<Snapshot>;
 
-/** Which segments a reader wants. */
+/** Whether a reader wants a segment. */
 type IsWanted = (segment: Segment) => boolean;
 
 /**
- * What is known of the past at one moment: the archive, and the journal as one source with it, for one question or several. What
- * `files` gives stays until this is disposed of, whatever is merged meanwhile; only an erasure takes it away.
+ * What is known of the past at one moment: archive and journal as one source, for one or several questions. The copy
+ * that `files` makes stays until the snapshot is disposed of, whatever is merged meanwhile; only an erasure removes
+ * it.
  */
 export class Snapshot implements Disposable {
   readonly #parts: SnapshotParts;
@@ -109,12 +110,12 @@ export class Snapshot implements Disposable {
     return this.#parts.state;
   }
 
-  /** Segments that could not be read so far: what they hold is in no answer, and all else is. */
+  /** The segments that could not be read so far. Answers lack their rows and have all others. */
   get unreadable(): readonly UnreadSegment[] {
     return this.#leftOut;
   }
 
-  /** Entries that were lost, or that the journal holds too many of. */
+  /** The entries that were lost, or that are more than a node reads of the journal. */
   get gaps(): readonly ArchiveGap[] {
     return [...this.#parts.state.gaps, ...this.unshippedGaps];
   }
@@ -123,23 +124,26 @@ export class Snapshot implements Disposable {
     return this.#parts.unshipped?.gaps ?? [];
   }
 
-  /** Whether everything could be read so far that was not lost. */
+  /** Whether everything was read so far, except entries that were lost before they were archived. */
   get isWhole(): boolean {
     const { isForeign } = this.#parts;
     return !isForeign && this.#leftOut.length === 0 && this.upTo === null && this.unshippedGaps.length === 0;
   }
 
-  /** Before this all was read, epoch ms; null: all was. */
+  /** The time, in epoch ms, before which everything was read. Null when everything was read. */
   get upTo(): number | null {
     return this.#parts.unshipped?.upTo ?? null;
   }
 
-  /** `sql` may be made several times: a segment that cannot be read is left out of all that the question says. */
+  /**
+   * Answers a question in rows. `sql` may be called several times: a segment that cannot be read is left out of the
+   * whole answer.
+   */
   rows(sql: Question, among: SegmentFilter = ALL): Promise<readonly DuckRow[]> {
     return this.#read(sql, among, (duck, statement) => duck.rows(statement));
   }
 
-  /** The same for rows that are made one by one later. */
+  /** Answers a question in batches, from which single rows are made later. */
   batches(sql: Question, among: SegmentFilter): Promise<readonly DuckBatch[]> {
     return this.#read(sql, among, (duck, statement) => duck.wholeBatches(statement));
   }
@@ -156,8 +160,9 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * Makes a folder of links to the segments that are wanted, and of the unshipped rows, which are asked for no more after that.
-   * Gives the folder of the archive itself where no links can be made: then the unshipped rows are missing.
+   * Makes a folder with links to the wanted segments and with the unshipped rows. After that nothing more is asked of
+   * the journal's rows. Returns the archive's own folder when no links can be made; then the unshipped rows are
+   * missing.
    */
   async files(isWanted: IsWanted): Promise<SnapshotFiles> {
     const { archive, state, unshipped, release } = this.#parts;
@@ -178,7 +183,7 @@ export class Snapshot implements Disposable {
     throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
   }
 
-  /** False where no links can be made; throws when a segment was replaced since the state was read. */
+  /** Returns false when no links can be made. Throws when a segment was replaced since the state was read. */
   async #link(segments: readonly Segment[], unwritten: readonly Segment[], copy: Archive): Promise<boolean> {
     const { archive, state } = this.#parts;
     try {
@@ -202,7 +207,10 @@ export class Snapshot implements Disposable {
     }
   }
 
-  /** Those of its files at which work failed; files that vanished meanwhile were not damaged: a client was erased. */
+  /**
+   * Returns the segments of the copy that made work fail. A file that vanished is not damaged: it was removed because
+   * a client was erased.
+   */
   async damagedBy(cause: unknown): Promise<readonly Segment[]> {
     const copy = this.#copy?.archive;
     if (copy === undefined) return [];
@@ -212,7 +220,7 @@ export class Snapshot implements Disposable {
     return damaged.filter((segment) => !copy.isCutOff(segment));
   }
 
-  /** The unshipped rows of each table and platform, as a segment that is not written yet. */
+  /** Returns a segment that is not written yet for the unshipped rows of each table and platform. */
   async #unshippedParts(): Promise<readonly Segment[]> {
     if (this.#parts.unshipped === null) return [];
     const duck = await this.#parts.duck();
@@ -290,7 +298,7 @@ export class Snapshot implements Disposable {
     return parts.length < 2 ? only : `(${parts.map((part) => `FROM ${part}`).join(' UNION ALL BY NAME ')})`;
   }
 
-  /** Whether a commit has come since, which may have taken away what is read here. */
+  /** Whether a newer commit exists, which may have removed files of this snapshot. */
   async isReplaced(): Promise<boolean> {
     const { archive, state } = this.#parts;
     return (await archive.refresh()).version !== state.version;
@@ -301,7 +309,9 @@ export class Snapshot implements Disposable {
   }
 }
 
-/** A folder that is read-only or of another user, or a disk that is full or out of links. */
+/**
+ * The folder is read-only or belongs to another user, or the disk is full, is another disk, or allows no more links.
+ */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EROFS',
   'EACCES',
@@ -312,10 +322,10 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EXDEV',
 ]);
 
-/** Each is ended by an erasure, or by a merge in the moment before its files were linked. */
+/** The most tries. A try fails through an erasure, or through a merge just before its files were linked. */
 const READING_TRIES_MAX = 10;
 
-/** Everything that the work read of the archive was rewritten before it finished. */
+/** The archive was rewritten during every try, before the work had finished. */
 class ArchiveRewritten extends NamedError {
   constructor(cause: unknown) {
     super(
@@ -326,8 +336,9 @@ class ArchiveRewritten extends NamedError {
 }
 
 /**
- * Opens a snapshot for as long as `work` takes. When the work fails, it is done once more on a new one: without the files that
- * were damaged, or because a commit has meanwhile taken away what it read. Gives up when that happens again and again.
+ * Opens a snapshot and runs `work` on it. When the work fails, it runs again on a new snapshot: without the damaged
+ * files, or because a newer commit removed files that the work read. Throws ArchiveRewritten after READING_TRIES_MAX
+ * such commits.
  */
 export async function withSnapshot<T>(
   open: OpenSnapshot,
@@ -349,7 +360,7 @@ export async function withSnapshot<T>(
   }
 }
 
-/** The same for work on files. */
+/** Runs `work` on the files of a snapshot, as `withSnapshot` does. */
 export function withFiles<T>(
   open: OpenSnapshot,
   isWanted: IsWanted,
@@ -358,7 +369,7 @@ export function withFiles<T>(
   return withSnapshot(open, async (snapshot) => work(await snapshot.files(isWanted)));
 }
 
-/** Opens snapshots of an archive alone, with an engine of their own where they need one. */
+/** Opens snapshots of an archive without the journal. Each opens its own engine when it needs one. */
 export function createSnapshotOpener(archive: Archive | string, erased: ErasedClients = []): OpenSnapshot {
   const opened = typeof archive === 'string' ? new Archive(archive) : archive;
   return async (damaged) => {

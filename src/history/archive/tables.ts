@@ -35,9 +35,12 @@ import {
 
 interface Table {
   readonly description: string;
-  /** The column that tells when; rows lie in the folder of its UTC day. */
+  /** The column with the time of a row. The row lies in the folder of that time's UTC day. */
   readonly time: string;
-  /** How rows lie in a segment: neighbours compress well, and one client is found without reading the rest. */
+  /**
+   * The columns by which a segment is sorted. Similar neighbours compress well, and the rows of one client are found
+   * without reading the others.
+   */
   readonly order: readonly string[];
   readonly columns: readonly Column[];
 }
@@ -55,20 +58,23 @@ export const PLACE = new RecordColumns(
   'place',
 );
 
-/** SQL: in which order a client did what it did within a millisecond. */
+/** SQL: the order of a client's entries within a millisecond. */
 export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
 
-/** SQL: when the journal took a row's entry, by its own clock; without one (SQLite) the number of the entry. */
+/**
+ * SQL: the time at which the journal took a row's entry, by the journal's clock. SQLite has no such time; there it is
+ * the number of the entry.
+ */
 export const JOURNAL_TICK_SQL = 'if(journal_ms = 0, journal_seq, journal_ms)';
 
-/** SQL: that a row's entry stands behind some places in the journal. */
+/** Returns SQL: whether a row's entry stands behind the given places in the journal. */
 export function isAfterSql(places: JournalPlaces): string {
   const listed = (member: 'ms' | 'seq') =>
     `coalesce(list_extract([${places.map((place) => place?.[member] ?? -1).join(', ')}]::BIGINT[], journal_partition + 1), -1)`;
   return `(journal_ms, journal_seq) > (${listed('ms')}, ${listed('seq')})`;
 }
 
-/** The records of which rows are made, and those of their columns that are not called as their members. */
+/** The records that are kept as rows, with those columns that are not named after their members. */
 export const RECORDS = {
   decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
   outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
@@ -100,7 +106,10 @@ export const RECORDS = {
   ),
 } as const;
 
-/** Rows about clients: whose each is, where its entry stood in the journal, and the record. */
+/**
+ * Describes a table of rows about clients. A row has the client's hash, the place of its entry in the journal, and
+ * the record.
+ */
 function aboutClients<const Time extends string>(
   description: string,
   records: { readonly columns: readonly Column[] },
@@ -112,8 +121,8 @@ function aboutClients<const Time extends string>(
 }
 
 /**
- * What the archive keeps. Times are UTC, units are in the names. The values that the rules saw are further
- * columns of `decisions`, one a fact: `fact_paidCount`, `fact_verdicts_10m`.
+ * The tables of the archive. Times are UTC, and names say the units. The facts that the rules saw are further columns
+ * of `decisions`, one for each fact: `fact_paidCount`, `fact_verdicts_10m`.
  */
 export const TABLES = {
   decisions: aboutClients(
@@ -159,7 +168,7 @@ export function isAboutClients(table: TableName): boolean {
   return columns.some(({ name }) => name === 'client_hash');
 }
 
-/** Facts by which decisions are found and counted, also where no rule set recorded them. */
+/** The facts by which decisions are searched and counted. Their columns exist also when no rule set recorded them. */
 export const NEEDED_FACTS: FactTypes = new Map([
   ['amount', 'DOUBLE'],
   ['currency', 'VARCHAR'],
@@ -174,7 +183,10 @@ export function emptyTableSql(table: TableName): string {
   return `(SELECT ${nulls} WHERE false)`;
 }
 
-/** How the engine takes rows of a table out of lines of JSON: what a line has, with types, and the columns made of that. */
+/**
+ * Returns how the engine reads the rows of a table from lines of JSON: the members of a line with their types, and
+ * the columns that are made of them.
+ */
 export function createRowSource(table: TableName, facts: FactTypes) {
   const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
   const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
@@ -187,7 +199,7 @@ export function createRowSource(table: TableName, facts: FactTypes) {
   return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
 }
 
-/** Makes the types wide enough for the facts of further rows. */
+/** Adds the types of the facts of further rows, and widens a type where a value needs it. */
 export function widenFacts(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
   for (const { facts = {} } of rows)
     for (const label in facts) {
@@ -200,7 +212,9 @@ export function widenFacts(types: Map<FactKey, FactType>, rows: readonly Archive
     }
 }
 
-/** Whole numbers are kept as such until the first that is not whole. */
+/**
+ * Returns the type that holds the former values and this one. Whole numbers stay BIGINT until a number is not whole.
+ */
 function widest(before: FactType | undefined, value: unknown): FactType {
   switch (typeof value) {
     case 'boolean':
@@ -222,8 +236,8 @@ export interface ArchiveRow {
 }
 
 /**
- * The rows of numbered entries, without what a client did before it was erased: `erasedAt` has the number of the
- * erasure, by that of the client. `hashOf` gives the hash of an entry's client.
+ * Returns the rows of numbered entries, without what a client did before it was erased. `erasedAt` maps the client's
+ * number to the number of the erasure. `hashOf` returns the hash of an entry's client.
  */
 export function toRows<Entry extends Placed<JournalEntry>>(
   numbered: readonly (readonly [number, Entry | Placed<ErasureEntry>])[],
@@ -237,7 +251,7 @@ export function toRows<Entry extends Placed<JournalEntry>>(
   });
 }
 
-/** Rows of a page of the journal; what a client did before it was erased is left out. */
+/** Returns the rows of a page of the journal, without what a client did before it was erased. */
 export function toPageRows(
   entries: readonly Placed<JournalRecord>[],
   clientKeys: ClientKeys,
@@ -269,7 +283,10 @@ export function toRow(entry: Placed<JournalEntry>, clientHash: string): ArchiveR
   return { ...base, cells: { client_hash, place, record: entry.decision, facts_not_known }, facts };
 }
 
-/** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */
+/**
+ * Returns the row that records the erasure of a client, with the number of rows that were removed. `rowsRemoved` has
+ * them by the client's number.
+ */
 export function toTombstone(
   erasure: Placed<ErasureEntry>,
   rowsRemoved: ReadonlyMap<string, number>,
@@ -279,7 +296,7 @@ export function toTombstone(
   return { table: 'erasures', platform, at, cells: { place, record } };
 }
 
-/** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */
+/** Reads the journal entry about a client from a row. Returns null for the row of an erasure. Throws RowDamaged. */
 export function toJournalEntry(
   table: TableName,
   row: DuckRow,
@@ -289,7 +306,7 @@ export function toJournalEntry(
   return entry.kind === 'erasure' ? null : entry;
 }
 
-/** The journal entry that a row keeps. Throws RowDamaged. */
+/** Reads the journal entry from a row. Throws RowDamaged. */
 export function toJournalRecord(
   table: TableName,
   row: DuckRow,

@@ -2,7 +2,7 @@ import { formatCount } from '#base/count-text.ts';
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, meaning, type Shape, shape, type WithMomentsAsText } from '#base/shapes.ts';
 
-/** Why the archive's file could not be fetched; for people. */
+/** The reasons why a file of the archive could not be read, for people. */
 const WHY_UNREAD = {
   away: 'cannot be fetched now from where the archive is kept',
   damaged: 'cannot be read',
@@ -13,7 +13,7 @@ const WHY_UNREAD = {
 
 export type WhyUnread = keyof typeof WHY_UNREAD;
 
-/** For people, after "a file of the archive". */
+/** Returns the reason as text that follows "a file of the archive". */
 export function explainUnread(why: WhyUnread = 'damaged'): string {
   return WHY_UNREAD[why];
 }
@@ -37,7 +37,7 @@ export const unreadDecisions = list(
   'Only when there are such: what they hold is not among these decisions',
 );
 
-/** For people; also as the interface answers it, with moments as text. */
+/** Formats unread decisions for people. Takes also the interface's form, in which moments are text. */
 export function formatUnread({
   from,
   to,

@@ -2,17 +2,23 @@ import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveGap, ArchiveState } from './archive-log.ts';
 
-/** The cursor of an archive that another store shipped to, whose entries were numbered otherwise: no store knows it. */
+/**
+ * The cursor of an archive to which another store shipped. Its entries were numbered otherwise, so no store knows
+ * this cursor.
+ */
 export const ADOPTED_CURSOR = 'adopted';
 
-/** What a page of the journal lacks: entries that were lost, and those that cannot be read; nobody knows whose they were. */
+/**
+ * Returns what a page of the journal lacks: entries that were lost, and entries that cannot be read. Their clients
+ * are not known.
+ */
 export function listGaps({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
   const near = entries[0]?.at ?? 0;
   const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));
   return [...(gap === null ? [] : [gap]), ...missing];
 }
 
-/** The first page of the journal that the archive does not have, of at most `limit` entries. */
+/** Reads the first page of the journal that the archive does not have, with at most `limit` entries. */
 export async function readUnshippedPage(
   store: Pick<Store, 'readJournal'>,
   state: ArchiveState,
@@ -27,8 +33,9 @@ export async function readUnshippedPage(
 }
 
 /**
- * A store that was restored to an earlier moment numbers its entries from there again, and a new one from the first,
- * so that the archive's cursor says nothing about them. Entries newer than the whole archive came since.
+ * Finds the first page with entries that are newer than the whole archive. A store that was restored to an earlier
+ * moment numbers its entries again from there, and a new store from the first. So the archive's cursor means nothing
+ * there.
  */
 export async function findRestoredPage(
   store: Pick<Store, 'readJournal'>,
