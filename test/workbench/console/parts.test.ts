@@ -3,18 +3,18 @@ import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
 import { RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '#decision/rules/rule-set.ts';
 import {
-  dateTime,
-  duration,
-  factText,
-  minuteAt,
-  minuteOf,
-  moneyText,
+  formatDateTime,
+  formatDuration,
+  formatFact,
+  formatMinute,
+  formatMoney,
+  parseMinute,
   showTimesInUtc,
   VERSION_FORM,
   VERSION_NAME,
   writeMoment,
 } from '#workbench/console/page/parts/format.ts';
-import { marksOf } from '#workbench/console/page/parts/marks.ts';
+import { listMarks } from '#workbench/console/page/parts/marks.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
 
 describe('the value of a fact in the console', () => {
@@ -32,7 +32,7 @@ describe('the value of a fact in the console', () => {
       [true, 'true'],
       [[0.00005, 2], '0.00005, 2'],
     ] as const)
-      expect(factText(value)).to.equal(text);
+      expect(formatFact(value)).to.equal(text);
   });
 });
 
@@ -46,7 +46,7 @@ describe('an amount in the console', () => {
       [0.00004, 'BTC', '0.00004 BTC'],
       [25, '', '25'],
     ] as const)
-      expect(moneyText(amount, currency)).to.equal(text);
+      expect(formatMoney(amount, currency)).to.equal(text);
   });
 });
 
@@ -54,10 +54,10 @@ describe('a time in the console', () => {
   it('is that of UTC where the reader chose it, and is read back from its field', () => {
     const at = Date.UTC(2026, 0, 1, 14, 3);
     showTimesInUtc(true);
-    expect([dateTime(at), minuteOf(at)]).to.deep.equal(['2026-01-01 14:03:00', '2026-01-01T14:03']);
-    expect(minuteAt(minuteOf(at))).to.equal(at);
+    expect([formatDateTime(at), formatMinute(at)]).to.deep.equal(['2026-01-01 14:03:00', '2026-01-01T14:03']);
+    expect(parseMinute(formatMinute(at))).to.equal(at);
     showTimesInUtc(false);
-    expect(minuteAt(minuteOf(at))).to.equal(at);
+    expect(parseMinute(formatMinute(at))).to.equal(at);
   });
 
   it('has the two largest parts of a duration', () => {
@@ -70,7 +70,7 @@ describe('a time in the console', () => {
       [2 * 86_400, '2 d'],
       [2 * 86_400 + 3600 + 60, '2 d 1 h'],
     ] as const)
-      expect(duration(seconds * 1000)).to.equal(text);
+      expect(formatDuration(seconds * 1000)).to.equal(text);
   });
 });
 
@@ -107,14 +107,14 @@ const rolloutWith = (...history: readonly ShownEntry[]) => ({
 });
 
 const told = (one: ShownEntry) =>
-  marksOf({ rollout: rolloutWith(one), gaps: [] }, span).map(({ text, isAlert }) => [isAlert, text]);
+  listMarks({ rollout: rolloutWith(one), gaps: [] }, span).map(({ text, isAlert }) => [isAlert, text]);
 
 describe('the marks on a line of time', () => {
   it('are what happened within it, the first first', () => {
     const rollout = rolloutWith(change(9, {}), change(15, {}), change(20, {}));
     const counts = { entries: 1, ended: 0, changedAt: writeMoment(12 * HOUR_MS) };
     const list = { list: 'testers', kind: 'client', ofInstallation: false, ...counts } as const;
-    expect(marksOf({ rollout, lists: [list], gaps: [] }, span)).to.deep.equal([
+    expect(listMarks({ rollout, lists: [list], gaps: [] }, span)).to.deep.equal([
       { at: 12 * HOUR_MS, text: 'the list testers was last changed', label: null, isAlert: false },
       {
         at: 15 * HOUR_MS,
@@ -150,8 +150,8 @@ describe('the marks on a line of time', () => {
 
   it('say what the archive lost, from where it shows when it began before', () => {
     const gap = { from: writeMoment(9 * HOUR_MS), to: writeMoment(11 * HOUR_MS), entries: 1200 };
-    const text = `about 1,200 entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost`;
-    expect(marksOf({ gaps: [gap] }, span)).to.deep.equal([
+    const text = `about 1,200 entries between ${formatDateTime(gap.from)} and ${formatDateTime(gap.to)} are lost`;
+    expect(listMarks({ gaps: [gap] }, span)).to.deep.equal([
       { at: span.from, text, label: 'lost', isAlert: true },
     ]);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { writeMoment } from '#workbench/console/page/parts/format.ts';
-import { compareWithUsual, usualHoursQuery } from '#workbench/console/page/parts/unusual-share.ts';
+import { compareWithUsual, toUsualHoursQuery } from '#workbench/console/page/parts/unusual-share.ts';
 
 const SLOT_MS = 3 * 3_600_000;
 const SLOTS = 66;
@@ -86,6 +86,6 @@ describe('the comparison with the same hours of the last eight days', () => {
 
   it('is asked for so that its slots begin at whole hours of three, and the newest one holds now', () => {
     const now = START + 50 * SLOT_MS + 1;
-    expect(usualHoursQuery(now).get('from')).to.equal(writeMoment(START + (51 - 2 - 64) * SLOT_MS));
+    expect(toUsualHoursQuery(now).get('from')).to.equal(writeMoment(START + (51 - 2 - 64) * SLOT_MS));
   });
 });

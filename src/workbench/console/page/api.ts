@@ -1,4 +1,4 @@
-import { hear, useEffect, useRef, useState } from './html.ts';
+import { listenOnWindow, useEffect, useRef, useState } from './html.ts';
 import type { Question, Session } from './questions.ts';
 import { forgetVisits } from './visits.ts';
 
@@ -19,12 +19,12 @@ export function follow(session: Session | null) {
 /** What was asked for before the page could, by path, good for once and for the place that was opened. */
 let ahead = new Map<string, Promise<Response>>();
 
-export function beginWith(asked: typeof ahead) {
+export function startWithAnswers(asked: typeof ahead) {
   ahead = asked;
   addEventListener('hashchange', () => ahead.clear(), { once: true });
 }
 
-async function askedAhead(path: string) {
+async function takeEarlyAnswer(path: string) {
   const answer = ahead.get(path);
   ahead.delete(path);
   const { ok } = (await answer) ?? { ok: false };
@@ -34,7 +34,7 @@ async function askedAhead(path: string) {
 /** Who types here, as platform and person; empty: nobody. */
 let typist = '';
 
-export function whoTypes() {
+export function getTypingPerson() {
   return typist;
 }
 
@@ -65,18 +65,26 @@ export class Refusal extends Error {
 }
 
 /** A request of the person who is signed in. Throws Refusal. `body`: a text is of lines of JSON. */
-export async function ask<T>(method: Method, question: Question<T>, body?: object | string): Promise<T> {
-  return (await granted(method, question, body)).value;
+export async function askService<T>(
+  method: Method,
+  question: Question<T>,
+  body?: object | string,
+): Promise<T> {
+  return (await sendWithCredentials(method, question, body)).value;
 }
 
 /** The answer to a GET as it was sent, to keep it. Throws Refusal. */
-export async function askText(question: Question<unknown>): Promise<string> {
-  return (await granted('GET', question)).text;
+export async function askServiceForText(question: Question<unknown>): Promise<string> {
+  return (await sendWithCredentials('GET', question)).text;
 }
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
-async function granted(method: Method, { path, revision, all }: Question<unknown>, body?: object | string) {
+async function sendWithCredentials(
+  method: Method,
+  { path, revision, all }: Question<unknown>,
+  body?: object | string,
+) {
   const { answer, text } = await send(method, path, body, revision ?? null);
   const value = readValue(answer.headers.get('Content-Type') ?? '', text);
   if (answer.status === PROPOSED) {
@@ -85,7 +93,7 @@ async function granted(method: Method, { path, revision, all }: Question<unknown
   }
   if (answer.ok && all !== undefined && value.next !== null) {
     const next = `${path.replace(/&after=.*/, '')}&after=${encodeURIComponent(value.next)}`;
-    const rest = await ask<Record<string, readonly unknown[]>>(method, { path: next, all });
+    const rest = await askService<Record<string, readonly unknown[]>>(method, { path: next, all });
     return { value: { ...value, [all]: [...value[all], ...(rest[all] ?? [])], next: null }, text };
   }
   if (answer.ok) return { value, text };
@@ -116,7 +124,7 @@ async function send(
   const isLines = typeof body === 'string';
   const type = body === undefined ? {} : { 'Content-Type': `application/${isLines ? 'x-ndjson' : 'json'}` };
   try {
-    const early = method === 'GET' ? await askedAhead(path) : undefined;
+    const early = method === 'GET' ? await takeEarlyAnswer(path) : undefined;
     const answer =
       early ??
       (await fetch(`v1/platform/${path}`, {
@@ -141,7 +149,7 @@ const SECRET = 'The key is shown only now, and let in then:';
 const ASK_AGAIN = 'ask-again';
 
 /** Asks again for all that the page shows. */
-export function reloadAll() {
+export function reloadAnswers() {
   dispatchEvent(new Event(ASK_AGAIN));
 }
 
@@ -158,18 +166,18 @@ export function useAnswer<T>(
   every: number | ((data: T) => number) = 0,
 ): Answer<T> {
   const path = question?.path ?? null;
-  const [known, setKnown] = useState(() => nothingKnown(question));
+  const [known, setKnown] = useState(() => startUnanswered(question));
   const [round, setRound] = useState(0);
   const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
   // When the service said when to ask again, the page asks then and not before.
   const heals = useRef(false);
   const reload = () => setRound((number) => number + 1);
-  useEffect(() => hear(ASK_AGAIN, reload), []);
+  useEffect(() => listenOnWindow(ASK_AGAIN, reload), []);
   useEffect(() => {
     if (question === null) return undefined;
     let left = false;
     askedAtMs.current = performance.now();
-    ask('GET', question)
+    askService('GET', question)
       .then(
         (data) => left || setKnown({ path, data, error: null }),
         (error) =>
@@ -182,7 +190,7 @@ export function useAnswer<T>(
       left = true;
     };
   }, [path, round]);
-  const { data, error } = known.path === path ? known : nothingKnown(question);
+  const { data, error } = known.path === path ? known : startUnanswered(question);
   const everyMs = typeof every === 'number' ? every : data === null ? 0 : every(data);
   useEffect(() => {
     if (everyMs === 0) return undefined;
@@ -195,7 +203,7 @@ export function useAnswer<T>(
   return { data, error, reload };
 }
 
-function nothingKnown<T>(_question: Question<T> | null): {
+function startUnanswered<T>(_question: Question<T> | null): {
   path: string | null;
   data: T | null;
   error: Refusal | null;
@@ -211,10 +219,10 @@ export function useHealing(error: Refusal | null, again: () => void) {
     const timer = seconds === null ? undefined : setTimeout(again, seconds * 1000);
     return () => clearTimeout(timer);
   }, [error]);
-  useEffect(() => (error === null ? undefined : hear('signed-in', again)), [error]);
+  useEffect(() => (error === null ? undefined : listenOnWindow('signed-in', again)), [error]);
 }
 
 /** Whether a session was granted an operation. */
-export function may(session: Session, operation: Session['operations'][number]) {
+export function isAllowed(session: Session, operation: Session['operations'][number]) {
   return session.operations.includes(operation);
 }

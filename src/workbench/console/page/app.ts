@@ -1,14 +1,14 @@
-import { ask, beginWith, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
-import { h, hear, html, render, useEffect, useRef, useState } from './html.ts';
+import { askService, follow, isAllowed, Refusal, reloadAnswers, startWithAnswers, useAnswer } from './api.ts';
+import { h, html, listenOnWindow, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
-import { goTo, typedInto } from './parts/form.ts';
-import { platformText, showTimesInUtc } from './parts/format.ts';
-import { icon } from './parts/icon.ts';
-import { toPath, toVersion } from './parts/links.ts';
-import { empty, Loading, Trouble } from './parts/notice.ts';
-import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
-import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
+import { goTo, onTyped } from './parts/form.ts';
+import { formatPlatform, showTimesInUtc } from './parts/format.ts';
+import { renderIcon } from './parts/icon.ts';
+import { toPath, toVersionPath } from './parts/links.ts';
+import { Loading, renderEmpty, Trouble } from './parts/notice.ts';
+import { readTime, TIME_WORDS, type Time, TimeBar } from './parts/time-span.ts';
+import { findPlace, type PageEntry, PLACES, type PlaceEntry } from './places.ts';
 import { RULE_FOLDERS, type Session, SIGN_IN } from './questions.ts';
 import { VisitCache } from './visits.ts';
 
@@ -21,11 +21,11 @@ function App() {
   const enter = (found: Session) => {
     follow(found);
     // A link then shows everybody what its sender saw.
-    history.replaceState(history.state, '', `${location.pathname}${at(found.platform)}`);
+    history.replaceState(history.state, '', `${location.pathname}${toPlatformUrl(found.platform)}`);
     setEnded(null);
     setSession(found);
     dispatchEvent(new Event('signed-in'));
-    reloadAll();
+    reloadAnswers();
   };
   const leave = () => {
     follow(null);
@@ -34,7 +34,7 @@ function App() {
   };
   const check = async () => {
     setTrouble(null);
-    const way = await ask('GET', SIGN_IN);
+    const way = await askService('GET', SIGN_IN);
     setProvider(way.provider);
     if (way.session !== null) enter(way.session);
   };
@@ -46,7 +46,7 @@ function App() {
     check()
       .catch(setTrouble)
       .finally(() => setChecking(false));
-    return hear('session-ended', end);
+    return listenOnWindow('session-ended', end);
   }, []);
   if (checking) return html`<main>${h(Loading, {})}</main>`;
   if (trouble !== null)
@@ -71,7 +71,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   const isStart = location.hash.length < 3;
   const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
   showTimesInUtc(place.query.get('zone') === 'UTC');
-  const time = timeOf(place.query, current?.span ?? 'month');
+  const time = readTime(place.query, current?.span ?? 'month');
   const page = current?.title ?? 'No such page';
   const title = [page, place.version].join(' ').trim();
   useEffect(() => {
@@ -79,22 +79,23 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
     document.title = [about, title, session.platform, 'Client Scoring'].filter(Boolean).join(' · ');
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
-  useEffect(() => returnTo(place.top), [place]);
-  useEffect(() => hear('keydown', (event) => opensSearch(event) && openSearch(event)), []);
+  useEffect(() => restoreScroll(place.top), [place]);
+  useEffect(() => listenOnWindow('keydown', (event) => isSearchKey(event) && openSearch(event)), []);
   const skip = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
   };
   const signOut = (which: 'this' | 'all') =>
-    ask('DELETE', { path: `session?sessions=${which}` }).then(leave, leave);
+    askService('DELETE', { path: `session?sessions=${which}` }).then(leave, leave);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="side">
-      <span class="brand">${icon('Brand')} Client Scoring</span>
+      <span class="brand">${renderIcon('Brand')} Client Scoring</span>
       ${session.platforms.length > 1 && h(PlatformSwitch, { session })}
-      ${isSearched && html`<a class="seek" href="#/find">${icon('Find')} Search <kbd>/</kbd></a>`}
+      ${isSearched && html`<a class="seek" href="#/find">${renderIcon('Find')} Search <kbd>/</kbd></a>`}
       ${h(Navigation, { places, current, words: time.words })}
       <details class="who">
-        <summary><b>${platformText(session.platform)}</b> <span class="faint">${session.who}</span></summary>
+        <summary><b>${formatPlatform(session.platform)}</b> <span
+            class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
       </details>
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
@@ -112,7 +113,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
 }
 
 /** A slash, but not where somebody types, and over no other dialog. */
-function opensSearch(event: Event) {
+function isSearchKey(event: Event) {
   if (!(event instanceof KeyboardEvent) || !(event.target instanceof HTMLElement)) return false;
   const { key, ctrlKey, metaKey, altKey, target } = event;
   const isTyped = target.isContentEditable || target.matches('input, textarea, select');
@@ -128,21 +129,21 @@ function openSearch(event: Event) {
 }
 
 function isFor(session: Session, { needs, or }: PageEntry) {
-  return needs.every((one) => may(session, one)) || or.some((one) => may(session, one));
+  return needs.every((one) => isAllowed(session, one)) || or.some((one) => isAllowed(session, one));
 }
 
 /** This page at a platform. */
-function at(platform: string) {
+function toPlatformUrl(platform: string) {
   return `?${new URLSearchParams({ platform })}${location.hash}`;
 }
 
 /** Where else the session reaches. */
 function PlatformSwitch({ session }: { session: Session }) {
-  const go = typedInto((platform) => location.assign(at(platform)));
+  const go = onTyped((platform) => location.assign(toPlatformUrl(platform)));
   return html`<select aria-label="Platform" onChange=${go}>
     ${session.platforms.map(
       (name) => html`<option value=${name} selected=${name === session.platform}>
-        ${platformText(name)}
+        ${formatPlatform(name)}
       </option>`,
     )}
   </select>`;
@@ -162,17 +163,17 @@ function Navigation({
       const isHere = pages.some((one) => one === current);
       const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
       const href = toPath(pages[0]?.path ?? '', words);
-      return html`<a key=${title} href=${href} ...${shown}>${icon(title)}${title}</a>`;
+      return html`<a key=${title} href=${href} ...${shown}>${renderIcon(title)}${title}</a>`;
     })}
   </nav>`;
 }
 
 function Content({ current, session, place, time }: { current: PageEntry | null } & PageProps) {
-  if (current === null) return empty('Nothing is at this address', 'Choose another place.');
+  if (current === null) return renderEmpty('Nothing is at this address', 'Choose another place.');
   if (!isFor(session, current))
-    return empty(
+    return renderEmpty(
       'This session may not see this page',
-      html`It needs ${current.needs.join(' and ')} at ${platformText(session.platform)}.
+      html`It needs ${current.needs.join(' and ')} at ${formatPlatform(session.platform)}.
       ${session.platforms.length > 1 ? ' Choose another platform, or ask' : ' Ask'} the platform owner
       for more operations.`,
     );
@@ -185,25 +186,25 @@ const tops: VisitCache<number> = new VisitCache();
 
 /** Where the page is, from the hash: `#/find?orderRef=…`. */
 function usePlace() {
-  const [place, setPlace] = useState(placeNow);
+  const [place, setPlace] = useState(readPlace);
   useEffect(() => {
     // The same address stays the same place: a page begun anew would lose what somebody types.
-    const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : placeNow()));
+    const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : readPlace()));
     // It may have changed between the first look and now.
     follow();
-    return hear('hashchange', follow);
+    return listenOnWindow('hashchange', follow);
   }, []);
   // A place that was just left may still scroll.
-  useEffect(() => hear('scroll', () => place.hash === location.hash && tops.set(scrollY)), [place]);
+  useEffect(() => listenOnWindow('scroll', () => place.hash === location.hash && tops.set(scrollY)), [place]);
   return place;
 }
 
-function placeNow() {
-  return { ...placeAt(location.hash), hash: location.hash, top: tops.get() ?? 0 };
+function readPlace() {
+  return { ...findPlace(location.hash), hash: location.hash, top: tops.get() ?? 0 };
 }
 
 /** Scrolls to where somebody left, once the page is long enough again, unless they scroll before. */
-function returnTo(top: number) {
+function restoreScroll(top: number) {
   if (top === 0) return undefined;
   const watch = new ResizeObserver(() => {
     scrollTo(0, top);
@@ -231,8 +232,8 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
     [...query].filter(([name]) => name === 'days' || TIME_WORDS.includes(name)),
   );
   const to = (path: string) =>
-    version === '' ? toPath(path, time) : toVersion(version, path.split('/')[2], time);
-  const go = (other: string) => goTo(toVersion(other, current.path.split('/')[2], time));
+    version === '' ? toPath(path, time) : toVersionPath(version, path.split('/')[2], time);
+  const go = (other: string) => goTo(toVersionPath(other, current.path.split('/')[2], time));
   return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
     ${version !== '' && h(VersionSwitch, { version, go })}
     ${parts.map(
@@ -246,7 +247,7 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
 function VersionSwitch({ version, go }: { version: string; go: (version: string) => void }) {
   const { data } = useAnswer(RULE_FOLDERS);
   const all = new Set([version, ...(data?.versions ?? []).map((one) => one.version)]);
-  return html`<select aria-label="Version" value=${version} onChange=${typedInto(go)}>
+  return html`<select aria-label="Version" value=${version} onChange=${onTyped(go)}>
     ${[...all].map((one) => html`<option>${one}</option>`)}
   </select>`;
 }
@@ -265,7 +266,7 @@ function keepFocus(root: HTMLElement) {
   root.addEventListener('focusin', ({ target }) => {
     if (!(target instanceof Element)) return;
     focused = target;
-    around = partsAround(target);
+    around = findPartsAround(target);
   });
   const look = () => {
     if (focused === null || (focused.isConnected && !focused.matches(':disabled'))) return;
@@ -277,7 +278,7 @@ function keepFocus(root: HTMLElement) {
   new MutationObserver(look).observe(root, { childList: true, subtree: true, attributeFilter: ['disabled'] });
 }
 
-function partsAround(element: Element) {
+function findPartsAround(element: Element) {
   const parts = [];
   for (let part = element.closest(PARTS); part !== null; part = part.parentElement?.closest(PARTS) ?? null)
     if (part instanceof HTMLElement) parts.push(part);
@@ -293,8 +294,8 @@ function focusPart(part: HTMLElement | undefined) {
 history.scrollRestoration = 'manual';
 
 /** Draws the page, with the answers that were asked for while it came, by path. */
-export function begin(root: HTMLElement, asked: Map<string, Promise<Response>>) {
-  beginWith(asked);
+export function drawPage(root: HTMLElement, asked: Map<string, Promise<Response>>) {
+  startWithAnswers(asked);
   keepFocus(root);
   render(h(App, {}), root);
 }

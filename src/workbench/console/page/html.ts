@@ -5,7 +5,7 @@ export { render } from 'preact';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 /** Hears an event of the window until what it gives back is called, as an effect does. */
-export function hear(type: string, listener: EventListener) {
+export function listenOnWindow(type: string, listener: EventListener) {
   addEventListener(type, listener);
   return () => removeEventListener(type, listener);
 }

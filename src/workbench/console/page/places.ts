@@ -41,7 +41,7 @@ export interface PlaceEntry {
   pages: readonly PageEntry[];
 }
 
-function page(
+function declarePage(
   path: string,
   title: string,
   needs: readonly Operation[],
@@ -55,51 +55,56 @@ function page(
 export const PLACES: readonly PlaceEntry[] = [
   {
     title: 'Today',
-    pages: [page('today', 'Today', ['figures'], TodayPage, { or: ['rules', 'rules:read'], span: 'day' })],
+    pages: [
+      declarePage('today', 'Today', ['figures'], TodayPage, { or: ['rules', 'rules:read'], span: 'day' }),
+    ],
   },
   {
     title: 'Find',
     pages: [
-      page('find', 'Find', ['decisions'], FindPage, { or: ['clients:read', 'lists:read'], span: 'all' }),
-      page('find/payer', 'Payer', ['clients:read'], PayerPage, { isOpened: true }),
-      page('find/decision', 'Decision', ['decisions'], DecisionPage, { isOpened: true }),
+      declarePage('find', 'Find', ['decisions'], FindPage, {
+        or: ['clients:read', 'lists:read'],
+        span: 'all',
+      }),
+      declarePage('find/payer', 'Payer', ['clients:read'], PayerPage, { isOpened: true }),
+      declarePage('find/decision', 'Decision', ['decisions'], DecisionPage, { isOpened: true }),
     ],
   },
   {
     title: 'Rules',
     pages: [
-      page('rules', 'Versions', ['rules:read'], RulesPage),
-      page('rules/*', 'Files', ['rules:read'], VersionPage),
-      page('rules/*/results', 'Results', ['rules'], ResultsPage, { span: 'month' }),
-      page('rules/*/changes', 'Changes', ['rules:read'], ChangesPage),
+      declarePage('rules', 'Versions', ['rules:read'], RulesPage),
+      declarePage('rules/*', 'Files', ['rules:read'], VersionPage),
+      declarePage('rules/*/results', 'Results', ['rules'], ResultsPage, { span: 'month' }),
+      declarePage('rules/*/changes', 'Changes', ['rules:read'], ChangesPage),
     ],
   },
   {
     title: 'Rollouts',
-    pages: [page('rollouts', 'Rollouts', ['rules:read'], RolloutsPage)],
+    pages: [declarePage('rollouts', 'Rollouts', ['rules:read'], RolloutsPage)],
   },
   {
     title: 'Settings',
     pages: [
-      page('settings/lists', 'Lists', ['lists:read'], ListsPage),
-      page('settings/access', 'People and keys', ['keys'], AccessPage),
-      page('settings/audit', 'Audit and approvals', ['audit'], AuditPage, { or: PROPOSERS }),
-      page('settings/platform', 'Platform', [], PlatformPage),
+      declarePage('settings/lists', 'Lists', ['lists:read'], ListsPage),
+      declarePage('settings/access', 'People and keys', ['keys'], AccessPage),
+      declarePage('settings/audit', 'Audit and approvals', ['audit'], AuditPage, { or: PROPOSERS }),
+      declarePage('settings/platform', 'Platform', [], PlatformPage),
     ],
   },
 ];
 
 // The longest path that fits wins.
 const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
-  (one, other) => segments(other.path) - segments(one.path),
+  (one, other) => splitPath(other.path) - splitPath(one.path),
 );
 
-function segments(path: string) {
+function splitPath(path: string) {
   return path.split('/').length;
 }
 
 /** What an address after its hash leads to: `#/rules/p2.v10/ask/ID?…`. */
-export function placeAt(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
+export function findPlace(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const found = path.split('/');
   const page =
@@ -109,13 +114,13 @@ export function placeAt(hash: string): Omit<Place, 'top'> & { page: PageEntry | 
   const names = page?.path.split('/') ?? [];
   return {
     page,
-    version: decoded(found[names.indexOf('*')] ?? ''),
-    item: decoded(found.slice(names.length).join('/')),
+    version: decodePart(found[names.indexOf('*')] ?? ''),
+    item: decodePart(found.slice(names.length).join('/')),
     query: new URLSearchParams(query),
   };
 }
 
-function decoded(text: string) {
+function decodePart(text: string) {
   try {
     return decodeURIComponent(text);
   } catch {

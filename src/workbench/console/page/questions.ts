@@ -59,7 +59,7 @@ export type Explored = Answered<typeof ExplorationSchema>;
 export type EvidenceJobList = Answered<typeof EvidenceJobListSchema>;
 
 /** A job with its result, in the shape of its kind. */
-export interface Worked<Result> {
+export interface FinishedJob<Result> {
   readonly job: EvidenceJob;
   readonly result: Result | null;
 }
@@ -103,7 +103,7 @@ export interface Question<T> {
 }
 
 /** A question that a job works out; `result` is never there and tells of what shape that will be. */
-export type Work<Result> = Question<EvidenceJob> & { readonly result?: Result };
+export type JobQuestion<Result> = Question<EvidenceJob> & { readonly result?: Result };
 
 /** A path, what is put into it encoded; a whole query goes in as it is. */
 type Part = string | number | URLSearchParams;
@@ -118,10 +118,10 @@ const to = <T>(texts: TemplateStringsArray, ...parts: Part[]): Question<T> => ({
 export const SESSION: Question<Session> = { path: 'session' };
 export const SIGN_IN: Question<SignIn> = { path: 'sign-in' };
 export const REPORTING: Question<Reporting> = { path: 'reporting' };
-export const exploration = (query: URLSearchParams) => to<Explored>`explore?${query}`;
+export const explorationQuestion = (query: URLSearchParams) => to<Explored>`explore?${query}`;
 
 export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
-export const EXPERIMENT: Work<Experiment> = { path: 'evidence' };
+export const EXPERIMENT: JobQuestion<Experiment> = { path: 'evidence' };
 export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
 export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
 export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };
@@ -131,11 +131,11 @@ export const decideProposal = (proposalId: string, way: 'approve' | 'reject') =>
 
 export const KEYS: Question<AccessKeyList> = { path: 'keys?limit=500', all: 'keys' };
 export const ISSUE_KEY: Question<IssuedKey> = { path: 'keys' };
-export const accessKey = (keyId: string) => to<object>`keys/${keyId}`;
+export const accessKeyQuestion = (keyId: string) => to<object>`keys/${keyId}`;
 export const SETTINGS: Question<Settings> = { path: 'settings' };
 export const PEOPLE: Question<People> = { path: 'people' };
 export const SIGN_OUT: Question<null> = { path: 'people/sign-out' };
-export const auditEntries = (query: URLSearchParams) => to<AuditPage>`audit?${query}`;
+export const auditEntriesQuestion = (query: URLSearchParams) => to<AuditPage>`audit?${query}`;
 export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
 
 export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lists' };
@@ -143,7 +143,7 @@ export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lis
 export const listEntries = (list: string, which: { limit?: string; after?: string; value?: string }) =>
   to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
 /** One list, to be made. */
-export const sharedList = (list: string) => to<object>`lists/${list}`;
+export const sharedListQuestion = (list: string) => to<object>`lists/${list}`;
 /** Many changes of a list as lines, answered by a line each. */
 export const listLines = (list: string) =>
   to<{ line: number; result?: string; detail?: string }[]>`lists/${list}/entries`;
@@ -152,27 +152,27 @@ export const listEntry = (list: string, value: string) =>
   to<object | null>`lists/${list}/entries?value=${value}`;
 
 export const EVIDENCE_JOBS: Question<EvidenceJobList> = { path: 'evidence' };
-export const RULES_REPORT: Work<RulesReport> = { path: 'evidence' };
-export const EVIDENCE: Work<Presentation> = { path: 'evidence' };
-export const evidenceJob = <Result>(jobId: string, _of?: Work<Result>) =>
-  to<Worked<Result>>`evidence/${jobId}`;
+export const RULES_REPORT: JobQuestion<RulesReport> = { path: 'evidence' };
+export const EVIDENCE: JobQuestion<Presentation> = { path: 'evidence' };
+export const evidenceJobQuestion = <Result>(jobId: string, _of?: JobQuestion<Result>) =>
+  to<FinishedJob<Result>>`evidence/${jobId}`;
 
 export const RULE_FOLDERS: Question<RuleFolderList> = { path: 'rules/versions' };
-export const ruleFolder = (version: string) => to<OpenedRuleFolder>`rules/versions/${version}`;
-export const ruleDiff = (before: string, after: string) =>
+export const ruleFolderQuestion = (version: string) => to<OpenedRuleFolder>`rules/versions/${version}`;
+export const ruleDiffQuestion = (before: string, after: string) =>
   to<RuleDiff>`rules/diff?before=${before}&after=${after}`;
-export const releaseOf = (version: string) => to<object>`rules/versions/${version}/release`;
+export const releaseQuestion = (version: string) => to<object>`rules/versions/${version}/release`;
 export const DRAFTS: Question<DraftList> = { path: 'rules/drafts?limit=500', all: 'drafts' };
 /** A draft; a change names the revision that it was made on, null when there is none yet. */
-export const keptDraft = (version: string, revision: number | null = null) => ({
+export const keptDraftQuestion = (version: string, revision: number | null = null) => ({
   ...to<Draft>`rules/drafts/${version}`,
   revision,
 });
 /** A draft of a platform that waits for its release, as it would be released. */
-export const proposedDraftOf = (version: string, platform: string) =>
+export const proposedDraftAsReleasedQuestion = (version: string, platform: string) =>
   to<Draft>`rules/drafts/${version}?platform=${platform}`;
 /** Its release, to be proposed as it is at a revision. */
-export const proposedDraft = (version: string, revision: number | null) => ({
+export const proposedDraftQuestion = (version: string, revision: number | null) => ({
   ...to<Proposal>`rules/drafts/${version}/proposal`,
   revision,
 });
@@ -180,20 +180,22 @@ export const CHECK_DRAFT: Question<CheckedDraft> = { path: 'rules/drafts/check' 
 export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cases' };
 export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };
 /** A draft as it is kept in RULES_DIR. */
-export const savedDraft = (version: string) => to<SavedDraft>`rules/versions/${version}`;
+export const savedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
 
-export const decisions = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
-export const decision = (decisionId: string) => to<Decision>`decisions/${decisionId}`;
-export const explanation = (decisionId: string) => to<Explanation>`decisions/${decisionId}/explanation`;
+export const decisionsQuestion = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
+export const decisionQuestion = (decisionId: string) => to<Decision>`decisions/${decisionId}`;
+export const explanationQuestion = (decisionId: string) =>
+  to<Explanation>`decisions/${decisionId}/explanation`;
 /** What another version would have answered then. */
-export const decisionWhatIf = (decisionId: string, version: string) =>
+export const decisionWhatIfQuestion = (decisionId: string, version: string) =>
   to<DecisionWhatIf>`decisions/${decisionId}/what-if?version=${version}`;
 
-export const client = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
-export const clientHistory = (clientIdKey: string, limit: number) =>
+export const clientQuestion = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
+export const clientHistoryQuestion = (clientIdKey: string, limit: number) =>
   to<ClientHistory>`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
-export const clientLinks = (clientIdKey: string) => to<ClientLinks>`client/links?clientIdKey=${clientIdKey}`;
+export const clientLinksQuestion = (clientIdKey: string) =>
+  to<ClientLinks>`client/links?clientIdKey=${clientIdKey}`;
 /** What a person decides about a payer; answered with what was set, or with nothing; or all that is held. */
-export const clientMember = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
+export const clientMemberQuestion = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
   to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;
 export const endWait = (clientIdKey: string) => to<object>`client/wait/end?clientIdKey=${clientIdKey}`;

@@ -20,7 +20,7 @@ const asked = new Map(
 for (const answer of asked.values()) answer.catch(() => {});
 if (root !== null)
   import('./app.ts').then(
-    ({ begin }) => {
+    ({ drawPage: begin }) => {
       sessionStorage.removeItem(TRIED);
       begin(root, asked);
     },

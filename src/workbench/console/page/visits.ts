@@ -6,7 +6,7 @@ let made = 0;
 let signedIn = 0;
 
 /** The entry of the browser's history that is shown. */
-function visitName() {
+function getVisitName() {
   if (history.state?.visit === undefined)
     history.replaceState({ visit: `${performance.timeOrigin} ${++made}` }, '');
   return `${signedIn} ${history.state.visit}`;
@@ -23,11 +23,11 @@ export class VisitCache<T> {
 
   /** Of the visit that is shown; undefined when it is new. */
   get() {
-    return this.#held.get(visitName());
+    return this.#held.get(getVisitName());
   }
 
   set(value: T) {
-    this.#held.set(visitName(), value);
+    this.#held.set(getVisitName(), value);
     for (const oldest of this.#held.keys()) if (this.#held.size > VISITS_MAX) this.#held.delete(oldest);
   }
 }

@@ -1,13 +1,13 @@
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CodeEditor, FileRemark } from '#workbench/console/page/parts/editor/code-editor.ts';
-import { choice, field, sent } from '#workbench/console/page/parts/form.ts';
+import { onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { type ValueEdits, Values } from '#workbench/console/page/parts/values.ts';
+import { type ValueEdits, ValueFields } from '#workbench/console/page/parts/values.ts';
 import {
-  pathsOf,
+  listPaths,
+  removeFile,
   type WorkingCopy,
   withFile,
-  withoutFile,
 } from '#workbench/console/page/parts/working-copy.ts';
 import type { CheckedDraft } from '#workbench/console/page/questions.ts';
 
@@ -40,11 +40,11 @@ export function FileEditor({
   rewritten,
   values,
 }: FileEditorProps) {
-  const paths = pathsOf(copy);
+  const paths = listPaths(copy);
   const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
-  const remove = () => change(withoutFile(copy, path));
+  const remove = () => change(removeFile(copy, path));
   const isOptional = /^(?:cases|lists)\//.test(path);
-  const remarks = remarksOn(path, checked);
+  const remarks = listFileRemarks(path, checked);
   const go = (at: FileRemark['at']) => setWanted({ path, at: { ...at } });
   return html`<section class="card">
     <h2 class="only-read">Files</h2>
@@ -61,7 +61,7 @@ export function FileEditor({
         ${h(Code, { copy, path, at: wanted.path === path ? wanted.at : null, edit, rewritten, remarks })}
         <p class="faint">Escape and then Tab leaves the editor.</p>
       </div>
-      ${h(Values, { key: path, path, checked, remarks, values, go })}
+      ${h(ValueFields, { key: path, path, checked, remarks, values, go })}
     </div>
     <details>
       <summary>Add or remove a file</summary>
@@ -74,7 +74,7 @@ export function FileEditor({
   </section>`;
 }
 
-function remarksOn(path: string, checked: CheckedDraft | null): readonly FileRemark[] {
+function listFileRemarks(path: string, checked: CheckedDraft | null): readonly FileRemark[] {
   if (checked === null) return [];
   const of = (remarks: CheckedDraft['notes'], severity: FileRemark['severity']) =>
     remarks
@@ -137,7 +137,7 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
 
 function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>) {
   const { attempt, trouble } = useAttempt();
-  const add = sent(({ kind = '', name = '' }) =>
+  const add = onSubmit(({ kind = '', name = '' }) =>
     attempt(async () => {
       const path = ALONE.includes(kind) ? `${kind}.yaml` : `${kind}/${name}.yaml`;
       if (copy.files[path] !== undefined) throw new Error(`${path} is there already.`);
@@ -147,8 +147,8 @@ function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'ch
   );
   const name = { name: 'name', pattern: '[a-z][a-z0-9]*(-[a-z0-9]+)*', defaultValue: 'mine' };
   return html`<form class="filters" onSubmit=${add}>
-      ${choice('what', ADDED, { name: 'kind' })}
-      ${field('name', name, 'of cases or a list, like night')}
+      ${renderChoice('what', ADDED, { name: 'kind' })}
+      ${renderField('name', name, 'of cases or a list, like night')}
       <div class="buttons"><button type="submit">Add</button></div>
     </form>
     ${trouble}`;

@@ -1,29 +1,29 @@
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
-import { reasonField, useProposal } from '#workbench/console/page/parts/confirm.ts';
-import { cases } from '#workbench/console/page/parts/differences.ts';
+import { renderReasonField, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { renderCases } from '#workbench/console/page/parts/differences.ts';
 import { goTo } from '#workbench/console/page/parts/form.ts';
 import { count, counted } from '#workbench/console/page/parts/format.ts';
-import { toVersion } from '#workbench/console/page/parts/links.ts';
-import { answered, empty, Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { type OpenDraft, Standing, useDraft } from '#workbench/console/page/parts/open-draft.ts';
+import { toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { renderAnswer, renderEmpty, Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { DraftStatus, type OpenDraft, useDraft } from '#workbench/console/page/parts/open-draft.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import { useValueEdits } from '#workbench/console/page/parts/values.ts';
-import { pill } from '#workbench/console/page/parts/verdict.ts';
+import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
-  copyOf,
-  keptCopyOf,
+  startDraft,
+  toWorkingCopy,
   useCheck,
   type WorkingCopy,
   withFile,
 } from '#workbench/console/page/parts/working-copy.ts';
 import type { CheckedDraft, Draft, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
 import {
-  keptDraft,
-  proposedDraft,
-  releaseOf,
-  ruleFolder,
-  savedDraft,
+  keptDraftQuestion,
+  proposedDraftQuestion,
+  releaseQuestion,
+  ruleFolderQuestion,
+  savedDraftQuestion,
 } from '#workbench/console/page/questions.ts';
 import { FileEditor, type Wanted } from './draft-files.ts';
 
@@ -40,13 +40,14 @@ interface DraftProps {
 export function DraftPage({ version, isKept, ...props }: DraftProps) {
   // Typing into a version that only RULES_DIR had makes it a draft; it is still the same work.
   const [wasKept] = useState(isKept);
-  const draft = useAnswer(wasKept ? keptDraft(version) : null);
-  const folder = useAnswer(wasKept ? null : ruleFolder(version));
-  if (wasKept) return answered(draft, (found: Draft) => h(Workbench, { ...props, begun: keptCopyOf(found) }));
-  return answered(folder, (found) =>
+  const draft = useAnswer(wasKept ? keptDraftQuestion(version) : null);
+  const folder = useAnswer(wasKept ? null : ruleFolderQuestion(version));
+  if (wasKept)
+    return renderAnswer(draft, (found: Draft) => h(Workbench, { ...props, begun: toWorkingCopy(found) }));
+  return renderAnswer(folder, (found) =>
     found.whole
-      ? h(Workbench, { ...props, begun: copyOf(found, version) })
-      : empty(
+      ? h(Workbench, { ...props, begun: startDraft(found, version) })
+      : renderEmpty(
           `${version} is too long for this page`,
           html`Edit its files in RULES_DIR; <code>npx scoring rules check ${version}</code> checks them.`,
         ),
@@ -73,10 +74,10 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const rounds = rewritten + draft.round;
   const values = useValueEdits(copy, current, rewrite);
   return html`
-    ${h(Standing, { draft, bytesMax })}
+    ${h(DraftStatus, { draft, bytesMax })}
     ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
-    ${remarks(check, go)}
-    ${checked?.coverage && cases(checked.coverage, session, { copy, change: rewrite })}
+    ${renderRemarks(check, go)}
+    ${checked?.coverage && renderCases(checked.coverage, session, { copy, change: rewrite })}
     ${h(Release, { draft, checked: current, list, session })}`;
 }
 
@@ -97,19 +98,19 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
   );
   const missing = [
     ...(standing === 'kept' ? [] : ['Wait until the draft is saved.']),
-    ...stillMissing(version, checked),
+    ...listMissingSteps(version, checked),
   ];
-  const mayRelease = may(session, 'operate');
+  const mayRelease = isAllowed(session, 'operate');
   const discarded = async () => {
-    if (revision !== null) await ask('DELETE', keptDraft(version, revision));
+    if (revision !== null) await askService('DELETE', keptDraftQuestion(version, revision));
     take(copy);
     return null;
   };
   /** Puts it into RULES_DIR, in the place of what lies there. */
   const put = async () => {
     const lies = list.versions.some((one) => one.version === version);
-    const replaces = lies ? (await ask('GET', ruleFolder(version))).filesDigest : null;
-    return ask('PUT', savedDraft(version), { files, ...(replaces !== null && { replaces }) });
+    const replaces = lies ? (await askService('GET', ruleFolderQuestion(version))).filesDigest : null;
+    return askService('PUT', savedDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
   };
   const release = () =>
     propose({
@@ -117,26 +118,26 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       action: `Release ${version}`,
       act: async ({ reason }) => {
         const { digest } = await put();
-        await ask('POST', releaseOf(version), { digest, reason });
+        await askService('POST', releaseQuestion(version), { digest, reason });
         return discarded();
       },
       children: html`<p>
           Its files cannot change afterwards. It decides nothing until somebody rolls it out.
         </p>
-        ${breaches(checked)}
-        ${reasonField(session.who)}`,
+        ${renderBreaches(checked)}
+        ${renderReasonField(session.who)}`,
     });
   const hand = () =>
     propose({
       title: `Propose the release of ${version}?`,
       action: 'Propose it',
       act: async ({ reason }) => {
-        await ask('POST', proposedDraft(version, revision), { reason });
+        await askService('POST', proposedDraftQuestion(version, revision), { reason });
         return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
       },
       children: html`<p>The draft is proposed as it is now. A later change needs a new proposal.</p>
-        ${breaches(checked)}
-        ${reasonField(session.who)}`,
+        ${renderBreaches(checked)}
+        ${renderReasonField(session.who)}`,
     });
   const discard = () =>
     propose({
@@ -150,16 +151,16 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
     });
   const lay = () =>
     attempt(() => put().then(() => setTold('Saved to RULES_DIR. It can be rolled out as a shadow.')));
-  const tried = toVersion(version, 'results', { kind: 'backtest', against: from });
+  const tried = toVersionPath(version, 'results', { kind: 'backtest', against: from });
   const isStuck = missing.length > 0;
   return html`<section class="card" aria-label="Release">
     <h2>Release</h2>
     <p class="faint">
-      Started from <a href=${toVersion(from)}>${from}</a>. See${' '}
-      <a href=${toVersion(version, 'changes')}>what changes</a> and${' '}
+      Started from <a href=${toVersionPath(from)}>${from}</a>. See${' '}
+      <a href=${toVersionPath(version, 'changes')}>what changes</a> and${' '}
       <a href=${tried}>what it would have decided</a>.
     </p>
-    ${checked?.lostCases && lostCases(checked.lostCases)}
+    ${checked?.lostCases && renderLostCases(checked.lostCases)}
     ${isStuck && html`<ul class="plain">${missing.map((what) => html`<li>○ ${what}</li>`)}</ul>`}
     ${mayRelease && !list.writable && html`<p class="bad">${NOT_WRITABLE}</p>`}
     <div class="buttons">
@@ -172,7 +173,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
           : html`<button type="button" class="button-accent" disabled=${isStuck || revision === null}
               onClick=${hand}>Propose its release …</button>`
       }
-      <button type="button" onClick=${() => download(copy)}>Download</button>
+      <button type="button" onClick=${() => downloadFiles(copy)}>Download</button>
       ${revision !== null && html`<button type="button" onClick=${discard}>Discard …</button>`}
     </div>
     <div role="status">${told}</div>
@@ -184,14 +185,14 @@ const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and
   bring rule sets there.`;
 
 /** All files in one archive, in a folder of the version's name. */
-async function download({ version, files }: WorkingCopy) {
+async function downloadFiles({ version, files }: WorkingCopy) {
   const { strToU8, zipSync } = await import('fflate/browser');
   const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
   saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
 }
 
 /** What it does although callers and analysts are promised otherwise. */
-function breaches(checked: CheckedDraft | null) {
+function renderBreaches(checked: CheckedDraft | null) {
   const broken = checked?.notes.filter(({ promise }) => promise !== null) ?? [];
   return (
     broken.length > 0 &&
@@ -202,7 +203,7 @@ function breaches(checked: CheckedDraft | null) {
 }
 
 /** Cases that are gone let wrong answers pass. */
-function lostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
+function renderLostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>
       ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before} are missing here
@@ -213,7 +214,7 @@ function lostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>
   </details>`;
 }
 
-function stillMissing(version: string, checked: CheckedDraft | null): readonly string[] {
+function listMissingSteps(version: string, checked: CheckedDraft | null): readonly string[] {
   if (version.includes('-'))
     return ['Only a version named like p2.v11 can be released. Begin one with such a name.'];
   const { passed = 0, failed = 0 } = checked?.coverage ?? {};
@@ -228,7 +229,7 @@ type Remark = CheckedDraft['problems'][number];
 type GoTo = (at: Remark['at']) => void;
 
 /** The remarks about the draft, each with a way to its place. */
-function remarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: GoTo) {
+function renderRemarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: GoTo) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
     <h2>Problems ${checked && sum(checked)}</h2>
     ${error && h(Trouble, { error })}
@@ -240,29 +241,29 @@ function remarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: 
       </p>`
     }
     ${checked === null && error === null && html`<p class="faint" role="status">Checking …</p>`}
-    ${checked && html`<p class="faint">${wordsOn(checked)}</p>`}
-    ${checked && listed(checked.problems, go)}
+    ${checked && html`<p class="faint">${summarizeCheck(checked)}</p>`}
+    ${checked && renderRemarkList(checked.problems, go)}
     ${
       checked &&
       checked.notes.length > 0 &&
       html`<h3>Notes</h3>
-        ${listed(checked.notes, go)}`
+        ${renderRemarkList(checked.notes, go)}`
     }
   </section>`;
 }
 
 function sum({ problems, sound }: CheckedDraft) {
-  if (problems.length === 0) return pill('none', 'good');
-  return pill(problems.length, sound ? 'note' : 'bad');
+  if (problems.length === 0) return renderPill('none', 'good');
+  return renderPill(problems.length, sound ? 'note' : 'bad');
 }
 
-function wordsOn({ problems, sound }: CheckedDraft) {
+function summarizeCheck({ problems, sound }: CheckedDraft) {
   if (!sound) return 'Nodes would refuse this version. Fix these problems first.';
   if (problems.length > 0) return 'It can be saved. It can be released when these are fixed.';
   return 'Nodes accept this version.';
 }
 
-function listed(remarks: readonly Remark[], go: GoTo) {
+function renderRemarkList(remarks: readonly Remark[], go: GoTo) {
   return html`<ul class="remarks">
     ${remarks.map(
       ({ at, message, example }) => html`<li>

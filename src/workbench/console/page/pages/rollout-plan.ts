@@ -1,6 +1,10 @@
-import { ask } from '#workbench/console/page/api.ts';
+import { askService } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
-import { type Proposal, reasonField, typedVersion } from '#workbench/console/page/parts/confirm.ts';
+import {
+  type Proposal,
+  renderReasonField,
+  renderVersionField,
+} from '#workbench/console/page/parts/confirm.ts';
 import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
 import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench/console/page/questions.ts';
 
@@ -28,7 +32,7 @@ export const ACTIONS: Readonly<Record<Mode, string>> = {
 };
 
 /** Says exactly what the click will do. `mayReturn`: one person alone may return to the version. */
-export function proposalOf(
+export function describePlan(
   plan: Plan,
   rollout: Rollout,
   session: Session,
@@ -44,15 +48,15 @@ export function proposalOf(
     action,
     act: ({ reason, accept, emergency }) => {
       const accepts = { ...(accept && { acceptDifference: true }), ...(emergency && { emergency: true }) };
-      return ask('POST', ROLL_OUT, {
-        ...bodyOf(plan, rollout),
+      return askService('POST', ROLL_OUT, {
+        ...toRolloutBody(plan, rollout),
         ...accepts,
         reason,
         revision: rollout.revision,
       });
     },
     children: html`<ul class="notes">
-        ${effectsOf(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
+        ${listEffects(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
       </ul>
       ${
         mode !== 'shadow' &&
@@ -67,22 +71,22 @@ export function proposalOf(
           <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
         </label>`
       }
-      ${reasonField(session.who)}
-      ${mode !== 'shadow' && typedVersion(version)}`,
+      ${renderReasonField(session.who)}
+      ${mode !== 'shadow' && renderVersionField(version)}`,
   };
 }
 
 /** The other canaries, which may stay on trial. */
-export function besideOf({ version }: Pick<Plan, 'version'>, { candidates }: Rollout) {
+export function listOtherCanaries({ version }: Pick<Plan, 'version'>, { candidates }: Rollout) {
   return candidates
     .filter((one) => one.mode === 'canary' && one.version !== version)
     .map((one) => ({ version: one.version, percent: one.percent }));
 }
 
-function bodyOf(plan: Plan, rollout: Rollout) {
+function toRolloutBody(plan: Plan, rollout: Rollout) {
   const { version, mode, percent, guard, keeps } = plan;
   if (mode !== 'canary') return { version, mode };
-  const also = keeps ? besideOf(plan, rollout) : [];
+  const also = keeps ? listOtherCanaries(plan, rollout) : [];
   const isGuarded = guard !== '' && !isForAll(plan, also);
   const body = { version, mode, percent: Number(percent), ...(also.length > 0 ? { also } : {}) };
   return isGuarded ? { ...body, guard: Number(guard) } : body;
@@ -91,31 +95,31 @@ function bodyOf(plan: Plan, rollout: Rollout) {
 /** Whether nobody is left whom a guard could compare the canaries with. */
 export function isForAll(
   { percent, keeps }: Pick<Plan, 'percent' | 'keeps'>,
-  beside: ReturnType<typeof besideOf>,
+  beside: ReturnType<typeof listOtherCanaries>,
 ) {
   const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
   return Number(percent) + others >= 100;
 }
 
-export function sharesText(shares: readonly { readonly version: string; readonly percent: number }[]) {
-  return shares.map(shareText).join(', ');
+export function formatShares(shares: readonly { readonly version: string; readonly percent: number }[]) {
+  return shares.map(formatShare).join(', ');
 }
 
-function shareText({ version, percent }: { readonly version: string; readonly percent: number }) {
+function formatShare({ version, percent }: { readonly version: string; readonly percent: number }) {
   return `${version} (${percent} %)`;
 }
 
-function guardText(plan: Plan, beside: ReturnType<typeof besideOf>) {
+function describeGuard(plan: Plan, beside: ReturnType<typeof listOtherCanaries>) {
   if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
   return plan.guard === ''
     ? 'No guard: it stays until somebody ends it.'
     : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
 }
 
-function effectsOf(plan: Plan, rollout: Rollout) {
+function listEffects(plan: Plan, rollout: Rollout) {
   const { version, mode, percent, keeps } = plan;
   const { active, candidates } = rollout;
-  const beside = besideOf(plan, rollout);
+  const beside = listOtherCanaries(plan, rollout);
   const stays = mode === 'canary' && keeps ? beside : [];
   const ends = candidates
     .filter((one) => one.version !== version && !stays.some((other) => other.version === one.version))
@@ -131,8 +135,8 @@ function effectsOf(plan: Plan, rollout: Rollout) {
       return [
         `${version} decides for ${percent || '…'} % of the clients, always the same ones.`,
         `${active.version} decides for the others.`,
-        guardText(plan, beside),
-        ...(stays.length > 0 ? [`${sharesText(stays)} stays on trial, for other clients.`] : []),
+        describeGuard(plan, beside),
+        ...(stays.length > 0 ? [`${formatShares(stays)} stays on trial, for other clients.`] : []),
         ...ends,
       ];
     case 'active':

@@ -1,14 +1,19 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
-import { choice, field, type InputEvent, sent } from '#workbench/console/page/parts/form.ts';
-import { counted, dateTime, shortDigest, versionAfter } from '#workbench/console/page/parts/format.ts';
-import { toVersion } from '#workbench/console/page/parts/links.ts';
-import { cameText } from '#workbench/console/page/parts/marks.ts';
-import { answered, empty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
-import { columns, table } from '#workbench/console/page/parts/table.ts';
-import { pill, type Tone } from '#workbench/console/page/parts/verdict.ts';
+import { type InputEvent, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
+import {
+  counted,
+  formatDateTime,
+  shortenDigest,
+  suggestNextVersion,
+} from '#workbench/console/page/parts/format.ts';
+import { toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { describeActivation } from '#workbench/console/page/parts/marks.ts';
+import { renderAnswer, renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
+import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import type {
   Following,
   Rollout,
@@ -20,17 +25,17 @@ import type {
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
 import {
   ACTIONS,
-  besideOf,
+  describePlan,
   FIRST_PLAN,
+  formatShares,
   isForAll,
+  listOtherCanaries,
   MODES,
   type Plan,
-  proposalOf,
-  sharesText,
 } from './rollout-plan.ts';
 import { Stages } from './stages.ts';
 import { TakeBack } from './take-back.ts';
-import { ExperimentPart, harmsOf, trialCounts } from './trial.ts';
+import { computeHarms, ExperimentPart, renderTrialCounts } from './trial.ts';
 
 type Candidate = Rollout['candidates'][number];
 
@@ -51,13 +56,16 @@ export function RolloutsPage({ session }: PageProps) {
   );
   const [told, setTold] = useState<string | null>(null);
   const { propose, dialog } = useProposal((following: Following) => {
-    setTold(followingText(following));
+    setTold(describeFollowing(following));
     status.reload();
   });
-  return answered(status, ({ rollout, unreadable, trials, previous }) => {
+  return renderAnswer(status, ({ rollout, unreadable, trials, previous }) => {
     if (unreadable) return h(UnreadableRollout, {});
     if (rollout === null)
-      return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
+      return renderEmpty(
+        'No version decides yet',
+        'Start a node; the first start chooses the first version.',
+      );
     const changing = { rollout, previous, session, propose };
     return html`
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
@@ -66,12 +74,12 @@ export function RolloutsPage({ session }: PageProps) {
         const trial = trials.find(({ version }) => version === candidate.version);
         return html`<section class="card" key=${candidate.version}>
           ${h(OnTrial, { candidate, trial, ...changing })}
-          ${trial && trialCounts(rollout, candidate, trial)}
+          ${trial && renderTrialCounts(rollout, candidate, trial)}
         </section>`;
       })}
       ${h(ExperimentPart, { rollout, session })}
-      ${may(session, 'operate') ? h(BringIn, changing) : ONLY_OPERATORS}
-      ${history(rollout)}
+      ${isAllowed(session, 'operate') ? h(BringIn, changing) : ONLY_OPERATORS}
+      ${renderHistory(rollout)}
       ${dialog}`;
   });
 }
@@ -84,18 +92,22 @@ const ONLY_OPERATORS = html`<div class="notice">
   </p>
 </div>`;
 
-function followingText({ following, lagging }: Following) {
+function describeFollowing({ following, lagging }: Following) {
   const all = following.length + lagging.length;
   return lagging.length === 0
     ? `Done: ${all} of ${all} nodes follow.`
     : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; Today shows them.`;
 }
 
-function head({ version, digest }: Pick<Candidate, 'version' | 'digest'>, state: string, words: string) {
+function renderHead(
+  { version, digest }: Pick<Candidate, 'version' | 'digest'>,
+  state: string,
+  words: string,
+) {
   const tone = state === 'active' ? 'good' : 'note';
   return html`<h2>
-      <a href=${toVersion(version)}>${version}</a> ${pill(state, tone)}
-      <code class="faint">${shortDigest(digest)}</code>
+      <a href=${toVersionPath(version)}>${version}</a> ${renderPill(state, tone)}
+      <code class="faint">${shortenDigest(digest)}</code>
     </h2>
     <p>${words}</p>`;
 }
@@ -103,11 +115,11 @@ function head({ version, digest }: Pick<Candidate, 'version' | 'digest'>, state:
 function Active({ rollout, ...changing }: Changing) {
   const { active, candidates, history } = rollout;
   return html`<section class="card">
-    ${head(active, 'active', cameText(rollout))}
+    ${renderHead(active, 'active', describeActivation(rollout))}
     ${
       candidates.length === 0 &&
       history.length > 1 &&
-      may(changing.session, 'operate') &&
+      isAllowed(changing.session, 'operate') &&
       html`<div class="buttons">${h(TakeBack, { rollout, ...changing })}</div>`
     }
   </section>`;
@@ -121,17 +133,21 @@ function OnTrial({
   const { version, mode, percent, since } = candidate;
   const { session } = changing;
   const state = mode === 'canary' ? `canary ${percent} %` : mode;
-  return html`${head(candidate, state, `Since ${dateTime(since)}`)}
+  return html`${renderHead(candidate, state, `Since ${formatDateTime(since)}`)}
     ${h(Stages, { candidate, ...changing })}
-    ${mode === 'canary' && guardText(candidate, trial)}
-    ${may(session, 'operate') && html`<div class="buttons">${h(TakeBack, { ...changing, version })}</div>`}`;
+    ${mode === 'canary' && describeGuard(candidate, trial)}
+    ${
+      isAllowed(session, 'operate') &&
+      html`<div
+      class="buttons">${h(TakeBack, { ...changing, version })}</div>`
+    }`;
 }
 
 /** What the guard watches, and how far each of it is from ending the trial. */
-function guardText({ guardPoints }: Candidate, trial: TrialCounts | undefined) {
+function describeGuard({ guardPoints }: Candidate, trial: TrialCounts | undefined) {
   if (guardPoints === null)
-    return html`<p>${pill('no guard', 'note')} It stays until somebody takes it back.</p>`;
-  const harms = trial === undefined ? [] : harmsOf(trial);
+    return html`<p>${renderPill('no guard', 'note')} It stays until somebody takes it back.</p>`;
+  const harms = trial === undefined ? [] : computeHarms(trial);
   const width = (points: number) => `${Math.min(100, (100 * Math.max(0, points)) / guardPoints)}%`;
   return html`<p>
       The guard takes it back when one of these is worse by ${guardPoints} points, not by chance.
@@ -155,11 +171,14 @@ function BringIn({ rollout, session, propose }: Changing) {
   const { active } = rollout;
   return html`<section class="card">
     <h2>Roll out a version</h2>
-    ${answered(folders, ({ versions }) => {
+    ${renderAnswer(folders, ({ versions }) => {
       const others = versions.filter(({ sound, version }) => sound && version !== active.version);
       if (others.length > 0) return h(PlanForm, { key: rollout.revision, rollout, session, others, propose });
-      const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
-      return empty('No other sound version', html`Release a draft, or make one by: <code>${made}</code>`);
+      const made = `npx scoring rules new ${suggestNextVersion(active.version)} --from ${active.version}`;
+      return renderEmpty(
+        'No other sound version',
+        html`Release a draft, or make one by: <code>${made}</code>`,
+      );
     })}
   </section>`;
 }
@@ -175,17 +194,21 @@ function PlanForm({
   const { version, mode, percent, guard, keeps } = plan;
   const chosen = others.find((one) => one.version === version);
   const isReleased = chosen?.released ?? false;
-  const beside = besideOf(plan, rollout);
+  const beside = listOtherCanaries(plan, rollout);
   const choose = (other: string) => setPlan({ ...plan, version: other, mode: 'shadow' });
   const take = (name: 'percent' | 'guard') => (event: InputEvent) =>
     setPlan({ ...plan, [name]: event.currentTarget.value });
   const range = { type: 'number', min: '0.1', max: '100', step: '0.1' } as const;
   const share = { ...range, required: true, value: percent, onInput: take('percent') };
   const points = { ...range, disabled: isForAll(plan, beside), value: guard, onInput: take('guard') };
-  const mayReturn = mode === 'active' && wasActive(rollout, chosen);
-  const submit = sent(() => propose(proposalOf(plan, rollout, session, mayReturn)));
+  const mayReturn = mode === 'active' && wasActiveBefore(rollout, chosen);
+  const submit = onSubmit(() => propose(describePlan(plan, rollout, session, mayReturn)));
   return html`<form class="stack" onSubmit=${submit}>
-    ${choice('Version', others.map(nameOf), { name: 'version', chosen: version, go: choose })}
+    ${renderChoice('Version', others.map(formatVersionName), {
+      name: 'version',
+      chosen: version,
+      go: choose,
+    })}
     <fieldset class="fields">
       <legend>How</legend>
       ${MODES.map((one) => {
@@ -199,18 +222,18 @@ function PlanForm({
     ${
       !isReleased &&
       html`<p class="faint">
-        A draft may only be shadowed; <a href=${toVersion(version)}>release it</a> first.
+        A draft may only be shadowed; <a href=${toVersionPath(version)}>release it</a> first.
       </p>`
     }
     ${
       mode === 'canary' &&
-      html`${field('Percent of clients', share)}
-        ${field('Guard, points', points, 'Empty: no guard')}
+      html`${renderField('Percent of clients', share)}
+        ${renderField('Guard, points', points, 'Empty: no guard')}
         ${
           beside.length > 0 &&
           html`<label class="row">
             <input type="checkbox" checked=${keeps} onChange=${() => setPlan({ ...plan, keeps: !keeps })} />
-            Keep ${sharesText(beside)} on trial
+            Keep ${formatShares(beside)} on trial
           </label>`
         }`
     }
@@ -218,40 +241,50 @@ function PlanForm({
   </form>`;
 }
 
-function nameOf({ version, released }: RuleFolder) {
+function formatVersionName({ version, released }: RuleFolder) {
   return [version, released ? version : `${version} (draft)`] as const;
 }
 
 /** Whether it was active before with the same files: only there one person may return to alone. */
-function wasActive({ history }: Rollout, folder: RuleFolder | undefined) {
+function wasActiveBefore({ history }: Rollout, folder: RuleFolder | undefined) {
   return history.some(
     ({ action, to, digest }) =>
       ['start', 'active', 'repair'].includes(action) && to === folder?.version && digest === folder.digest,
   );
 }
 
-function history({ history }: Rollout) {
+function renderHistory({ history }: Rollout) {
   return html`<section class="card">
     <h2>History</h2>
-    ${table({ name: 'History', columns: COLUMNS, kind: 'in-lines' }, history.toReversed(), historyCells)}
+    ${renderTable(
+      { name: 'History', columns: COLUMNS, kind: 'in-lines' },
+      history.toReversed(),
+      renderHistoryCells,
+    )}
   </section>`;
 }
 
 const COLUMNS = [
-  ...columns('when', 'time'),
+  ...declareColumns('when', 'time'),
   'what',
-  ...columns('when', 'version'),
+  ...declareColumns('when', 'version'),
   'who',
-  ...columns('wide', 'reason'),
+  ...declareColumns('wide', 'reason'),
 ];
 
-function historyCells(entry: Rollout['history'][number]) {
+function renderHistoryCells(entry: Rollout['history'][number]) {
   const { at, action, from, to, percent, also = [], who, reason, emergency } = entry;
-  const what = html`${pill(ACTS[action], toneOf(action))}
+  const what = html`${renderPill(ACTS[action], chooseTone(action))}
     ${percent !== undefined && html` <span class="num">${percent} %</span>`}
-    ${emergency && html` ${pill('emergency', 'bad')}`}`;
+    ${emergency && html` ${renderPill('emergency', 'bad')}`}`;
   const versions = from === null || from === to ? to : `${from} → ${to}`;
-  return [dateTime(at), what, [versions, ...also.map((one) => sharesText([one]))].join(', '), who, reason];
+  return [
+    formatDateTime(at),
+    what,
+    [versions, ...also.map((one) => formatShares([one]))].join(', '),
+    who,
+    reason,
+  ];
 }
 
 /** Each act under the name that it has everywhere on the page. */
@@ -265,7 +298,7 @@ const ACTS: Readonly<Record<Rollout['history'][number]['action'], string>> = {
   repair: 'repaired',
 };
 
-function toneOf(action: Rollout['history'][number]['action']): Tone {
+function chooseTone(action: Rollout['history'][number]['action']): Tone {
   if (action === 'rollback' || action === 'guard') return 'bad';
   return action === 'active' || action === 'start' ? 'good' : 'note';
 }

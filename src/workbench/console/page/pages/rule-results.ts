@@ -1,27 +1,32 @@
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import {
-  cellText,
-  evidenceTables,
-  intervalBar,
-  notesList,
-  ordersBar,
+  formatCell,
+  renderEvidenceTables,
+  renderIntervalBar,
+  renderNotes,
+  renderOrdersBar,
+  renderStatusLegend,
   ShownTable,
   STATUSES,
-  statusLegend,
   sumOf,
 } from '#workbench/console/page/parts/evidence.ts';
-import { count, percent } from '#workbench/console/page/parts/format.ts';
-import { toFound, toVersion } from '#workbench/console/page/parts/links.ts';
-import { empty } from '#workbench/console/page/parts/notice.ts';
-import { numbers, sorted, table, useSort } from '#workbench/console/page/parts/table.ts';
+import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { toDecisionsPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { renderEmpty } from '#workbench/console/page/parts/notice.ts';
+import { declareNumberColumns, renderTable, sorted, useSort } from '#workbench/console/page/parts/table.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import { figureList } from '#workbench/console/page/parts/verdict.ts';
+import { renderFigures } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
 
 /** The results of each rule on the outcomes that were seen; or of one, like `verdicts/attempt-unpaid`. */
-export function rulesOnOutcomes(report: RulesReport, version: string, rule: string, words: Time['words']) {
+export function renderRulesOnOutcomes(
+  report: RulesReport,
+  version: string,
+  rule: string,
+  words: Time['words'],
+) {
   const { orders, rules, unpaidShare, notes, tables } = report;
-  if (report.decisions === 0) return notesList(notes);
+  if (report.decisions === 0) return renderNotes(notes);
   const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
   const shown = rules.filter((one) => one.matched > 0 && isShown(one));
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
@@ -29,37 +34,41 @@ export function rulesOnOutcomes(report: RulesReport, version: string, rule: stri
   const figures = [
     ['orders', count(sumOf(orders))],
     ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
-    ['unpaid share', unpaidShare === null ? '–' : percent(100 * unpaidShare.value), rangeText(unpaidShare)],
+    [
+      'unpaid share',
+      unpaidShare === null ? '–' : formatPercent(100 * unpaidShare.value),
+      formatRange(unpaidShare),
+    ],
   ] as const;
   return html`
-    ${figureList(figures)}
-    ${rule !== '' && html`<p><a href=${toVersion(version, 'results', words)}>← All rules</a></p>`}
-    ${shown.length === 0 && empty('No match', 'The rule matched none of these decisions.')}
-    ${statusLegend()}
+    ${renderFigures(figures)}
+    ${rule !== '' && html`<p><a href=${toVersionPath(version, 'results', words)}>← All rules</a></p>`}
+    ${shown.length === 0 && renderEmpty('No match', 'The rule matched none of these decisions.')}
+    ${renderStatusLegend()}
     ${[...Map.groupBy(shown, ({ file }) => file)].map(
       ([file, some]) => html`<details class="card" key=${`${file} ${rule}`} open=${isAsked(file, rule)}>
         <summary><h2>${file}</h2></summary>
         ${h(RuleTable, { file, rules: some, report, opened: rule.split('/')[1] ?? null })}
       </details>`,
     )}
-    ${rule === '' && evidenceTables(ofFlags, true, decisionsOfFlag)}
+    ${rule === '' && renderEvidenceTables(ofFlags, true, toFlagDecisions)}
     <details class="card">
       <summary><h2>How to read it</h2></summary>
-      ${notesList(notes)}
+      ${renderNotes(notes)}
     </details>
-    ${rule === '' && evidenceTables(ofAll, false)}`;
+    ${rule === '' && renderEvidenceTables(ofAll, false)}`;
 }
 
-function rangeText(share: RulesReport['unpaidShare']) {
+function formatRange(share: RulesReport['unpaidShare']) {
   return share === null
     ? ''
-    : `${(100 * share.low).toFixed(1)} to ${percent(100 * share.high)}, of known outcomes`;
+    : `${(100 * share.low).toFixed(1)} to ${formatPercent(100 * share.high)}, of known outcomes`;
 }
 
 /** The decisions beside which the flag of a row was recorded; the last row stands for those without one. */
-function decisionsOfFlag([flag, decisions]: EvidenceTable['rows'][number]) {
+function toFlagDecisions([flag, decisions]: EvidenceTable['rows'][number]) {
   return typeof flag === 'string' && typeof decisions === 'number' && decisions > 0
-    ? toFound({ flag })
+    ? toDecisionsPath({ flag })
     : null;
 }
 
@@ -74,8 +83,8 @@ const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'waitLevels'];
 const COLUMNS = [
   'rule',
   'orders by outcome',
-  ...numbers('orders', 'matched', 'decided', 'decisive'),
-  ...numbers('unpaid share, 95 %', 'lift', 'net value'),
+  ...declareNumberColumns('orders', 'matched', 'decided', 'decisive'),
+  ...declareNumberColumns('unpaid share, 95 %', 'lift', 'net value'),
   { name: 'trend', kind: 'unsorted' as const },
 ];
 
@@ -91,19 +100,19 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
   const [opened, setOpened] = useState(openedAtFirst);
   const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
   const sort = useSort(`Rules of ${file}`);
-  return table({
+  return renderTable({
     name: `Rules of ${file}`,
     columns: COLUMNS,
     kind: 'rule-figures',
     sort,
-    drawn: sorted(rules, sort, cellOf).map((rule) => {
+    drawn: sorted(rules, sort, getSortValue).map((rule) => {
       const isOpen = opened === rule.name;
       const toggle = () => setOpened(isOpen ? null : rule.name);
-      return html`${row(rule, report, most, isOpen, toggle)}
+      return html`${renderRow(rule, report, most, isOpen, toggle)}
         ${
           isOpen &&
           html`<tr>
-            <td colspan="10" class="line">${openedRule(rule, report)}</td>
+            <td colspan="10" class="line">${renderOpenedRule(rule, report)}</td>
           </tr>`
         }`;
     }),
@@ -111,14 +120,14 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
 }
 
 /** What a rule is sorted by in a column. */
-function cellOf(rule: RuleReport, place: number) {
+function getSortValue(rule: RuleReport, place: number) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, net } = rule;
   const all = sumOf(orders);
   const cells = [name, all, all, matched, decided, decisive, unpaidShare?.value, lift, net?.value?.value];
   return cells[place] ?? null;
 }
 
-function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
+function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, by = [] } = rule;
   const days = report.by === 'day' || report.by === 'week' ? by : [];
   const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
@@ -126,32 +135,32 @@ function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolea
     <th scope="row">
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
-    <td class="line">${ordersBar(orders, most)}</td>
+    <td class="line">${renderOrdersBar(orders, most)}</td>
     <td class="num">${count(sumOf(orders))}</td>
     <td class="num roomy">${count(matched)}</td>
     <td class="num roomy">${count(decided)}</td>
     <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
-    <td class="share line">${intervalBar(unpaidShare, report.unpaidShare)}</td>
+    <td class="share line">${renderIntervalBar(unpaidShare, report.unpaidShare)}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
-    <td class="num">${netText(rule)}</td>
-    <td class="roomy">${trend(days)}</td>
+    <td class="num">${formatNet(rule)}</td>
+    <td class="roomy">${renderTrend(days)}</td>
   </tr>`;
 }
 
 /** The net value with the currencies that it leaves out, or why it is not known. */
-function netText({ holdout, net, unrated }: RuleReport): string {
+function formatNet({ holdout, net, unrated }: RuleReport): string {
   if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
   const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
-  return `${cellText(net.value, 'money')} ${net.currency}${without}`;
+  return `${formatCell(net.value, 'money')} ${net.currency}${without}`;
 }
 
 /**
  * All that is known of a rule: its rows of every table that names rules by file, and the way to its orders.
  */
-function openedRule(rule: RuleReport, report: RulesReport) {
-  const tables = report.tables.flatMap((table) => ofRule(table, rule));
+function renderOpenedRule(rule: RuleReport, report: RulesReport) {
+  const tables = report.tables.flatMap((table) => selectRowsOfRule(table, rule));
   return html`<div class="opened-rule">
-    ${ways(rule, report)}
+    ${renderWays(rule, report)}
     ${tables.map(
       (table) => html`<h3>${table.title}</h3>
         ${h(ShownTable, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
@@ -160,7 +169,7 @@ function openedRule(rule: RuleReport, report: RulesReport) {
 }
 
 /** The rows about a rule, without its file and name. */
-function ofRule(table: EvidenceTable, { file, name }: RuleReport) {
+function selectRowsOfRule(table: EvidenceTable, { file, name }: RuleReport) {
   const rows = table.name === 'rules' ? [] : table.rows.filter((row) => row[0] === file && row[1] === name);
   if (rows.length === 0) return [];
   return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
@@ -169,9 +178,9 @@ function ofRule(table: EvidenceTable, { file, name }: RuleReport) {
 /** What decisions can be found by. */
 const REPORTED = ['paid', 'unpaid', 'unknown'];
 
-function ways({ file, name }: RuleReport, report: RulesReport) {
-  const text = html`<a href=${toVersion(report.version, '', { file, rule: name })}>Text of the rule</a>`;
-  const member = memberOf(file);
+function renderWays({ file, name }: RuleReport, report: RulesReport) {
+  const text = html`<a href=${toVersionPath(report.version, '', { file, rule: name })}>Text of the rule</a>`;
+  const member = getSearchMember(file);
   if (member === null) return html`<p>${text}</p>`;
   const to = (...more: [string, string][]) =>
     `#/find?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
@@ -182,7 +191,7 @@ function ways({ file, name }: RuleReport, report: RulesReport) {
 }
 
 /** How decisions of a rule of a file are asked for; groups are not recorded by their rule. */
-function memberOf(file: string) {
+function getSearchMember(file: string) {
   if (file === 'verdicts.yaml') return 'rule';
   return file === 'bot-signals.yaml' ? 'signal' : null;
 }
@@ -193,17 +202,17 @@ const STEP = 4;
 /**
  * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
  */
-function trend(slices: NonNullable<RuleReport['by']>) {
+function renderTrend(slices: NonNullable<RuleReport['by']>) {
   const most = Math.max(0, ...slices.map(({ orders }) => sumOf(orders)));
   if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
   const width = slices.length * STEP;
   const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}` };
   return html`<svg aria-hidden="true" ...${size}>
-    ${slices.map((slice, index) => columnOf(slice, index * STEP, most))}
+    ${slices.map((slice, index) => renderTrendColumn(slice, index * STEP, most))}
   </svg>`;
 }
 
-function columnOf({ orders }: NonNullable<RuleReport['by']>[number], x: number, most: number) {
+function renderTrendColumn({ orders }: NonNullable<RuleReport['by']>[number], x: number, most: number) {
   let top = HEIGHT;
   return STATUSES.map(({ name, color }) => {
     const height = (HEIGHT * orders[name]) / most;

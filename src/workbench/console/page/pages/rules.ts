@@ -1,29 +1,30 @@
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { ChangedSince, cases } from '#workbench/console/page/parts/differences.ts';
+import { ChangedSince, renderCases } from '#workbench/console/page/parts/differences.ts';
 import { sumOf, useJob } from '#workbench/console/page/parts/evidence.ts';
-import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
+import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import {
   count,
-  dateTime,
-  duration,
-  shortDigest,
-  takenName,
+  explainTakenName,
+  formatDateTime,
+  formatDuration,
+  shortenDigest,
+  suggestNextVersion,
   VERSION_FORM,
   VERSION_NAME,
-  versionAfter,
 } from '#workbench/console/page/parts/format.ts';
 import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
-import { toPath, toVersion } from '#workbench/console/page/parts/links.ts';
-import { answered, empty, Loading, useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { columns, table } from '#workbench/console/page/parts/table.ts';
+import { toPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { Loading, renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import { pill } from '#workbench/console/page/parts/verdict.ts';
-import { copyOf, keep } from '#workbench/console/page/parts/working-copy.ts';
+import { renderPill } from '#workbench/console/page/parts/verdict.ts';
+import { saveDraft, startDraft } from '#workbench/console/page/parts/working-copy.ts';
 import {
   type DraftList,
   EVIDENCE_JOBS,
+  type FinishedJob,
   type OpenedRuleFolder,
   ROLLOUT_STATUS,
   type Rollout,
@@ -31,9 +32,8 @@ import {
   RULES_REPORT,
   type RuleFolderList,
   type RulesReport,
-  ruleFolder,
+  ruleFolderQuestion,
   type Session,
-  type Worked,
 } from '#workbench/console/page/questions.ts';
 import { DraftPage } from './draft.ts';
 
@@ -44,17 +44,17 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
   const drafts = useDrafts(session);
   const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
-  return answered(folders, ({ versions }) => {
+  return renderAnswer(folders, ({ versions }) => {
     if (drafts.isAwaited) return h(Loading, {});
     const kept = drafts.data?.drafts ?? [];
     return html`
       ${
         versions.length === 0
-          ? empty(
+          ? renderEmpty(
               'No rule set on this node',
               'Set RULES_DIR to the folder of the rule sets. Each rule set is a folder in it, like p2.v10.',
             )
-          : versionsTable(versions, kept, rollout, time.words)
+          : renderVersionsTable(versions, kept, rollout, time.words)
       }
       ${drafts.data && h(BeginDraft, { list: versions, kept, from: query.get('from') })}`;
   });
@@ -62,7 +62,7 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
 
 type DraftSummary = DraftList['drafts'][number];
 
-function versionsTable(
+function renderVersionsTable(
   list: readonly RuleFolder[],
   kept: readonly DraftSummary[],
   rollout: Rollout | null,
@@ -71,25 +71,25 @@ function versionsTable(
   const sound = list.filter((one) => one.sound);
   const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
   return html`<section class="card">
-    ${table(
+    ${renderTable(
       {
         name: 'Versions',
-        columns: ['version', 'state', ...columns('wide', 'what changed'), 'more'],
+        columns: ['version', 'state', ...declareColumns('wide', 'what changed'), 'more'],
         kind: 'in-lines',
       },
       [
         ...kept.map(({ version, from, changedBy, changedAt }) => [
-          html`<a href=${toVersion(version)}><b>${version}</b></a>`,
-          pill('draft', 'note'),
-          `begun with ${from}, changed by ${changedBy}, ${dateTime(changedAt)}`,
-          waysOf(version, words),
+          html`<a href=${toVersionPath(version)}><b>${version}</b></a>`,
+          renderPill('draft', 'note'),
+          `begun with ${from}, changed by ${changedBy}, ${formatDateTime(changedAt)}`,
+          renderWays(version, words),
         ]),
         ...others.map((one) => [
-          html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
-            ${one.digest && html` <code>${shortDigest(one.digest)}</code>`}`,
-          versionState(one, rollout),
-          whatChanged(one, sound[sound.indexOf(one) + 1]?.version),
-          waysOf(one.version, words),
+          html`<a href=${toVersionPath(one.version)}><b>${one.version}</b></a>
+            ${one.digest && html` <code>${shortenDigest(one.digest)}</code>`}`,
+          describeVersionState(one, rollout),
+          renderChangesLink(one, sound[sound.indexOf(one) + 1]?.version),
+          renderWays(one.version, words),
         ]),
       ],
       (cells) => cells,
@@ -97,20 +97,20 @@ function versionsTable(
   </section>`;
 }
 
-function waysOf(version: string, words: Time['words']) {
-  return html`<a href=${toVersion(version, 'results', words)}>results</a>${' · '}
-    <a href=${toVersion(version, 'changes')}>changes</a>`;
+function renderWays(version: string, words: Time['words']) {
+  return html`<a href=${toVersionPath(version, 'results', words)}>results</a>${' · '}
+    <a href=${toVersionPath(version, 'changes')}>changes</a>`;
 }
 
-function versionState(one: RuleFolder, rollout: Rollout | null) {
-  if (!one.sound) return pill('has problems', 'bad');
-  if (rollout?.active.version === one.version) return pill('active', 'good');
+function describeVersionState(one: RuleFolder, rollout: Rollout | null) {
+  if (!one.sound) return renderPill('has problems', 'bad');
+  if (rollout?.active.version === one.version) return renderPill('active', 'good');
   const candidate = rollout?.candidates.find(({ version }) => version === one.version);
-  if (candidate !== undefined) return pill(candidate.mode, 'note');
-  return pill(one.released ? 'released' : 'draft');
+  if (candidate !== undefined) return renderPill(candidate.mode, 'note');
+  return renderPill(one.released ? 'released' : 'draft');
 }
 
-function whatChanged(one: RuleFolder, before: string | undefined) {
+function renderChangesLink(one: RuleFolder, before: string | undefined) {
   if (!one.sound)
     return html`<span class="faint">Open it to read what is wrong, with line and column.</span>`;
   if (before === undefined) return one.description;
@@ -124,12 +124,12 @@ export function VersionPage(props: PageProps) {
   const { version } = props.place;
   const folders = useAnswer(RULE_FOLDERS);
   const drafts = useDrafts(props.session);
-  return answered(folders, (list) => {
+  return renderAnswer(folders, (list) => {
     const lies = list.versions.find((one) => one.version === version);
     if (drafts.isAwaited) return h(Loading, {});
     const kept = drafts.isDraft(version);
     if (!kept && lies === undefined)
-      return empty(
+      return renderEmpty(
         'No such version',
         html`Neither this node nor your platform has ${version}.
         ${' '}<a href="#/rules">All versions</a>.`,
@@ -144,18 +144,18 @@ export function VersionPage(props: PageProps) {
 
 /** A rule set as it stands: its problems, or its ladder and its cases; and its files. */
 function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' | 'session'>) {
-  const answer = useAnswer(ruleFolder(version));
+  const answer = useAnswer(ruleFolderQuestion(version));
   const report = useKeptReport(version, session);
-  return answered(answer, (folder) => {
+  return renderAnswer(answer, (folder) => {
     const { ladder, coverage, platforms, released } = folder;
     const next = toPath('rules', { from: version });
     return html`
-      ${problemList(folder)}
+      ${renderProblemList(folder)}
       ${
         released &&
         html`<p>
           This version is released and does not change. <a href="#/rollouts">Roll it out</a>
-          ${may(session, 'rules') && html` or <a href=${next}>begin a draft from it</a>`}.
+          ${isAllowed(session, 'rules') && html` or <a href=${next}>begin a draft from it</a>`}.
         </p>`
       }
       ${h(Files, { key: query, folder, report, query })}
@@ -164,19 +164,19 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
         html`<section class="card">
           <h2>Ladder</h2>
           <ul class="plain">
-            ${laddersOf('All platforms', ladder)}
-            ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
+            ${renderLadders('All platforms', ladder)}
+            ${platforms.map((one) => renderLadders(`Platform ${one.name}`, one.ladder))}
           </ul>
         </section>`
       }
-      ${holdouts(folder)}
-      ${coverage && cases(coverage, session)}`;
+      ${renderHoldouts(folder)}
+      ${coverage && renderCases(coverage, session)}`;
   });
 }
 
 /** The newest report on a version that is kept; null without one: a file that is opened asks for none. */
 function useKeptReport(version: string, session: Session) {
-  const { data } = useAnswer(may(session, 'rules') ? EVIDENCE_JOBS : null);
+  const { data } = useAnswer(isAllowed(session, 'rules') ? EVIDENCE_JOBS : null);
   const job = data?.jobs.find(
     ({ kind, state, options }) =>
       kind === 'report' && state === 'done' && options['version'] === version && !options['against'],
@@ -185,18 +185,18 @@ function useKeptReport(version: string, session: Session) {
 }
 
 /** The waits of a platform or of all, and those of the ladders that rules name. */
-function laddersOf(whose: string, { levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings) {
+function renderLadders(whose: string, { levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings) {
   const all = Object.entries({ '': levelsMs, ...ladders });
   return all.map(([name, waitsMs]) => {
-    const waits = waitsMs.map(duration).join(', ');
+    const waits = waitsMs.map(formatDuration).join(', ');
     return html`<li>
       ${whose}${name && `, ${name}`}: waits of <b>${waits}</b>; the last repeats.
-      Reset after ${duration(resetsAfterMs[name] ?? resetAfterMs)} or a payment.
+      Reset after ${formatDuration(resetsAfterMs[name] ?? resetAfterMs)} or a payment.
     </li>`;
   });
 }
 
-function holdouts({ rules }: OpenedRuleFolder) {
+function renderHoldouts({ rules }: OpenedRuleFolder) {
   const held = rules.filter(({ holdout }) => holdout !== null);
   if (held.length === 0) return null;
   return html`<section class="card">
@@ -209,7 +209,7 @@ function holdouts({ rules }: OpenedRuleFolder) {
   </section>`;
 }
 
-function problemList({ problems, version }: OpenedRuleFolder) {
+function renderProblemList({ problems, version }: OpenedRuleFolder) {
   if (problems.length === 0) return null;
   return html`<section class="notice notice-bad">
     <strong>${version} is refused. Fix these problems:</strong>
@@ -223,7 +223,7 @@ function problemList({ problems, version }: OpenedRuleFolder) {
 
 interface FilesProps {
   folder: OpenedRuleFolder;
-  report: Worked<RulesReport> | null;
+  report: FinishedJob<RulesReport> | null;
   query: URLSearchParams;
 }
 
@@ -235,8 +235,8 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
   const named = query.get('file') ?? 'verdicts.yaml';
   const [chosen, setChosen] = useState(named);
   const file = files.find(({ path }) => path === chosen) ?? files[0];
-  if (file === undefined) return empty('No file', 'The folder is empty.');
-  const matched = matchedByLine(file.path, rules, report?.result ?? null);
+  if (file === undefined) return renderEmpty('No file', 'The folder is empty.');
+  const matched = formatMatchesByLine(file.path, rules, report?.result ?? null);
   const wrong = problems.filter(({ at }) => at.file === file.path);
   const rule = rules.find(({ name, at }) => name === query.get('rule') && at.file === named);
   const line = rule?.at.line ?? Number(query.get('line'));
@@ -250,7 +250,7 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
         return html`<button type="button" ...${pressed} onClick=${choose}>${path}${mark}</button>`;
       })}
     </div>
-    ${sound && html`<p class="faint">${wordsOn(version, report)}</p>`}
+    ${sound && html`<p class="faint">${describeReport(version, report)}</p>`}
     <div class="scroll file" tabindex="0" role="region" aria-label=${file.path}>
       <table class="code">
         <tbody>
@@ -262,7 +262,7 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
               const problemsHere = wrong.filter(({ at }) => at.line === number);
               const isNamed = file.path === named && number === line;
               return html`${h(Line, { text, number, isNamed, matched: matched.get(number) })}
-              ${problemsHere.map(problemLine)}`;
+              ${problemsHere.map(renderProblem)}`;
             })}
         </tbody>
       </table>
@@ -289,7 +289,7 @@ function Line({ text, number, matched, isNamed }: LineProps) {
   </tr>`;
 }
 
-function problemLine({ at, message }: OpenedRuleFolder['problems'][number]) {
+function renderProblem({ at, message }: OpenedRuleFolder['problems'][number]) {
   return html`<tr class="line-bad">
     <td></td>
     <td></td>
@@ -298,7 +298,7 @@ function problemLine({ at, message }: OpenedRuleFolder['problems'][number]) {
 }
 
 /** How many orders the rule that begins on a line matched, and how many of them were unpaid. */
-function matchedByLine(path: string, rules: OpenedRuleFolder['rules'], report: RulesReport | null) {
+function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], report: RulesReport | null) {
   const figures = new Map(
     (report?.rules ?? []).filter(({ file }) => file === path).map((rule) => [rule.name, rule.orders]),
   );
@@ -311,12 +311,12 @@ function matchedByLine(path: string, rules: OpenedRuleFolder['rules'], report: R
   );
 }
 
-function wordsOn(version: string, report: Worked<RulesReport> | null) {
-  const results = html`<a href=${toVersion(version, 'results')}>Results</a>`;
+function describeReport(version: string, report: FinishedJob<RulesReport> | null) {
+  const results = html`<a href=${toVersionPath(version, 'results')}>Results</a>`;
   if (report === null || report.result === null) return html`${results} show what each rule matched.`;
   const { job, result } = report;
   return html`Before each rule: the orders that it matched, with the unpaid ones in brackets, of
-    ${` ${count(sumOf(result.orders))}`} orders up to ${dateTime(job.askedAt)}. ${results} say more.`;
+    ${` ${count(sumOf(result.orders))}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
 }
 
 interface BeginDraftProps {
@@ -327,25 +327,25 @@ interface BeginDraftProps {
 
 function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const { attempt, trouble } = useAttempt();
-  const begin = sent(({ source = '', version = '' }) =>
+  const begin = onSubmit(({ source = '', version = '' }) =>
     attempt(async () => {
-      if (list.some((one) => one.version === version)) throw takenName(version);
-      const folder = await ask('GET', ruleFolder(source));
+      if (list.some((one) => one.version === version)) throw explainTakenName(version);
+      const folder = await askService('GET', ruleFolderQuestion(source));
       if (!folder.whole) throw new Error(`${source} is too long for this page.`);
-      await keep(copyOf(folder, version));
-      goTo(toVersion(version));
+      await saveDraft(startDraft(folder, version));
+      goTo(toVersionPath(version));
     }),
   );
   const names = list.map(({ version }) => version);
   const preferred = names.find((name) => name === from) ?? list.find((one) => one.sound)?.version;
-  const called = nextName([...names, ...kept.map(({ version }) => version)]);
+  const called = chooseNextName([...names, ...kept.map(({ version }) => version)]);
   const pattern = { pattern: VERSION_NAME, title: VERSION_FORM };
   const name = { name: 'version', required: true, ...pattern, defaultValue: called };
   return html`<section class="card">
     <h2>Begin a draft</h2>
     <form class="filters" onSubmit=${begin}>
-      ${choice('copy of', names, { name: 'source', chosen: preferred })}
-      ${field('name', name, 'like p2.v11, or p2.v11-night')}
+      ${renderChoice('copy of', names, { name: 'source', chosen: preferred })}
+      ${renderField('name', name, 'like p2.v11, or p2.v11-night')}
       <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
     </form>
     ${trouble}
@@ -353,8 +353,8 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
 }
 
 /** The first name after the newest version that neither node nor platform has. `taken`: newest first. */
-function nextName(taken: readonly string[]) {
-  let name = versionAfter((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
-  while (taken.includes(name)) name = versionAfter(name);
+function chooseNextName(taken: readonly string[]) {
+  let name = suggestNextVersion((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
+  while (taken.includes(name)) name = suggestNextVersion(name);
   return name;
 }

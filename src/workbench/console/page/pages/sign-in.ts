@@ -1,7 +1,7 @@
-import { ask, Refusal } from '#workbench/console/page/api.ts';
-import { h, hear, html, useEffect, useRef } from '#workbench/console/page/html.ts';
-import { field, sent } from '#workbench/console/page/parts/form.ts';
-import { icon } from '#workbench/console/page/parts/icon.ts';
+import { askService, Refusal } from '#workbench/console/page/api.ts';
+import { h, html, listenOnWindow, useEffect, useRef } from '#workbench/console/page/html.ts';
+import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
+import { renderIcon } from '#workbench/console/page/parts/icon.ts';
 import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { SESSION, type Session, SIGN_IN, type SignIn } from '#workbench/console/page/questions.ts';
 
@@ -26,7 +26,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 export function SignInPage({ enter, provider }: Entering) {
   const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
   return html`<main class="sign-in">
-    <h1 class="brand">${icon('Brand')}Client Scoring</h1>
+    <h1 class="brand">${renderIcon('Brand')}Client Scoring</h1>
     ${outcome && h(Trouble, { error: new Refusal(401, outcome) })}
     ${h(WithProvider, { provider, target: '_self' })}
     ${h(WithKey, { enter })}
@@ -40,10 +40,10 @@ export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) 
     dialog.current?.showModal();
     // The provider is asked in another tab, because this one would forget what was typed.
     const look = () =>
-      ask('GET', SIGN_IN)
+      askService('GET', SIGN_IN)
         .then(({ session }) => session && enter(session))
         .catch(() => {});
-    return hear('focus', look);
+    return listenOnWindow('focus', look);
   }, []);
   // Escape must not throw away what was typed; pressed twice it closes what cannot be cancelled.
   const stay = {
@@ -70,11 +70,11 @@ function WithProvider({ provider, target }: Pick<Entering, 'provider'> & { targe
 
 function WithKey({ enter }: Pick<Entering, 'enter'>) {
   const { attempt, trouble } = useAttempt();
-  const submit = sent(({ key = '' }) =>
+  const submit = onSubmit(({ key = '' }) =>
     attempt(async () => {
-      const own = await ask('POST', SESSION, { key: key.trim() });
+      const own = await askService('POST', SESSION, { key: key.trim() });
       // At the platform that the address names, where the key reaches it.
-      enter(await ask('GET', SESSION).catch(() => own));
+      enter(await askService('GET', SESSION).catch(() => own));
     }),
   );
   const key = {
@@ -88,7 +88,11 @@ function WithKey({ enter }: Pick<Entering, 'enter'>) {
       An access key of your platform is exchanged for a session of this browser; the key is not kept.
     </p>
     <form onSubmit=${submit}>
-      ${field('Access key', { name: 'key', ...key }, 'Begins with ka_, issued by: npx scoring keys issue')}
+      ${renderField(
+        'Access key',
+        { name: 'key', ...key },
+        'Begins with ka_, issued by: npx scoring keys issue',
+      )}
       <button type="submit" class="button-accent">Sign in</button>
     </form>
     ${trouble}`;

@@ -1,8 +1,8 @@
-import { may } from '#workbench/console/page/api.ts';
+import { isAllowed } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
 import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
 import type { Following, Rollout, Session } from '#workbench/console/page/questions.ts';
-import { FIRST_PLAN, type Plan, proposalOf } from './rollout-plan.ts';
+import { describePlan, FIRST_PLAN, type Plan } from './rollout-plan.ts';
 
 interface StagesProps {
   readonly candidate: Rollout['candidates'][number];
@@ -24,11 +24,11 @@ const STAGES: readonly Stage[] = [
 export function Stages({ candidate, rollout, session, propose }: StagesProps) {
   const { version, mode, percent, guardPoints } = candidate;
   const reached = mode === 'shadow' ? 0 : percent;
-  const mayStep = may(session, 'operate');
+  const mayStep = isAllowed(session, 'operate');
   const guard = guardPoints === null && mode === 'canary' ? '' : String(guardPoints ?? FIRST_PLAN.guard);
   const step = ({ mode: next, percent: share }: Stage) => {
     const plan = { version, mode: next, percent: share, guard, keeps: true };
-    propose(proposalOf(plan, rollout, session, false));
+    propose(describePlan(plan, rollout, session, false));
   };
   return html`<ol class="stages" aria-label=${`Stages of ${version}`}>
     ${STAGES.map((stage) => {

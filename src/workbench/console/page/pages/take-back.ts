@@ -1,6 +1,6 @@
-import { ask } from '#workbench/console/page/api.ts';
+import { askService } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
-import { type Proposal, reasonField } from '#workbench/console/page/parts/confirm.ts';
+import { type Proposal, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
 import {
   type Following,
   ROLL_BACK,
@@ -21,16 +21,18 @@ interface TakeBackProps {
 /** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
 export function TakeBack({ rollout, previous, session, version: only, propose }: TakeBackProps) {
   const { revision } = rollout;
-  const ways = takenBack(rollout, previous).filter(({ version }) => only === undefined || version === only);
+  const ways = listTakeBacks(rollout, previous).filter(
+    ({ version }) => only === undefined || version === only,
+  );
   return ways.map(({ version, meaning, isCandidate }) => {
     const which = isCandidate ? { version } : {};
     const change: Proposal<Following> = {
       title: `Take ${version} back?`,
       action: `Take ${version} back`,
       tone: 'bad',
-      act: ({ reason }) => ask('POST', ROLL_BACK, { ...which, reason, revision }),
+      act: ({ reason }) => askService('POST', ROLL_BACK, { ...which, reason, revision }),
       children: html`<p>${meaning}</p>
-        ${reasonField(session.who, 'Reason for taking it back', 'taken back by hand')}`,
+        ${renderReasonField(session.who, 'Reason for taking it back', 'taken back by hand')}`,
     };
     return html`<button type="button" key=${version} class="button-bad" onClick=${() => propose(change)}>
       Take ${version} back …
@@ -39,7 +41,7 @@ export function TakeBack({ rollout, previous, session, version: only, propose }:
 }
 
 /** What may be taken back, and what follows from it: each candidate, or without one the active version. */
-function takenBack({ active, candidates }: Rollout, previous: RolloutStatus['previous']) {
+function listTakeBacks({ active, candidates }: Rollout, previous: RolloutStatus['previous']) {
   const whom = candidates.length > 1 ? 'its clients' : 'everybody';
   if (candidates.length > 0)
     return candidates.map(({ mode, version }) => {

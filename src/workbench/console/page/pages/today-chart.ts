@@ -1,29 +1,29 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo, useState } from '#workbench/console/page/html.ts';
-import { Chart, Happened } from '#workbench/console/page/parts/chart.ts';
-import { COUNT_FIELDS, filterField, RuleNames } from '#workbench/console/page/parts/filter-field.ts';
-import { choice, goTo, sent } from '#workbench/console/page/parts/form.ts';
+import { Chart, MarkList } from '#workbench/console/page/parts/chart.ts';
+import { COUNT_FIELDS, RuleNames, renderFilterField } from '#workbench/console/page/parts/filter-field.ts';
+import { goTo, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
 import {
   count,
   counted,
-  dateTime,
-  percent,
+  formatDateTime,
+  formatPercent,
+  formatShare,
   readMoment,
-  share,
 } from '#workbench/console/page/parts/format.ts';
-import { marksOf } from '#workbench/console/page/parts/marks.ts';
-import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
-import { numbers, table } from '#workbench/console/page/parts/table.ts';
-import { minuteWord, withWords } from '#workbench/console/page/parts/time-span.ts';
-import { colorsOf, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
+import { listMarks } from '#workbench/console/page/parts/marks.ts';
+import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
+import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import { formatMinuteWord, withWords } from '#workbench/console/page/parts/time-span.ts';
+import { assignColors, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
 import {
+  computeEarlierLine,
   FILTERS,
-  lineOfEarlier,
-  parameterOf,
+  getSearchParameter,
+  getSlotSpan,
   SPLIT_NAMES,
-  spanOfSlots,
   sum,
   toDecisions,
 } from './today-view.ts';
@@ -42,22 +42,30 @@ interface ExploredProps {
 }
 
 /** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
-export function Explored({ found, view, session, status, attributes, earlier, children }: ExploredProps) {
-  const lists = useAnswer(may(session, 'lists:read') ? LISTS : null).data?.lists;
+export function ExploredChart({
+  found,
+  view,
+  session,
+  status,
+  attributes,
+  earlier,
+  children,
+}: ExploredProps) {
+  const lists = useAnswer(isAllowed(session, 'lists:read') ? LISTS : null).data?.lists;
   const rollout = status?.rollout;
   const { by, verdict, measure } = view;
   const marks = useMemo(
-    () => marksOf({ rollout, lists, gaps: found.gaps }, spanOfSlots(found)),
+    () => listMarks({ rollout, lists, gaps: found.gaps }, getSlotSpan(found)),
     [rollout?.revision, lists, found],
   );
   const at = useMemo(() => found.slots.map(readMoment), [found]);
-  const series = useMemo(() => seriesOf(found, measure), [found, measure]);
+  const series = useMemo(() => toSeries(found, measure), [found, measure]);
   const before = useMemo(
-    () => lineOfEarlier(found, earlier, view),
+    () => computeEarlierLine(found, earlier, view),
     [found, earlier.against, earlier.agoMs, view],
   );
   const brush = (from: number, to: number) =>
-    goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
+    goTo(withWords({ span: null, from: formatMinuteWord(from), to: formatMinuteWord(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag across the chart to zoom in';
   const chart = { title, note, kind: 'bars' as const, at, series, marks, before, brush };
@@ -65,13 +73,13 @@ export function Explored({ found, view, session, status, attributes, earlier, ch
       <h2 class="only-read">What was decided</h2>
       ${h(Controls, { view, attributes, session })}
       <div class="split">
-        ${h(Chart, { ...chart, format: measure === 'share' ? percent : count })}
-        <div class="beside">${h(Values, { found, view })}</div>
+        ${h(Chart, { ...chart, format: measure === 'share' ? formatPercent : count })}
+        <div class="beside">${h(ExploredValues, { found, view })}</div>
       </div>
       ${found.asOf && h(AsKnown, found.asOf)}
     </section>
     ${children}
-    ${h(Happened, { title: 'What happened in this time', marks: marks.toReversed() })}`;
+    ${h(MarkList, { title: 'What happened in this time', marks: marks.toReversed() })}`;
 }
 
 function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'attributes' | 'session'>) {
@@ -80,9 +88,9 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
   const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
   const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-      ${choice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
-      ${choice('Split by', splits, { chosen: by, go: go('by') })}
-      ${choice('As', MEASURES, { chosen: measure, go: go('measure') })}
+      ${renderChoice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
+      ${renderChoice('Split by', splits, { chosen: by, go: go('by') })}
+      ${renderChoice('As', MEASURES, { chosen: measure, go: go('measure') })}
       <div class="buttons">
         ${set.map(
           ({ name, label }) => html`<a class="chip" href=${withWords({ [name]: null })}
@@ -108,11 +116,11 @@ function FoldedFilters({ query, session }: { query: URLSearchParams; session: Se
 /** Narrows what is counted by several things at once. */
 function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
   const none = Object.fromEntries(FILTERS.map((name) => [name, null]));
-  const submit = sent((values) => goTo(withWords({ ...none, ...values })));
+  const submit = onSubmit((values) => goTo(withWords({ ...none, ...values })));
   const version = query.get('ruleVersion') ?? undefined;
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(withWords(none))}>
-    ${COUNT_FIELDS.map((one) => filterField(one, query.get(one.name) ?? undefined))}
-    ${may(session, 'rules:read') && h(RuleNames, { version })}
+    ${COUNT_FIELDS.map((one) => renderFilterField(one, query.get(one.name) ?? undefined))}
+    ${isAllowed(session, 'rules:read') && h(RuleNames, { version })}
     <div class="buttons">
       <button type="submit" class="button-accent">Apply</button><button type="reset">Clear</button>
     </div>
@@ -122,12 +130,12 @@ function Filters({ query, session }: { query: URLSearchParams; session: Session 
 function AsKnown({ at, erasedPayers }: NonNullable<Exploration['asOf']>) {
   const erased =
     erasedPayers > 0 && ` ${counted(erasedPayers, 'payer')} erased since were counted then and are no more.`;
-  return html`<p class="faint">As known at ${dateTime(at)}.${erased}</p>`;
+  return html`<p class="faint">As known at ${formatDateTime(at)}.${erased}</p>`;
 }
 
-function seriesOf({ values, all }: Exploration, measure: string) {
-  const currency = mainCurrency(values);
-  const colors = colorsOf(values.map(({ value }) => value ?? ''));
+function toSeries({ values, all }: Exploration, measure: string) {
+  const currency = findMainCurrency(values);
+  const colors = assignColors(values.map(({ value }) => value ?? ''));
   return values.map(({ value, decisions, money }) => ({
     name: value ?? 'others',
     color: (value !== null && colors.get(value)) || '--ink-faint',
@@ -144,7 +152,7 @@ function seriesOf({ values, all }: Exploration, measure: string) {
   }));
 }
 
-function mainCurrency(values: Exploration['values']) {
+function findMainCurrency(values: Exploration['values']) {
   const sums = new Map<string, number>();
   for (const { money } of values)
     for (const [currency, amounts] of Object.entries(money))
@@ -153,13 +161,16 @@ function mainCurrency(values: Exploration['values']) {
 }
 
 /** Each value leads further down, a verdict to its rules; each number to its decisions. */
-function Values({ found, view }: { found: Exploration; view: View }) {
+function ExploredValues({ found, view }: { found: Exploration; view: View }) {
   const { by, measure } = view;
-  const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', csvOf(found, view));
+  const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', toCountsCsv(found, view));
   const money = measure === 'money';
-  const columns = [by, ...numbers('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : []))];
-  const parameter = parameterOf(by);
-  return html`${table(
+  const columns = [
+    by,
+    ...declareNumberColumns('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : [])),
+  ];
+  const parameter = getSearchParameter(by);
+  return html`${renderTable(
     { name: `By ${by}`, columns },
     found.values,
     ({ value, decisions, money: amounts, orders }) => {
@@ -169,11 +180,11 @@ function Values({ found, view }: { found: Exploration; view: View }) {
       return [
         own === null ? (value ?? 'others') : html`<a href=${withWords({ ...own, ...deeper })}>${value}</a>`,
         own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
-        share(sum(decisions), sum(found.all)),
+        formatShare(sum(decisions), sum(found.all)),
         ...(money
           ? [
               Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `),
-              orders === null ? '–' : share(sum(orders.paid), sum(orders.granted)),
+              orders === null ? '–' : formatShare(sum(orders.paid), sum(orders.granted)),
             ]
           : []),
       ];
@@ -182,8 +193,8 @@ function Values({ found, view }: { found: Exploration; view: View }) {
     <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
 }
 
-function csvOf({ slots, all, values }: Exploration, { by }: View) {
-  const currency = mainCurrency(values);
+function toCountsCsv({ slots, all, values }: Exploration, { by }: View) {
+  const currency = findMainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money, orders }) =>
     slots.map((at, slot) => ({
       from: at,
@@ -195,5 +206,5 @@ function csvOf({ slots, all, values }: Exploration, { by }: View) {
       paid: orders?.paid[slot],
     })),
   );
-  return csvText(counts);
+  return toCsv(counts);
 }

@@ -1,20 +1,26 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, html, useMemo } from '#workbench/console/page/html.ts';
-import { count, counted, dateTime, duration, percent } from '#workbench/console/page/parts/format.ts';
+import {
+  count,
+  counted,
+  formatDateTime,
+  formatDuration,
+  formatPercent,
+} from '#workbench/console/page/parts/format.ts';
 import { withWords } from '#workbench/console/page/parts/time-span.ts';
 import {
   compareWithUsual,
+  toUsualHoursQuery,
   type UnusualShare,
-  usualHoursQuery,
 } from '#workbench/console/page/parts/unusual-share.ts';
 import {
-  exploration,
+  explorationQuestion,
   OPEN_PROPOSALS,
   type Reporting,
   type RolloutStatus,
   type Session,
 } from '#workbench/console/page/questions.ts';
-import { troubleOfNodes } from './today-versions.ts';
+import { renderNodeTrouble } from './today-versions.ts';
 import type { Exploration } from './today-view.ts';
 
 const EVERY_MINUTE_MS = 60_000;
@@ -27,24 +33,25 @@ interface StateProps {
 }
 
 /** One sentence, that all is well; or what is wrong, each with what to do about it. */
-export function State({ session, found, reporting, status }: StateProps) {
+export function TodayStatus({ session, found, reporting, status }: StateProps) {
   // Figures come first.
-  const isAsked = found !== null || !may(session, 'figures');
-  const asks = may(session, 'approve') && isAsked;
+  const isAsked = found !== null || !isAllowed(session, 'figures');
+  const asks = isAllowed(session, 'approve') && isAsked;
   const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
   const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
-  const query = useMemo(() => usualHoursQuery(Date.now()), [Math.floor(Date.now() / EVERY_MINUTE_MS)]);
-  const hours = useAnswer(found === null ? null : exploration(query), EVERY_MINUTE_MS).data?.exploration;
+  const query = useMemo(() => toUsualHoursQuery(Date.now()), [Math.floor(Date.now() / EVERY_MINUTE_MS)]);
+  const hours = useAnswer(found === null ? null : explorationQuestion(query), EVERY_MINUTE_MS).data
+    ?.exploration;
   const compared = hours === undefined ? null : compareWithUsual(hours);
   const unusual = compared?.unusual ?? null;
   const cause = useCause(unusual);
   const wrong = [
-    unusual && unusualText(unusual, cause),
-    ...wrongWithOutcomes(reporting),
-    ...wrongWithVersions(status),
-    ...wrongWithCounts(found),
+    unusual && describeUnusualShare(unusual, cause),
+    ...listOutcomeFaults(reporting),
+    ...listVersionFaults(status),
+    ...listCountFaults(found),
   ].filter(Boolean);
-  const proposals = waiting.length > 0 && proposalsText(waiting.length);
+  const proposals = waiting.length > 0 && describeProposals(waiting.length);
   if (wrong.length > 0)
     return html`<section class="notice notice-bad" role="alert">
       <h2 class="only-read">What is wrong</h2>
@@ -53,20 +60,20 @@ export function State({ session, found, reporting, status }: StateProps) {
   const known = [
     compared !== null && 'verdicts are as in these hours of the last eight days',
     reporting !== null && 'outcomes arrive',
-    followedText(status),
+    describeFollowing(status),
   ].filter((words) => typeof words === 'string');
   return html`${
-    known.length > 0 && html`<p class="all-well" role="status"><b>All well</b>: ${sentenceOf(known)}.</p>`
+    known.length > 0 && html`<p class="all-well" role="status"><b>All well</b>: ${joinSentence(known)}.</p>`
   }
   ${proposals && html`<section class="notice notice-note">${proposals}</section>`}`;
 }
 
-function followedText(status: RolloutStatus | null) {
+function describeFollowing(status: RolloutStatus | null) {
   if (!status?.nodes) return null;
   return status.nodes.length === 1 ? 'the node follows the rollout' : 'all nodes follow the rollout';
 }
 
-function sentenceOf(parts: readonly string[]) {
+function joinSentence(parts: readonly string[]) {
   return parts.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
@@ -82,12 +89,12 @@ function useCause(unusual: UnusualShare | null) {
       ...{ from: at(from), to: at(to), againstFrom: at(from - agoMs), againstTo: at(to - agoMs) },
     });
   }, [unusual?.verdict, unusual?.from]);
-  const { data } = useAnswer(query === null ? null : exploration(query));
+  const { data } = useAnswer(query === null ? null : explorationQuestion(query));
   const contributions = data?.exploration.change?.contributions ?? [];
   return contributions.find(({ dimension }) => dimension === 'rule') ?? contributions[0] ?? null;
 }
 
-function unusualText(
+function describeUnusualShare(
   { verdict, share, usual }: UnusualShare,
   cause: { readonly dimension: string; readonly value: string } | null,
 ) {
@@ -95,23 +102,24 @@ function unusualText(
   const where = share > usual ? 'above' : 'below';
   const way = withWords({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
-    <b>${verdict} is ${percent(share)} of the verdicts, ${points} points ${where} these hours of the last
+    <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} these hours of the
+    last
     eight days.</b>${' '}
     ${cause && html`Most of it comes from the ${cause.dimension} <b>${cause.value}</b>. `}
     <a href=${way}>See what changed</a>, and take the version back if it is the cause.
   </p>`;
 }
 
-function proposalsText(proposals: number): Html {
+function describeProposals(proposals: number): Html {
   return html`<p>
     <a href="#/settings/audit">${counted(proposals, 'proposal')}</a> of others for you to decide.
   </p>`;
 }
 
-function wrongWithVersions(status: RolloutStatus | null): readonly Html[] {
+function listVersionFaults(status: RolloutStatus | null): readonly Html[] {
   if (status === null) return [];
   return [
-    ...troubleOfNodes(status),
+    ...renderNodeTrouble(status),
     ...status.trials.map(
       ({ version, breach }) =>
         breach && html`<p><b>${version} does harm</b>: ${breach}. <a href="#/rollouts">Take it back</a>.</p>`,
@@ -119,27 +127,28 @@ function wrongWithVersions(status: RolloutStatus | null): readonly Html[] {
   ];
 }
 
-function wrongWithCounts(found: Exploration | null): readonly Html[] {
+function listCountFaults(found: Exploration | null): readonly Html[] {
   if (found === null) return [];
   return [
     ...found.gaps.map(
       ({ from, to, entries }) => html`<p>
-        About ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost.
+        About ${count(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost.
       </p>`,
     ),
     ...found.unreadable.map(
       ({ from, to, decisions }) => html`<p>
-        ${counted(decisions, 'decision')} between ${dateTime(from)} and ${dateTime(to)} are not counted: their
+        ${counted(decisions, 'decision')} between ${formatDateTime(from)} and
+        ${formatDateTime(to)} are not counted: their
         file cannot be read now.
       </p>`,
     ),
-    found.upTo && html`<p>Decisions since ${dateTime(found.upTo)} are not counted yet.</p>`,
+    found.upTo && html`<p>Decisions since ${formatDateTime(found.upTo)} are not counted yet.</p>`,
   ];
 }
 
-function wrongWithOutcomes(reporting: Reporting | null): readonly Html[] {
+function listOutcomeFaults(reporting: Reporting | null): readonly Html[] {
   if (reporting === null) return [];
-  return [reporting.stopped && reportsStopped(reporting), ...emptyHints(reporting.hints)];
+  return [reporting.stopped && describeStoppedReports(reporting), ...describeEmptyHints(reporting.hints)];
 }
 
 /** So few requests say nothing about what a checkout sends. */
@@ -159,7 +168,13 @@ const WHY_UNKNOWN = {
 } as const;
 
 /** What callers send that says nothing about payers. */
-function emptyHints({ ip, fingerprint, requests, placeholderClients, attributes }: Reporting['hints']) {
+function describeEmptyHints({
+  ip,
+  fingerprint,
+  requests,
+  placeholderClients,
+  attributes,
+}: Reporting['hints']) {
   const empty = [
     ['ip', ip],
     ['fingerprint', fingerprint],
@@ -194,12 +209,13 @@ function emptyHints({ ip, fingerprint, requests, placeholderClients, attributes 
   ];
 }
 
-function reportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
+function describeStoppedReports({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
   return html`<p>
     <b>Outcomes of orders are not reported any more.</b> The newest report came at
-    ${` ${dateTime(newestAt ?? 0)}`}. Nothing is known of the ${count(awaited)} orders that were granted since
-    ${` ${dateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
-    ${` ${duration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports
+    ${` ${formatDateTime(newestAt ?? 0)}`}. Nothing is known of the
+    ${count(awaited)} orders that were granted since
+    ${` ${formatDateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
+    ${` ${formatDuration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports
     to POST /v1/platform/outcomes.
   </p>`;
 }

@@ -1,11 +1,11 @@
-import { may } from '#workbench/console/page/api.ts';
+import { isAllowed } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
-import { count, counted, dateTime, shortDigest } from '#workbench/console/page/parts/format.ts';
-import { toVersion } from '#workbench/console/page/parts/links.ts';
-import { empty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
-import { columns, table } from '#workbench/console/page/parts/table.ts';
-import { pill } from '#workbench/console/page/parts/verdict.ts';
+import { count, counted, formatDateTime, shortenDigest } from '#workbench/console/page/parts/format.ts';
+import { toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
+import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type {
   Following,
   NodeReport,
@@ -19,46 +19,46 @@ import { TakeBack } from './take-back.ts';
 type Candidate = Rollout['candidates'][number];
 
 /** Who decides and who is on trial, with the way back at hand. */
-export function deciding(
+export function renderDeciding(
   { rollout, unreadable, trials, previous }: RolloutStatus,
   session: Session,
   propose: (change: Proposal<Following>) => void,
 ) {
   if (unreadable) return h(UnreadableRollout, {});
   if (rollout === null)
-    return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
+    return renderEmpty('No version decides yet', 'Start a node; the first start chooses the first version.');
   const { active, candidates } = rollout;
   return html`<section class="versions">
     <h2 class="only-read">Versions</h2>
     <div>
-      <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}
-      ${pill('active', 'good')}
+      <a href=${toVersionPath(active.version)}><b>${active.version}</b></a>${' '}
+      ${renderPill('active', 'good')}
     </div>
     ${candidates.map((one) =>
-      onTrial(
+      renderCandidate(
         one,
         trials.find(({ version }) => version === one.version),
       ),
     )}
-    ${may(session, 'operate') && h(TakeBack, { rollout, previous, session, propose })}
+    ${isAllowed(session, 'operate') && h(TakeBack, { rollout, previous, session, propose })}
   </section>`;
 }
 
-function onTrial(candidate: Candidate, trial: TrialCounts | undefined) {
+function renderCandidate(candidate: Candidate, trial: TrialCounts | undefined) {
   return html`<div>
     <a href="#/rollouts"><b>${candidate.version}</b></a>${' '}
-    ${pill(candidate.mode === 'canary' ? `canary ${candidate.percent} %` : candidate.mode, 'note')}
-    ${trial && html` <span class="faint">${trialText(candidate, trial)}</span>`}
+    ${renderPill(candidate.mode === 'canary' ? `canary ${candidate.percent} %` : candidate.mode, 'note')}
+    ${trial && html` <span class="faint">${describeTrial(candidate, trial)}</span>`}
     ${
       candidate.mode === 'canary' &&
       (candidate.guardPoints === null
-        ? html` ${pill('no guard', 'note')}`
-        : html` ${pill(`guard at ${candidate.guardPoints} points`, 'good')}`)
+        ? html` ${renderPill('no guard', 'note')}`
+        : html` ${renderPill(`guard at ${candidate.guardPoints} points`, 'good')}`)
     }
   </div>`;
 }
 
-function trialText({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
+function describeTrial({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
   const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
   return mode === 'shadow'
     ? `${count(shadow.different)} of ${count(shadow.compared)} differ${errors}`
@@ -66,7 +66,7 @@ function trialText({ mode }: Candidate, { shadow, arms, candidateErrors }: Trial
 }
 
 /** What is the matter with the nodes, a paragraph each. */
-export function troubleOfNodes({ nodes, rollout }: RolloutStatus) {
+export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   if (nodes === null) return [];
   if (nodes.length === 0)
     return [html`<p>No node was heard of in the last 10 s: look at their logs, and at the store.</p>`];
@@ -79,33 +79,39 @@ export function troubleOfNodes({ nodes, rollout }: RolloutStatus) {
 }
 
 /** Which nodes there are, and whether they follow the rollout. */
-export function nodesTable({ rollout, nodes }: RolloutStatus) {
+export function renderNodesTable({ rollout, nodes }: RolloutStatus) {
   if (nodes === null) return null;
   return html`<section class="card">
     <h2>Nodes</h2>
-    ${table({ name: 'Nodes', columns: COLUMNS }, nodes, (node) => cellsOf(node, rollout))}
+    ${renderTable({ name: 'Nodes', columns: COLUMNS }, nodes, (node) => renderCells(node, rollout))}
   </section>`;
 }
 
-const COLUMNS = ['node', 'state', ...columns('when', 'revision'), 'versions', ...columns('when', 'seen')];
+const COLUMNS = [
+  'node',
+  'state',
+  ...declareColumns('when', 'revision'),
+  'versions',
+  ...declareColumns('when', 'seen'),
+];
 
-function cellsOf(
+function renderCells(
   { host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists }: NodeReport,
   rollout: Rollout | null,
 ) {
   return [
     html`<b>${host}</b>/<span class="num">${pid}</span>`,
-    html`${trouble === null ? pill('follows', 'good') : html`<span class="bad">${trouble}</span>`}
-      ${hasStaleLists === true && pill('old shared lists', 'bad')}`,
+    html`${trouble === null ? renderPill('follows', 'good') : html`<span class="bad">${trouble}</span>`}
+      ${hasStaleLists === true && renderPill('old shared lists', 'bad')}`,
     `${revision} of ${rollout?.revision ?? '–'}`,
     html`<ul class="plain">
       ${versions.map(
         ({ version, digest, released }) => html`<li>
-          ${version} <code>${shortDigest(digest)}</code> ${!released && pill('draft')}
+          ${version} <code>${shortenDigest(digest)}</code> ${!released && renderPill('draft')}
         </li>`,
       )}
-      ${refused.map(({ version }) => html`<li>${version} ${pill('refused', 'bad')}</li>`)}
+      ${refused.map(({ version }) => html`<li>${version} ${renderPill('refused', 'bad')}</li>`)}
     </ul>`,
-    dateTime(seenAt),
+    formatDateTime(seenAt),
   ];
 }

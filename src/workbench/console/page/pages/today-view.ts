@@ -3,9 +3,9 @@ import { useAnswer } from '#workbench/console/page/api.ts';
 import { useMemo } from '#workbench/console/page/html.ts';
 import { COUNT_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
 import { readMoment, writeMoment } from '#workbench/console/page/parts/format.ts';
-import { toFound } from '#workbench/console/page/parts/links.ts';
-import { minuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
-import { type Explored, exploration } from '#workbench/console/page/questions.ts';
+import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
+import { formatMinuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
+import { type Explored, explorationQuestion } from '#workbench/console/page/questions.ts';
 
 /** What the address asks of Today: a time, what is counted in it, and by what it is split. */
 
@@ -36,17 +36,17 @@ export interface View {
   readonly measure: string;
 }
 
-export function viewOf(query: URLSearchParams, time: Time): View {
+export function readView(query: URLSearchParams, time: Time): View {
   const [by, measure] = [query.get('by') ?? 'verdict', query.get('measure') ?? 'count'];
   return { query, time, by, verdict: query.get('verdict'), measure };
 }
 
 /** The parameter that finds the decisions with a value of the dimension; null where there is none. */
-export function parameterOf(dimension: string) {
+export function getSearchParameter(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
 }
 
-function narrowed({ query, by, verdict, measure }: View) {
+function toNarrowedQuery({ query, by, verdict, measure }: View) {
   const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
   const split = attribute === undefined ? { by } : { attribute };
   const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
@@ -59,9 +59,9 @@ function narrowed({ query, by, verdict, measure }: View) {
 const LONGEST = 'quarter';
 
 /** The question for what is shown; of a time that ends now the service counts whole slots. */
-export function exploredQuery(view: View) {
+export function toExploreQuery(view: View) {
   const { name, span } = view.time;
-  const asked = narrowed(view);
+  const asked = toNarrowedQuery(view);
   if (name !== null) asked.set('span', name === 'all' ? LONGEST : name);
   else if (span.from !== undefined) asked.set('from', writeMoment(span.from));
   if (name === null && span.to !== undefined) asked.set('to', writeMoment(span.to));
@@ -70,7 +70,7 @@ export function exploredQuery(view: View) {
 }
 
 /** From the first slot to the end of the last, or to now. */
-export function spanOfSlots({ slots, stepMs }: Exploration) {
+export function getSlotSpan({ slots, stepMs }: Exploration) {
   const [first, last] = [slots[0], slots.at(-1)].map((slot) => (slot === undefined ? 0 : readMoment(slot)));
   const from = first ?? 0;
   const now = Math.floor(Date.now() / 10_000) * 10_000;
@@ -88,13 +88,13 @@ export interface Earlier {
 
 /** Each of them is asked for once. */
 export function useEarlier(found: Exploration | null, view: View): Earlier {
-  const { from, to } = found === null ? { from: 0, to: 0 } : spanOfSlots(found);
+  const { from, to } = found === null ? { from: 0, to: 0 } : getSlotSpan(found);
   const longMs = to - from;
   const against = view.query.get('against') ?? (longMs <= DAY_MS ? 'day' : 'week');
   const agoMs = Math.max(against === 'day' ? DAY_MS : against === 'week' ? WEEK_MS : 0, longMs);
   const ask = (ms: number, isAsked: boolean) => {
-    const query = useMemo(() => earlierQuery(found, view, ms), [from, view, ms]);
-    return useAnswer(query !== null && isAsked ? exploration(query) : null).data?.exploration ?? null;
+    const query = useMemo(() => toEarlierQuery(found, view, ms), [from, view, ms]);
+    return useAnswer(query !== null && isAsked ? explorationQuestion(query) : null).data?.exploration ?? null;
   };
   const [day, week] = [ask(DAY_MS, longMs <= DAY_MS), ask(WEEK_MS, longMs <= WEEK_MS)];
   const other = ask(agoMs, agoMs !== DAY_MS && agoMs !== WEEK_MS);
@@ -102,7 +102,7 @@ export function useEarlier(found: Exploration | null, view: View): Earlier {
 }
 
 /** How long ago something is set against, in words. */
-export function agoText(agoMs: number) {
+export function formatAgo(agoMs: number) {
   if (agoMs === DAY_MS) return 'a day earlier';
   return agoMs === WEEK_MS ? 'a week earlier' : 'the time before';
 }
@@ -113,7 +113,7 @@ const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
 /**
  * What was decided so long ago, slot by slot of the time that is shown; null where that is not one line.
  */
-export function lineOfEarlier(
+export function computeEarlierLine(
   found: Exploration,
   { against, agoMs }: Earlier,
   { by, verdict, measure }: View,
@@ -130,29 +130,29 @@ export function lineOfEarlier(
     if (measure === 'count') return part;
     return whole === 0 ? null : (100 * part) / whole;
   });
-  return values.every((value) => !value) ? null : { name: agoText(agoMs), values };
+  return values.every((value) => !value) ? null : { name: formatAgo(agoMs), values };
 }
 
-function earlierQuery(found: Exploration | null, view: View, agoMs: number) {
+function toEarlierQuery(found: Exploration | null, view: View, agoMs: number) {
   if (found === null) return null;
-  const { from, to } = spanOfSlots(found);
-  const asked = narrowed({ ...view, by: 'verdict', verdict: null, measure: 'count' });
+  const { from, to } = getSlotSpan(found);
+  const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
   asked.set('from', writeMoment(from - agoMs));
   asked.set('to', writeMoment(to - agoMs));
   return asked;
 }
 
 /** Why a verdict changed since so long ago. */
-export function changeQuery(found: Exploration, view: View, verdict: string, agoMs: number) {
-  const { from, to } = spanOfSlots(found);
-  const asked = narrowed({ ...view, by: 'verdict', verdict, measure: 'count' });
+export function toChangeQuery(found: Exploration, view: View, verdict: string, agoMs: number) {
+  const { from, to } = getSlotSpan(found);
+  const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict, measure: 'count' });
   const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
   for (const [name, at] of Object.entries(times)) asked.set(name, writeMoment(at));
   return asked;
 }
 
 /** Of all decisions, percent. */
-export function shareOf(found: Exploration, value: string) {
+export function computeShare(found: Exploration, value: string) {
   const all = sum(found.all);
   return all === 0 ? 0 : (100 * sum(found.values.find((one) => one.value === value)?.decisions ?? [])) / all;
 }
@@ -167,13 +167,13 @@ export function toDecisions(
   found: Exploration,
   more: Readonly<Record<string, string>>,
 ) {
-  const { from, to } = spanOfSlots(found);
+  const { from, to } = getSlotSpan(found);
   const listed = new URLSearchParams({
-    from: minuteWord(from),
-    to: minuteWord(to - 1),
+    from: formatMinuteWord(from),
+    to: formatMinuteWord(to - 1),
     ...(verdict && { verdict }),
   });
   for (const name of FILTERS) if (query.has(name)) listed.set(name, query.get(name) ?? '');
   for (const [name, value] of Object.entries(more)) listed.set(name, value);
-  return toFound(Object.fromEntries(listed));
+  return toDecisionsPath(Object.fromEntries(listed));
 }

@@ -1,12 +1,12 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
-import { count, percent } from '#workbench/console/page/parts/format.ts';
-import { numbers, table } from '#workbench/console/page/parts/table.ts';
+import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { withWords } from '#workbench/console/page/parts/time-span.ts';
 import { VERDICTS } from '#workbench/console/page/parts/verdict.ts';
 import {
-  exploration,
+  explorationQuestion,
   type Following,
   type RolloutStatus,
   type Session,
@@ -14,12 +14,12 @@ import {
 import { TakeBack } from './take-back.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
 import {
-  changeQuery,
+  computeShare,
   DAY_MS,
-  parameterOf,
-  shareOf,
-  spanOfSlots,
+  getSearchParameter,
+  getSlotSpan,
   sum,
+  toChangeQuery,
   toDecisions,
   WEEK_MS,
 } from './today-view.ts';
@@ -27,15 +27,19 @@ import {
 type Contribution = NonNullable<Exploration['change']>['contributions'][number];
 
 /** The first stands for all dimensions. */
-const COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
+const COLUMNS = [
+  '',
+  'value',
+  ...declareNumberColumns('before', 'now', 'more than usual', 'of the difference'),
+];
 
-interface Acts {
+interface RemedyContext {
   readonly session: Session;
   readonly status: RolloutStatus | null;
   readonly propose: (change: Proposal<Following>) => void;
 }
 
-interface WhyChangedProps extends Acts {
+interface WhyChangedProps extends RemedyContext {
   found: Exploration;
   view: View;
   earlier: Earlier;
@@ -46,15 +50,17 @@ interface WhyChangedProps extends Acts {
  * most. A fall is explained by what took its place.
  */
 export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
-  const { from, to } = spanOfSlots(found);
+  const { from, to } = getSlotSpan(found);
   const { against: before, agoMs } = earlier;
-  const moved = before === null || sum(before.all) === 0 ? null : movedOf(found, before, view.verdict);
+  const moved =
+    before === null || sum(before.all) === 0 ? null : findMovedVerdicts(found, before, view.verdict);
   const query = useMemo(
-    () => (moved === null ? null : changeQuery(found, view, moved.rose, agoMs)),
+    () => (moved === null ? null : toChangeQuery(found, view, moved.rose, agoMs)),
     [from, view, agoMs, moved?.rose],
   );
-  const change = useAnswer(query === null ? null : exploration(query)).data?.exploration.change ?? null;
-  const ways = waysOf(to - from, agoMs);
+  const change =
+    useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
+  const ways = listEarlierTimes(to - from, agoMs);
   // A shorter time has one right before it, whatever was decided a day earlier.
   if (before !== null && sum(before.all) === 0 && to - from < agoMs)
     return html`<section class="card">
@@ -65,8 +71,8 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   if (before === null || moved === null || change === null) return null;
   const { rose, fell } = moved;
   const words = (verdict: string) =>
-    `${verdict} ${percent(shareOf(before, verdict))} → ${percent(shareOf(found, verdict))}`;
-  const row = (one: Contribution) => rowOf(one, { view, found, rose });
+    `${verdict} ${[before, found].map((one) => formatPercent(computeShare(one, verdict))).join(' → ')}`;
+  const row = (one: Contribution) => toContributionRow(one, { view, found, rose });
   return html`<section class="card">
     <h2>${fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`}</h2>
     ${ways}
@@ -77,14 +83,14 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
     ${
       change.contributions.length === 0
         ? html`<p class="faint">The difference is small enough to be chance.</p>`
-        : html`${table({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
-          ${remedy(change.contributions[0], acts)}`
+        : html`${renderTable({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
+          ${renderRemedy(change.contributions[0], acts)}`
     }
   </section>`;
 }
 
 /** The times earlier that one of this length may be set against. */
-function waysOf(longMs: number, agoMs: number) {
+function listEarlierTimes(longMs: number, agoMs: number) {
   const ways = [
     ['day', 'a day earlier', DAY_MS],
     ['week', 'a week earlier', WEEK_MS],
@@ -101,10 +107,10 @@ function waysOf(longMs: number, agoMs: number) {
 }
 
 /** Which verdict's share rose, and which one fell for it; of one that is chosen, what became of that. */
-function movedOf(found: Exploration, before: Exploration, chosen: string | null) {
+function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
   const moves = VERDICTS.map(({ name }) => ({
     name,
-    points: shareOf(found, name) - shareOf(before, name),
+    points: computeShare(found, name) - computeShare(before, name),
   })).toSorted((a, b) => b.points - a.points);
   const [most, least] = [moves[0], moves.at(-1)];
   if (most === undefined || least === undefined || most.points <= 0) return null;
@@ -113,24 +119,24 @@ function movedOf(found: Exploration, before: Exploration, chosen: string | null)
   return own.points < 0 ? { rose: most.name, fell: own.name } : { rose: own.name, fell: null };
 }
 
-function rowOf(
+function toContributionRow(
   { dimension, value, before, after, difference, share }: Contribution,
   { view, found, rose }: { view: View; found: Exploration; rose: string },
 ) {
-  const parameter = parameterOf(dimension);
+  const parameter = getSearchParameter(dimension);
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
   return [
     html`<a href=${withWords({ by: dimension, verdict: rose })}>${dimension}</a>`,
     narrow === null ? value : html`<a href=${toDecisions(view, found, narrow)}>${value}</a>`,
     ...[count(before.part), count(after.part), count(Math.round(difference))],
-    percent(100 * share),
+    formatPercent(100 * share),
   ];
 }
 
 /** Taking back the version that is the likely cause. */
-function remedy(first: Contribution | undefined, { session, status, propose }: Acts) {
+function renderRemedy(first: Contribution | undefined, { session, status, propose }: RemedyContext) {
   const rollout = status?.rollout ?? null;
-  if (rollout === null || status === null || !may(session, 'operate')) return null;
+  if (rollout === null || status === null || !isAllowed(session, 'operate')) return null;
   if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;
   const { active, candidates } = rollout;
   const blamed = candidates.filter(({ version }) => first.value === 'candidate' || version === first.value);

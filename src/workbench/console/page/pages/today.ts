@@ -1,18 +1,18 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { useProposal } from '#workbench/console/page/parts/confirm.ts';
-import { count, percent } from '#workbench/console/page/parts/format.ts';
-import { answered, empty } from '#workbench/console/page/parts/notice.ts';
+import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import { figureList, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import { renderFigures, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
 import type { Reporting } from '#workbench/console/page/questions.ts';
-import { exploration, REPORTING, ROLLOUT_STATUS } from '#workbench/console/page/questions.ts';
-import { Explored } from './today-chart.ts';
-import { State } from './today-state.ts';
-import { deciding, nodesTable } from './today-versions.ts';
+import { explorationQuestion, REPORTING, ROLLOUT_STATUS } from '#workbench/console/page/questions.ts';
+import { ExploredChart } from './today-chart.ts';
+import { TodayStatus } from './today-state.ts';
+import { renderDeciding, renderNodesTable } from './today-versions.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
-import { exploredQuery, shareOf, sum, toDecisions, useEarlier, viewOf } from './today-view.ts';
+import { computeShare, readView, sum, toDecisions, toExploreQuery, useEarlier } from './today-view.ts';
 import { WhyChanged } from './today-why.ts';
 
 const EVERY_MS = 10_000;
@@ -20,94 +20,94 @@ const EVERY_MINUTE_MS = 60_000;
 
 /** What is wrong first; then who decides, figures against earlier, what was decided, and why that changed. */
 export function TodayPage({ session, place, time }: PageProps) {
-  const view = useMemo(() => viewOf(place.query, time), [place.query.toString()]);
-  const everyMs = pollMsOf(time);
-  const mayCount = may(session, 'figures') || may(session, 'rules');
-  const ofVerdicts = exploredQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
-  const asked = exploredQuery(view);
-  const verdicts = useAnswer(mayCount ? exploration(ofVerdicts) : null, everyMs);
+  const view = useMemo(() => readView(place.query, time), [place.query.toString()]);
+  const everyMs = choosePollMs(time);
+  const mayCount = isAllowed(session, 'figures') || isAllowed(session, 'rules');
+  const ofVerdicts = toExploreQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
+  const asked = toExploreQuery(view);
+  const verdicts = useAnswer(mayCount ? explorationQuestion(ofVerdicts) : null, everyMs);
   const isSame = asked.toString() === ofVerdicts.toString();
-  const other = useAnswer(mayCount && !isSame ? exploration(asked) : null, everyMs);
+  const other = useAnswer(mayCount && !isSame ? explorationQuestion(asked) : null, everyMs);
   // Figures come first; nothing waits for them where they do not come.
   const isNext = !mayCount || verdicts.data !== null || verdicts.error !== null;
-  const reporting = useAnswer(may(session, 'figures') && isNext ? REPORTING : null, EVERY_MS).data;
-  const rollout = useAnswer(may(session, 'rules:read') && isNext ? ROLLOUT_STATUS : null, EVERY_MS);
+  const reporting = useAnswer(isAllowed(session, 'figures') && isNext ? REPORTING : null, EVERY_MS).data;
+  const rollout = useAnswer(isAllowed(session, 'rules:read') && isNext ? ROLLOUT_STATUS : null, EVERY_MS);
   const status = rollout.data;
   const { propose, dialog } = useProposal(rollout.reload);
   const found = verdicts.data?.exploration ?? null;
   const earlier = useEarlier(found, view);
   return html`
-    ${h(State, { session, found, reporting, status })}
-    ${status && deciding(status, session, propose)}
-    ${mayCount && answered(verdicts, (all) => counts(all.exploration, view, reporting, earlier))}
+    ${h(TodayStatus, { session, found, reporting, status })}
+    ${status && renderDeciding(status, session, propose)}
+    ${mayCount && renderAnswer(verdicts, (all) => renderCounts(all.exploration, view, reporting, earlier))}
     ${
       found &&
-      answered(isSame ? verdicts : other, (all) => {
+      renderAnswer(isSame ? verdicts : other, (all) => {
         const attributes = (reporting?.hints.attributes ?? []).map(({ name }) => name);
         const props = { found: all.exploration, view, session, status, attributes, earlier };
         const why = { ...props, found, propose };
-        return h(Explored, props, h(WhyChanged, why));
+        return h(ExploredChart, props, h(WhyChanged, why));
       })
     }
-    ${status && nodesTable(status)}
+    ${status && renderNodesTable(status)}
     ${dialog}
   `;
 }
 
 /** What is over does not change any more. */
-function pollMsOf({ name, span }: Time) {
+function choosePollMs({ name, span }: Time) {
   if (span.to !== undefined || span.asOf !== undefined) return 0;
   return name === 'hour' || name === 'day' ? EVERY_MS : EVERY_MINUTE_MS;
 }
 
 /** The figures of a time against the same time a day and a week earlier, each leading to its decisions. */
-function counts(found: Exploration, view: View, reporting: Reporting | null, { day, week }: Earlier) {
+function renderCounts(found: Exploration, view: View, reporting: Reporting | null, { day, week }: Earlier) {
   const decisions = sum(found.all);
   if (decisions === 0)
-    return empty(
+    return renderEmpty(
       'No verdict in this time',
       html`Figures and a chart stand here as soon as a checkout calls POST /v1/client/verdict. To see them
       with a made-up shop, run <code>npm run demo</code>.`,
     );
   const items = VERDICTS.map(({ name, color }) => {
     const to = toDecisions(view, found, { verdict: name });
-    const value = html`<a href=${to}>${percent(shareOf(found, name))}</a>`;
+    const value = html`<a href=${to}>${formatPercent(computeShare(found, name))}</a>`;
     const title = html`<i class="dot" style=${{ background: `var(${color})` }}></i>${name}`;
     return [
       title,
       value,
-      [pointsSince(found, day, name, 'day'), pointsSince(found, week, name, 'week')],
+      [renderPointsSince(found, day, name, 'day'), renderPointsSince(found, week, name, 'week')],
     ] as const;
   });
   const unreported = reporting?.unreportedShare ?? null;
-  return figureList([
+  return renderFigures([
     [
       'verdicts',
       html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`,
-      [timesSince(found, day, 'day'), timesSince(found, week, 'week')],
+      [renderTimesSince(found, day, 'day'), renderTimesSince(found, week, 'week')],
     ],
     ...items,
     ...(unreported === null
       ? []
-      : [['no outcome yet', percent(100 * unreported), 'of the orders of 7 days'] as const]),
+      : [['no outcome yet', formatPercent(100 * unreported), 'of the orders of 7 days'] as const]),
   ]);
 }
 
 /** How much more or less than so long ago, with its unit. */
-function changed(difference: number, text: string, ago: string): Html {
+function renderChange(difference: number, text: string, ago: string): Html {
   const way = difference === 0 ? '' : difference > 0 ? '↑ ' : '↓ ';
   return html`<div class="change"><b>${way}${text}</b> in a ${ago}</div>`;
 }
 
-function pointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {
+function renderPointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {
   if (earlier === null || sum(earlier.all) === 0) return null;
-  const points = Number((shareOf(found, verdict) - shareOf(earlier, verdict)).toFixed(1));
-  return changed(points, `${Math.abs(points).toFixed(1)} points`, ago);
+  const points = Number((computeShare(found, verdict) - computeShare(earlier, verdict)).toFixed(1));
+  return renderChange(points, `${Math.abs(points).toFixed(1)} points`, ago);
 }
 
-function timesSince(found: Exploration, earlier: Exploration | null, ago: string) {
+function renderTimesSince(found: Exploration, earlier: Exploration | null, ago: string) {
   const before = earlier === null ? 0 : sum(earlier.all);
   if (before === 0) return null;
   const share = Math.round((100 * (sum(found.all) - before)) / before);
-  return changed(share, `${count(Math.abs(share))} %`, ago);
+  return renderChange(share, `${count(Math.abs(share))} %`, ago);
 }

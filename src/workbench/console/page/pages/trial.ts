@@ -1,19 +1,23 @@
 import { estimateShare } from '#history/statistics/intervals.ts';
-import { ask, may } from '#workbench/console/page/api.ts';
+import { askService, isAllowed } from '#workbench/console/page/api.ts';
 import { h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import { Chart } from '#workbench/console/page/parts/chart.ts';
 import {
-  intervalText,
-  notesList,
+  formatInterval,
+  renderJobResult,
+  renderNotes,
   ShownTable,
   useJob,
-  workedOut,
 } from '#workbench/console/page/parts/evidence.ts';
-import { choice } from '#workbench/console/page/parts/form.ts';
-import { count, dateTime, readMoment } from '#workbench/console/page/parts/format.ts';
-import { sampleOrders } from '#workbench/console/page/parts/links.ts';
+import { renderChoice } from '#workbench/console/page/parts/form.ts';
+import { count, formatDateTime, readMoment } from '#workbench/console/page/parts/format.ts';
+import { renderSampleOrders } from '#workbench/console/page/parts/links.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { columns as columnsOf, numbers, table } from '#workbench/console/page/parts/table.ts';
+import {
+  declareColumns as columnsOf,
+  declareNumberColumns,
+  renderTable,
+} from '#workbench/console/page/parts/table.ts';
 import { GROUPS } from '#workbench/console/page/parts/verdict.ts';
 import {
   EXPERIMENT,
@@ -33,35 +37,35 @@ const GROUP_NAMES: readonly string[] = GROUPS.map(({ name }) => name);
 const ORDERS_MAX = 5;
 
 /** How a candidate fares beside the active version. */
-export function trialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
+export function renderTrialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
   const { candidateErrors: errors } = trial;
   const threw = `${version} threw ${count(errors)} times; ${active.version} decided instead.`;
-  const shown = mode === 'shadow' ? shadowDifferences : armsTable;
+  const shown = mode === 'shadow' ? renderShadowDifferences : renderArmsTable;
   return html`${errors > 0 && html`<p class="bad">${threw}</p>`}
     ${shown(trial, active.version, version)}`;
 }
 
-function shadowDifferences({ shadow }: TrialCounts, active: string, candidate: string) {
+function renderShadowDifferences({ shadow }: TrialCounts, active: string, candidate: string) {
   const { compared, different, differences } = shadow;
   if (compared === 0)
     return html`<p class="faint">Nothing compared yet; the next verdicts are decided by both.</p>`;
   const columns = [
-    ...numbers('count'),
+    ...declareNumberColumns('count'),
     ...columnsOf('exact', `${active} → ${candidate}`),
     'groups',
     'sample orders',
   ];
   return html`<p>
       <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
-      ${' '}${intervalText(estimateShare(different, compared))}.
+      ${' '}${formatInterval(estimateShare(different, compared))}.
     </p>
     ${
       differences.length > 0 &&
-      table(
+      renderTable(
         { name: 'Differences', columns },
-        mergedByGroup(differences),
+        mergeByGroup(differences),
         ({ change, times, groups, orders }) => [
-          ...[count(times), change, groups.join(', '), sampleOrders(orders)],
+          ...[count(times), change, groups.join(', '), renderSampleOrders(orders)],
         ],
       )
     }`;
@@ -70,8 +74,8 @@ function shadowDifferences({ shadow }: TrialCounts, active: string, candidate: s
 /**
  * A change that does not touch the group is the same change for all groups: one row, with the groups' counts.
  */
-function mergedByGroup(differences: readonly Difference[]) {
-  const rows = Map.groupBy(differences.map(apartFromGroup), ({ change }) => change);
+function mergeByGroup(differences: readonly Difference[]) {
+  const rows = Map.groupBy(differences.map(splitOffGroup), ({ change }) => change);
   return [...rows]
     .map(([change, parts]) => ({
       change,
@@ -85,7 +89,7 @@ function mergedByGroup(differences: readonly Difference[]) {
 }
 
 /** `difference`: like `WAIT/attempt-unpaid 30 s NEW -> WAIT/attempt-unpaid 40 s NEW`. */
-function apartFromGroup({ change, count, sampleOrders }: Difference) {
+function splitOffGroup({ change, count, sampleOrders }: Difference) {
   const sides = change.split(' -> ').map((side) => {
     const cut = side.lastIndexOf(' ');
     return { what: side.slice(0, cut), group: side.slice(cut + 1) };
@@ -99,7 +103,7 @@ function apartFromGroup({ change, count, sampleOrders }: Difference) {
 }
 
 /** By how many points each share that a guard watches is worse than the active version's. */
-export function harmsOf({ arms: { active, candidate } }: TrialCounts) {
+export function computeHarms({ arms: { active, candidate } }: TrialCounts) {
   const share = (part: number, { clients }: typeof active) =>
     clients.seen === 0 ? 0 : (100 * part) / clients.seen;
   const more = (name: string, of: (clients: typeof active.clients) => number) => ({
@@ -116,7 +120,7 @@ export function harmsOf({ arms: { active, candidate } }: TrialCounts) {
 }
 
 /** The shares by clients, each with its interval: the verdicts of one client depend on each other. */
-function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string, candidate: string) {
+function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: string, candidate: string) {
   const rows = [
     [active, 'active'],
     [candidate, 'candidate'],
@@ -125,12 +129,17 @@ function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string,
   const statuses = ['paid', 'unpaid', 'unknown'] as const;
   const columns = [
     'version',
-    ...numbers('verdicts', 'clients', ...names, ...statuses.map((status) => `clients ${status}`)),
+    ...declareNumberColumns(
+      'verdicts',
+      'clients',
+      ...names,
+      ...statuses.map((status) => `clients ${status}`),
+    ),
   ];
-  return html`${table({ name: 'Arms', columns }, rows, ([version, arm]) => [
+  return html`${renderTable({ name: 'Arms', columns }, rows, ([version, arm]) => [
     ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
-    ...shares.map((one) => intervalText(one[arm])),
-    ...statuses.map((status) => count(clientsBy(status, arms[arm].clients))),
+    ...shares.map((one) => formatInterval(one[arm])),
+    ...statuses.map((status) => count(renderClientsBy(status, arms[arm].clients))),
   ])}
     <p class="faint">
       Shares of clients with 95 % intervals. Each client counts once, with all its verdicts at this
@@ -140,7 +149,7 @@ function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string,
     ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
 }
 
-function clientsBy(
+function renderClientsBy(
   status: 'paid' | 'unpaid' | 'unknown',
   { seen, paid, unpaid }: TrialCounts['arms']['active']['clients'],
 ) {
@@ -162,12 +171,12 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   const { attempt, isBusy, trouble } = useAttempt();
   const answer = useJob(jobId, EXPERIMENT);
   const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
-  if (canary === undefined || !may(session, 'rules')) return null;
-  const begun = `On trial with these shares since ${dateTime(canary.stageSince)}.`;
+  if (canary === undefined || !isAllowed(session, 'rules')) return null;
+  const begun = `On trial with these shares since ${formatDateTime(canary.stageSince)}.`;
   const again = () =>
-    attempt(async () => setJobId((await ask('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
+    attempt(async () => setJobId((await askService('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
   const worked = ({ since, notes, tables, trend }: Experiment) => html`
-    ${notesList(since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`])}
+    ${renderNotes(since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`])}
     ${trend.length > 0 && h(Trend, { trend })}
     ${tables.map(
       (table) => html`<div key=${table.title}>
@@ -181,7 +190,7 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
       jobId === null
         ? html`<p>Orders, money, requisites and waits of the clients of each version.</p>
             <button type="button" disabled=${isBusy} onClick=${again}>Run</button>`
-        : workedOut({ answer, again }, worked)
+        : renderJobResult({ answer, again }, worked)
     }
     ${trouble}
   </section>`;
@@ -193,7 +202,7 @@ function Trend({ trend }: Pick<Experiment, 'trend'>) {
   const metrics = [...new Set(trend.map((one) => one.metric))];
   const versions = [...new Set(trend.map((one) => one.version))];
   return html`<h3>How the differences went</h3>
-    ${choice('metric', metrics, { chosen: metric, go: setMetric })}
+    ${renderChoice('metric', metrics, { chosen: metric, go: setMetric })}
     ${versions.map((version) => h(TrendChart, { key: version, trend, version, metric }))}`;
 }
 
@@ -206,7 +215,7 @@ function TrendChart({ trend, version, metric }: TrendChartProps) {
       name,
       color: figure === 'value' ? '--accent' : '--ink-faint',
       values: seen.map((one) => 1000 * one[figure]),
-      total: thousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
+      total: roundToThousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
     });
     return [
       seen.map((one) => readMoment(one.at)),
@@ -220,10 +229,10 @@ function TrendChart({ trend, version, metric }: TrendChartProps) {
     note,
     at,
     series,
-    format: thousandths,
+    format: roundToThousandths,
   });
 }
 
-function thousandths(value: number) {
+function roundToThousandths(value: number) {
   return value.toFixed(1);
 }

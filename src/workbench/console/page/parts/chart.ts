@@ -1,9 +1,9 @@
 import type UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
+import { count as countText, formatClock, formatDateTime, formatDay, formatMinute } from './format.ts';
 import type { Mark } from './marks.ts';
-import { numbers, table } from './table.ts';
-import { pill } from './verdict.ts';
+import { declareNumberColumns, renderTable } from './table.ts';
+import { renderPill } from './verdict.ts';
 
 /**
  * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
@@ -67,12 +67,13 @@ export function Chart(props: ChartProps) {
   const isInterval = kind === 'interval';
   const heights = isInterval
     ? []
-    : at.map((_, slot) => Math.max(heightOf(series, slot), before?.values[slot] ?? 0));
+    : at.map((_, slot) => Math.max(computeHeight(series, slot), before?.values[slot] ?? 0));
   const drawing = { kind, at, series, setPlace, marks, before, heights, ...(brush ? { brush } : {}) };
   // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
-  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS} ${minuteOf(0)}`;
+  const names = series.map(({ name }) => name);
+  const look = `${kind} ${scheme} ${names} ${computeSpan(at) <= DAY_MS} ${formatMinute(0)}`;
   useEffect(() => {
     let left = false;
     let takeDown = () => {};
@@ -89,14 +90,15 @@ export function Chart(props: ChartProps) {
       takeDown();
     };
   }, [look]);
-  useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks, before]);
+  useEffect(() => plot.current?.setData(toPlotData(drawing)), [at, series, marks, before]);
   const pointedAt = place === null ? undefined : at[place];
   const shown = ({ values, total }: Series) =>
-    place === null ? (total ?? '') : reading(values[place], format);
+    place === null ? (total ?? '') : formatReading(values[place], format);
   return html`<figure class=${`chart chart-${kind}`}>
     <figcaption>
       <h3>${title}</h3>
-      <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at, isInterval)}</span>
+      <span
+        class="faint num">${pointedAt === undefined ? note : formatSlotTime(pointedAt, at, isInterval)}</span>
     </figcaption>
     ${!isDrawn && html`<p class="faint">The chart could not be loaded. The table below has its numbers.</p>`}
     <div ref=${box} class="plot" aria-hidden="true"></div>
@@ -110,26 +112,26 @@ export function Chart(props: ChartProps) {
         before &&
         html`<li>
           <i class="dashed"></i>${before.name}
-          <b class="num">${place !== null && reading(before.values[place], format)}</b>
+          <b class="num">${place !== null && formatReading(before.values[place], format)}</b>
         </li>`
       }
     </ul>
-    ${minuteTable(props)}
+    ${renderMinuteTable(props)}
   </figure>`;
 }
 
-function reading(value: number | null | undefined, format: (value: number) => string) {
+function formatReading(value: number | null | undefined, format: (value: number) => string) {
   return value === null || value === undefined ? '–' : format(value);
 }
 
-function minuteTable({ title, kind, at, series, format = countText }: ChartProps) {
+function renderMinuteTable({ title, kind, at, series, format = countText }: ChartProps) {
   const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
-  const columns = ['time', ...numbers(...series.map(({ name }) => name))];
+  const columns = ['time', ...declareNumberColumns(...series.map(({ name }) => name))];
   return html`<details class="minutes">
     <summary>${title} as a table</summary>
-    ${table({ name: `${title} by time`, columns }, rows.toReversed(), ([index, minute]) => [
-      slotTime(minute, at, kind === 'interval'),
-      ...series.map(({ values }) => reading(values[index], format)),
+    ${renderTable({ name: `${title} by time`, columns }, rows.toReversed(), ([index, minute]) => [
+      formatSlotTime(minute, at, kind === 'interval'),
+      ...series.map(({ values }) => formatReading(values[index], format)),
     ])}
   </details>`;
 }
@@ -152,33 +154,34 @@ const NO_MARKS: readonly Mark[] = [];
  * `14:03` within a day, with the date where slots are of several days. `isMoment`: rather than the
  * beginning of a slot.
  */
-function slotTime(slot: number, at: readonly number[], isMoment: boolean) {
-  const time = spanOf(at) <= DAY_MS ? clockTime(slot) : `${day(slot).slice(5)} ${clockTime(slot)}`;
+function formatSlotTime(slot: number, at: readonly number[], isMoment: boolean) {
+  const time =
+    computeSpan(at) <= DAY_MS ? formatClock(slot) : `${formatDay(slot).slice(5)} ${formatClock(slot)}`;
   return !isMoment && slot === at.at(-1) && isRunning(at) ? `${time} so far` : time;
 }
 
 /** Whether the last slot is not over yet. */
 function isRunning(at: readonly number[]) {
-  return (at.at(-1) ?? 0) + stepOf(at) > Date.now();
+  return (at.at(-1) ?? 0) + computeStep(at) > Date.now();
 }
 
-function stepOf(at: readonly number[]) {
+function computeStep(at: readonly number[]) {
   return at.length < 2 ? MINUTE_MS : (at[1] ?? 0) - (at[0] ?? 0);
 }
 
-function heightOf(series: readonly Series[], slot: number) {
+function computeHeight(series: readonly Series[], slot: number) {
   const values = series.map(({ values }) => values[slot] ?? 0);
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-function spanOf(at: readonly number[]) {
+function computeSpan(at: readonly number[]) {
   return (at.at(-1) ?? 0) - (at[0] ?? 0);
 }
 
-function dataOf({ kind, at, series, before }: Drawing): UPlot.AlignedData {
+function toPlotData({ kind, at, series, before }: Drawing): UPlot.AlignedData {
   const columns =
     kind === 'bars'
-      ? [...stacked(series), [...(before?.values ?? at.map(() => null))]]
+      ? [...stackSeries(series), [...(before?.values ?? at.map(() => null))]]
       : series.map(({ values }) => [...values]);
   return [at.map((ms) => ms / 1000), ...columns];
 }
@@ -193,7 +196,7 @@ function drawInto(
   now: { readonly current: Drawing },
   kept: { current: UPlot | null },
 ) {
-  const plot = new Plot(options(Plot, element, now), dataOf(now.current), element);
+  const plot = new Plot(createPlotOptions(Plot, element, now), toPlotData(now.current), element);
   kept.current = plot;
   const watch = new ResizeObserver(() =>
     plot.setSize({ width: element.clientWidth, height: HEIGHTS[now.current.kind] }),
@@ -207,7 +210,7 @@ function drawInto(
 }
 
 /** Each column holds its own values and those below it; the tallest comes first, so that it lies behind. */
-function stacked(series: readonly Series[]) {
+function stackSeries(series: readonly Series[]) {
   const sums = series[0]?.values.map(() => 0) ?? [];
   const columns = series.map(({ values }) =>
     values.map((value, index) => {
@@ -219,7 +222,7 @@ function stacked(series: readonly Series[]) {
   return columns.toReversed();
 }
 
-function options(
+function createPlotOptions(
   { paths }: typeof UPlot,
   element: HTMLElement,
   now: { readonly current: Drawing },
@@ -227,7 +230,7 @@ function options(
   const { kind, at, series, setPlace, brush } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
   // So that the first and the last bar are whole.
-  const halfSlot = () => stepOf(now.current.at) / 2000;
+  const halfSlot = () => computeStep(now.current.at) / 2000;
   return {
     width: element.clientWidth || 300,
     height: HEIGHTS[kind],
@@ -235,7 +238,7 @@ function options(
     padding: [kind === 'bars' ? LABELS_HEIGHT : 8, 18, 0, 0],
     legend: { show: false },
     // Splits of the axis stand where times are shown; the plot reads it as a local date.
-    tzDate: (seconds) => new Date(minuteOf(seconds * 1000)),
+    tzDate: (seconds) => new Date(formatMinute(seconds * 1000)),
     cursor: {
       y: false,
       points: { show: false },
@@ -248,25 +251,25 @@ function options(
         (plot) => drawMarks(plot, now.current),
         (plot) => kind === 'interval' && drawZero(plot),
       ],
-      setSelect: brush === undefined ? [] : [(plot) => tellSelected(plot, now.current)],
+      setSelect: brush === undefined ? [] : [(plot) => reportSelection(plot, now.current)],
     },
     scales: {
       x: { range: (_plot, min, max) => [min - halfSlot(), max + halfSlot()] },
-      y: { range: (_plot, min, max) => rangeOf(now.current, min, max) },
+      y: { range: (_plot, min, max) => chooseRange(now.current, min, max) },
     },
-    axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
+    axes: createAxes(kind, computeSpan(at) <= DAY_MS ? formatClock : (ms) => formatDay(ms).slice(5)),
     series: [
       {},
-      ...drawn.map((one) => seriesOptions(paths, kind, colorOf(one.color))),
+      ...drawn.map((one) => createSeriesOptions(paths, kind, readColor(one.color))),
       // Another time, which may come later, or never.
-      ...(kind === 'bars' ? [dashedLine()] : []),
+      ...(kind === 'bars' ? [createDashedLine()] : []),
     ],
-    bands: kind === 'interval' ? [{ series: [2, 1], fill: colorOf('--accent-soft') }] : [],
+    bands: kind === 'interval' ? [{ series: [2, 1], fill: readColor('--accent-soft') }] : [],
   };
 }
 
 /** From zero up, or around it, with some room. */
-function rangeOf({ kind, heights }: Drawing, min: number, max: number): [number, number] {
+function chooseRange({ kind, heights }: Drawing, min: number, max: number): [number, number] {
   if (kind === 'interval') return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
   return [0, Math.max(0, ...heights) * 1.08 || 1];
 }
@@ -275,7 +278,7 @@ function rangeOf({ kind, heights }: Drawing, min: number, max: number): [number,
 function drawZero({ ctx, bbox, valToPos }: UPlot) {
   const y = valToPos(0, 'y', true);
   ctx.save();
-  ctx.fillStyle = colorOf('--ink');
+  ctx.fillStyle = readColor('--ink');
   ctx.fillRect(bbox.left, y, bbox.width, 1);
   ctx.restore();
 }
@@ -283,10 +286,10 @@ function drawZero({ ctx, bbox, valToPos }: UPlot) {
 /** The slot that is not over yet is pale, so that nobody takes it for a fall. */
 function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
   if (kind === 'interval' || !isRunning(at)) return;
-  const left = valToPos(((at.at(-1) ?? 0) - stepOf(at) / 2) / 1000, 'x', true);
+  const left = valToPos(((at.at(-1) ?? 0) - computeStep(at) / 2) / 1000, 'x', true);
   ctx.save();
   ctx.globalAlpha = 0.65;
-  ctx.fillStyle = colorOf('--card');
+  ctx.fillStyle = readColor('--card');
   ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
   ctx.restore();
 }
@@ -301,12 +304,12 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing
   ctx.textBaseline = 'bottom';
   let free = bbox.left;
   for (const { at, label, isAlert } of marks) {
-    const color = colorOf(isAlert ? '--block-text' : '--accent');
+    const color = readColor(isAlert ? '--block-text' : '--accent');
     ctx.strokeStyle = color;
     ctx.fillStyle = color;
     ctx.setLineDash([3 * scale, 3 * scale]);
     // A slot is drawn around its beginning.
-    const x = Math.max(bbox.left, valToPos((at - stepOf(slots) / 2) / 1000, 'x', true));
+    const x = Math.max(bbox.left, valToPos((at - computeStep(slots) / 2) / 1000, 'x', true));
     ctx.beginPath();
     ctx.moveTo(x, bbox.top - 2 * scale);
     ctx.lineTo(x, bbox.top + bbox.height);
@@ -321,18 +324,18 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing
 }
 
 /** Whole slots; a click without a drag selects nothing. */
-function tellSelected(plot: UPlot, { at, brush }: Drawing) {
+function reportSelection(plot: UPlot, { at, brush }: Drawing) {
   const { left, width } = plot.select;
   const [from, last] = [at[plot.posToIdx(left)], at[plot.posToIdx(left + width)]];
   if (width === 0 || from === undefined || last === undefined) return;
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-  brush?.(from, last + stepOf(at));
+  brush?.(from, last + computeStep(at));
 }
 
-function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
+function createAxes(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
   const both = {
-    stroke: colorOf('--ink-faint'),
-    grid: { stroke: colorOf('--line'), width: 1 },
+    stroke: readColor('--ink-faint'),
+    grid: { stroke: readColor('--line'), width: 1 },
     ticks: { show: false },
     font: '11px Inter, system-ui, sans-serif',
   };
@@ -348,11 +351,11 @@ function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
   ];
 }
 
-function dashedLine(): UPlot.Series {
-  return { stroke: colorOf('--ink-faint'), width: 1.5, dash: [4, 4], points: { show: false } };
+function createDashedLine(): UPlot.Series {
+  return { stroke: readColor('--ink-faint'), width: 1.5, dash: [4, 4], points: { show: false } };
 }
 
-function seriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, color: string): UPlot.Series {
+function createSeriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, color: string): UPlot.Series {
   if (kind === 'interval') return { stroke: color, width: 1.75, points: { show: false } };
   const bars = paths.bars?.({ size: [0.8, 14] });
   return {
@@ -365,7 +368,7 @@ function seriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, color: s
 }
 
 /** A colour of the style sheet as the canvas needs it: worked out for the reader's colour scheme. */
-function colorOf(property: string) {
+function readColor(property: string) {
   const probe = document.createElement('i');
   probe.style.color = `var(${property})`;
   document.body.append(probe);
@@ -375,15 +378,15 @@ function colorOf(property: string) {
 }
 
 /** The marks of a chart in words. */
-export function Happened({ title, marks }: { title: string; marks: readonly Mark[] }) {
+export function MarkList({ title, marks }: { title: string; marks: readonly Mark[] }) {
   if (marks.length === 0) return null;
   return html`<section class="card">
     <h2>${title}</h2>
     <ul class="plain">
       ${marks.map(
         ({ at, text, isAlert }) => html`<li>
-          <span class="when">${dateTime(at)}</span>${' '}
-          ${isAlert && pill('alert', 'bad')} ${text}
+          <span class="when">${formatDateTime(at)}</span>${' '}
+          ${isAlert && renderPill('alert', 'bad')} ${text}
         </li>`,
       )}
     </ul>

@@ -1,5 +1,5 @@
 import { type Html, h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { field, sent } from './form.ts';
+import { onSubmit, renderField } from './form.ts';
 import { useAttempt } from './notice.ts';
 
 /** A change that somebody is about to make: `act` makes it with what was typed; its refusal is shown. */
@@ -41,7 +41,7 @@ function Confirm<T>({
   useEffect(() => dialog.current?.showModal(), []);
   // Gives the focus back to the button that asked; removing a dialog alone would not.
   const close = () => dialog.current?.close();
-  const submit = sent((typed) =>
+  const submit = onSubmit((typed) =>
     attempt(async () => {
       const result = await act(typed);
       close();
@@ -70,18 +70,18 @@ function Confirm<T>({
  * The field `reason` of a change. `who`: under whose name it is recorded, where that is shown; `usual`: what
  * stands in it for who has no time.
  */
-export function reasonField(who?: string, label = 'Reason', usual = '') {
+export function renderReasonField(who?: string, label = 'Reason', usual = '') {
   const reason = {
     ...{ name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true },
     defaultValue: usual,
   };
-  return field(label, reason, who && `The history names ${who}, and the reason.`);
+  return renderField(label, reason, who && `The history names ${who}, and the reason.`);
 }
 
 /** A second look before a change that reaches many: the version has to be typed. */
-export function typedVersion(version: string) {
+export function renderVersionField(version: string) {
   const pattern = version.replaceAll('.', '\\.');
-  return field(`Type ${version} to confirm`, {
+  return renderField(`Type ${version} to confirm`, {
     required: true,
     pattern,
     title: version,

@@ -1,30 +1,37 @@
 import { h, html } from '#workbench/console/page/html.ts';
 import type { Decision, FoundDecisions, HistoryEntry } from '#workbench/console/page/questions.ts';
-import { dateTime, factText, moneyText } from './format.ts';
-import { toDecision, toOrder, toPayer } from './links.ts';
-import { columns, numbers, table } from './table.ts';
-import { flagPill, pill, type Tone, Verdict } from './verdict.ts';
+import { formatDateTime, formatFact, formatMoney } from './format.ts';
+import { toDecisionPath, toOrderPath, toPayerPath } from './links.ts';
+import { declareColumns, declareNumberColumns, renderTable } from './table.ts';
+import { renderFlagPill, renderPill, type Tone, Verdict } from './verdict.ts';
 
 const COLUMNS = [
   'time',
   'verdict',
-  ...columns('key', 'order', 'payer'),
-  ...numbers('amount'),
-  ...[...columns('key', 'method'), 'outcome', 'rule', 'version', 'group', ...numbers('score')],
+  ...declareColumns('key', 'order', 'payer'),
+  ...declareNumberColumns('amount'),
+  ...[
+    ...declareColumns('key', 'method'),
+    'outcome',
+    'rule',
+    'version',
+    'group',
+    ...declareNumberColumns('score'),
+  ],
 ];
 
 /** Decisions as rows, each leading to its explanation. */
 export function DecisionTable({ found: { decisions, outcomes } }: { found: FoundDecisions }) {
-  const rows = decisions.map((decision) => cellsOf(decision, outcomeOf(decision, outcomes)));
-  return table({ name: 'Decisions', columns: COLUMNS, kind: 'decisions' }, rows, (cells) => cells);
+  const rows = decisions.map((decision) => renderCells(decision, findOutcome(decision, outcomes)));
+  return renderTable({ name: 'Decisions', columns: COLUMNS, kind: 'decisions' }, rows, (cells) => cells);
 }
 
 /** What was reported about the order of a decision. */
-export function outcomeOf({ clientIdKey, orderRef }: Decision, outcomes: FoundDecisions['outcomes']) {
+export function findOutcome({ clientIdKey, orderRef }: Decision, outcomes: FoundDecisions['outcomes']) {
   return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
 }
 
-function cellsOf(decision: Decision, outcome: ReturnType<typeof outcomeOf>) {
+function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>) {
   const {
     decisionId,
     at,
@@ -37,30 +44,31 @@ function cellsOf(decision: Decision, outcome: ReturnType<typeof outcomeOf>) {
     isBot,
     flags = [],
   } = decision;
-  const [day = '', time = ''] = dateTime(at).split(' ');
+  const [day = '', time = ''] = formatDateTime(at).split(' ');
   return [
-    html`<a href=${toDecision(decisionId)}>
+    html`<a href=${toDecisionPath(decisionId)}>
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
     h(Verdict, decision),
-    html`<a href=${toOrder(orderRef)} title=${orderRef}>${orderRef}</a>`,
-    html`<a href=${toPayer(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
-    ...[amountOf(decision), methodOf(decision)],
-    outcome === null ? '–' : pill(outcomeText(outcome), outcomeTone(outcome)),
-    html`${rule}${flags.map(flagPill)}`,
-    html`${ruleVersion}${arm === 'candidate' && html` ${pill('candidate', 'note')}`}`,
-    html`${clientGroup}${isBot && html` ${pill('bot', 'bad')}`}`,
+    html`<a href=${toOrderPath(orderRef)} title=${orderRef}>${orderRef}</a>`,
+    html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
+    ...[formatAmount(decision), formatMethod(decision)],
+    outcome === null ? '–' : renderPill(formatOutcome(outcome), chooseOutcomeTone(outcome)),
+    html`${rule}${flags.map(renderFlagPill)}`,
+    html`${ruleVersion}${arm === 'candidate' && html` ${renderPill('candidate', 'note')}`}`,
+    html`${clientGroup}${isBot && html` ${renderPill('bot', 'bad')}`}`,
     decision.paymentScore,
   ];
 }
 
 /** `25.00 EUR`. */
-export function amountOf({ facts: { amount, currency } }: Decision) {
-  return amount === undefined ? '–' : moneyText(amount, currency === undefined ? '' : factText(currency));
+export function formatAmount({ facts: { amount, currency } }: Decision) {
+  if (amount === undefined) return '–';
+  return formatMoney(amount, currency === undefined ? '' : formatFact(currency));
 }
 
-export function methodOf({ facts: { method } }: Decision) {
-  return method === undefined ? '–' : factText(method);
+export function formatMethod({ facts: { method } }: Decision) {
+  return method === undefined ? '–' : formatFact(method);
 }
 
 type Outcome = Pick<
@@ -69,17 +77,17 @@ type Outcome = Pick<
 >;
 
 /** `PAID`, `UNPAID EXPIRED`. */
-export function outcomeText({ outcome, cause }: Pick<Outcome, 'outcome' | 'cause'>) {
+export function formatOutcome({ outcome, cause }: Pick<Outcome, 'outcome' | 'cause'>) {
   return cause === null ? outcome : `${outcome} ${cause}`;
 }
 
-export function outcomeTone(entry: Outcome): Tone {
+export function chooseOutcomeTone(entry: Outcome): Tone {
   if (entry.outcome === 'PAID') return 'good';
-  return whyNeither(entry) === null ? 'bad' : 'plain';
+  return explainUncounted(entry) === null ? 'bad' : 'plain';
 }
 
 /** Why an outcome counts neither way; null when it counts. */
-export function whyNeither({ outcome, cause, turnedAway = false, awaitsPayment = false }: Outcome) {
+export function explainUncounted({ outcome, cause, turnedAway = false, awaitsPayment = false }: Outcome) {
   if (cause === 'TECHNICAL') return 'counts neither way';
   if (awaitsPayment) return 'counts neither way: its payment was not reported yet';
   return turnedAway && outcome === 'UNPAID' ? 'counts neither way: no requisite was shown for it' : null;

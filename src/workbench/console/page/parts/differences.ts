@@ -1,4 +1,4 @@
-import { ask, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import type {
   Draft,
@@ -9,14 +9,14 @@ import type {
 } from '#workbench/console/page/questions.ts';
 import {
   COMPARE_DRAFT,
-  proposedDraftOf,
+  proposedDraftAsReleasedQuestion,
   REWRITE_CASES,
-  ruleDiff,
+  ruleDiffQuestion,
 } from '#workbench/console/page/questions.ts';
-import { counted, factText } from './format.ts';
-import { toVersion } from './links.ts';
-import { answered, Loading, Trouble, useAttempt } from './notice.ts';
-import { pill, type Tone } from './verdict.ts';
+import { counted, formatFact } from './format.ts';
+import { toVersionPath } from './links.ts';
+import { Loading, renderAnswer, Trouble, useAttempt } from './notice.ts';
+import { renderPill, type Tone } from './verdict.ts';
 import { type WorkingCopy, withFile } from './working-copy.ts';
 
 type Example = RuleDiff['examples'][number];
@@ -25,12 +25,12 @@ const LISTED_AT_FIRST = 4;
 
 /** How a version differs from the one before it, in a few lines. */
 export function ChangedSince({ before, after }: { before: string; after: string }) {
-  return answered(useAnswer(ruleDiff(before, after)), ({ differences }) => {
+  return renderAnswer(useAnswer(ruleDiffQuestion(before, after)), ({ differences }) => {
     if (differences.length === 0) return html`<span class="faint">decides like ${before}</span>`;
     const more = differences.length - LISTED_AT_FIRST;
-    const all = toVersion(after, 'changes', { before });
+    const all = toVersionPath(after, 'changes', { before });
     return html`<ul class="plain">
-        ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${arrowed(text)}</li>`)}
+        ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${renderArrows(text)}</li>`)}
       </ul>
       <span class="faint">since ${before}${more > 0 && html`, and <a href=${all}>${more} more</a>`}</span>`;
   });
@@ -44,7 +44,7 @@ interface ProposedDraft {
 
 /** How the proposed draft of a platform, as it would be released, differs from a version. */
 export function ChangedByDraft({ platform, before, after }: ProposedDraft) {
-  return answered(useAnswer(proposedDraftOf(after, platform)), ({ version, files }) =>
+  return renderAnswer(useAnswer(proposedDraftAsReleasedQuestion(after, platform)), ({ version, files }) =>
     h(ComparedDraft, { version, files, before }),
   );
 }
@@ -58,14 +58,14 @@ export function ComparedDraft({
   const [diff, setDiff] = useState<RuleDiff | null>(null);
   const [error, setError] = useState<Error | null>(null);
   useEffect(() => {
-    ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
+    askService('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
   }, []);
   if (error) return h(Trouble, { error });
-  return diff === null ? h(Loading, {}) : differencesOf(diff);
+  return diff === null ? h(Loading, {}) : renderDifferences(diff);
 }
 
 /** What one version says otherwise than another, with payers whom the two answer differently. */
-export function differencesOf({ before, after, differences, examples, note }: RuleDiff) {
+export function renderDifferences({ before, after, differences, examples, note }: RuleDiff) {
   const parts = Map.groupBy(differences, ({ part }) => part);
   return html`<div role="status" class="answers">
     ${[...parts].map(
@@ -73,7 +73,7 @@ export function differencesOf({ before, after, differences, examples, note }: Ru
         <ul class="plain">
           ${ofPart.map(
             ({ kind, text }) => html`<li>
-              ${pill(kind, TONES[kind] ?? 'note')} ${arrowed(text)}
+              ${renderPill(kind, TONES[kind] ?? 'note')} ${renderArrows(text)}
             </li>`,
           )}
         </ul>`,
@@ -83,7 +83,7 @@ export function differencesOf({ before, after, differences, examples, note }: Ru
     <ol class="examples">
       ${examples.map(
         ({ facts, before: was, after: is }) => html`<li>
-          <p>${factsOf(facts)}</p>
+          <p>${renderFacts(facts)}</p>
           <p class="row">
             <span><b>${before}</b> ${was.text}</span>
             <span><b>${after}</b> ${is.text}</span>
@@ -94,16 +94,16 @@ export function differencesOf({ before, after, differences, examples, note }: Ru
   </div>`;
 }
 
-function arrowed(text: string) {
+function renderArrows(text: string) {
   return text.replaceAll(' -> ', ' → ');
 }
 
 const TONES: Readonly<Record<string, Tone>> = { added: 'good', removed: 'bad' };
 
-function factsOf(facts: Example['facts']) {
+function renderFacts(facts: Example['facts']) {
   const named = Object.entries(facts);
   if (named.length === 0) return 'an ordinary first request';
-  return named.map(([label, value]) => html`<code class="fact">${label} = ${factText(value)}</code>${' '}`);
+  return named.map(([label, value]) => html`<code class="fact">${label} = ${formatFact(value)}</code>${' '}`);
 }
 
 type CasesRun = NonNullable<OpenedRuleFolder['coverage']>;
@@ -117,27 +117,27 @@ interface CasesOfDraft {
  * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
  * may be rewritten.
  */
-export function cases(
+export function renderCases(
   { passed, failed, failures, coverage }: CasesRun,
   { platform }: Session,
   draft: CasesOfDraft | null = null,
 ) {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   return html`<section class="card">
-    <h2>Cases ${casesPill(passed, failed)}</h2>
+    <h2>Cases ${renderCasesPill(passed, failed)}</h2>
     ${platform !== '*' && html`<p class="faint">Cases of other platforms are not shown or counted.</p>`}
-    ${failures.map(failureText)}
+    ${failures.map(renderFailure)}
     ${failed > 0 && draft && h(NewLengths, { key: draft.copy.files, ...draft })}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
     <div class="two">
-      ${covered('rules that decided in a case', rules)}
-      ${covered('conditions seen both true and false', conditions)}
+      ${formatCoverage('rules that decided in a case', rules)}
+      ${formatCoverage('conditions seen both true and false', conditions)}
     </div>
-    ${folded(
+    ${renderFolded(
       `${counted(untestedRules.length, 'rule')} without a test`,
       untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`),
     )}
-    ${folded(
+    ${renderFolded(
       `${counted(oneSidedConditions.length, 'condition')} tested one way only`,
       oneSidedConditions.map(
         ({ rule, condition, missing }) => html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
@@ -146,19 +146,19 @@ export function cases(
   </section>`;
 }
 
-function folded(title: string, lines: readonly unknown[]) {
+function renderFolded(title: string, lines: readonly unknown[]) {
   if (lines.length === 0) return null;
   return html`<details><summary>${title}</summary><ul class="plain">${lines}</ul></details>`;
 }
 
-function casesPill(passed: number, failed: number) {
+function renderCasesPill(passed: number, failed: number) {
   if (passed + failed === 0)
     return html`<span class="faint">There is no cases/*.yaml in this version.</span>`;
-  if (failed === 0) return pill(`${passed} passed`, 'good');
-  return html`${pill(`${failed} failed`, 'bad')} ${passed} passed`;
+  if (failed === 0) return renderPill(`${passed} passed`, 'good');
+  return html`${renderPill(`${failed} failed`, 'bad')} ${passed} passed`;
 }
 
-function covered(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
+function formatCoverage(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
   return html`<p class="row">
     <span>${name}</span>
     <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
@@ -166,7 +166,7 @@ function covered(name: string, { tested, total, percent }: CasesRun['coverage'][
   </p>`;
 }
 
-function failureText({ caseName, at, lines }: CasesRun['failures'][number]) {
+function renderFailure({ caseName, at, lines }: CasesRun['failures'][number]) {
   return html`<details>
     <summary><span class="bad">✗</span> ${caseName} <code>${at.file}:${at.line}</code></summary>
     <pre class="scroll" tabindex="0">${lines.join('\n')}</pre>
@@ -180,7 +180,7 @@ function NewLengths({ copy, change }: CasesOfDraft) {
   const [found, setFound] = useState<RewrittenCases | null>(null);
   const { attempt, trouble } = useAttempt();
   const { version, files } = copy;
-  const look = () => attempt(() => ask('POST', REWRITE_CASES, { version, files }).then(setFound));
+  const look = () => attempt(() => askService('POST', REWRITE_CASES, { version, files }).then(setFound));
   const write = () =>
     change(Object.entries(found?.files ?? {}).reduce((all, [path, text]) => withFile(all, path, text), copy));
   return html`<div class="buttons">
@@ -194,20 +194,20 @@ function NewLengths({ copy, change }: CasesOfDraft) {
       }
     </div>
     ${trouble}
-    <div role="status">${found && rewritten(found)}</div>`;
+    <div role="status">${found && renderRewritten(found)}</div>`;
 }
 
-function rewritten({ lines, left }: RewrittenCases) {
+function renderRewritten({ lines, left }: RewrittenCases) {
   return html`${lines.length === 0 && html`<p>No case fails by the length of a wait alone.</p>`}
     ${
       lines.length > 0 &&
       html`<pre class="scroll" tabindex="0">
-${lines.map(lineText).join('')}</pre
+${lines.map(renderRewrittenLine).join('')}</pre
       >`
     }
     ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${counted(left, 'case')}.</p>`}`;
 }
 
-function lineText({ file, line, before, after }: RewrittenCases['lines'][number]) {
+function renderRewrittenLine({ file, line, before, after }: RewrittenCases['lines'][number]) {
   return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}\n`;
 }

@@ -1,18 +1,18 @@
-import { type Answer, ask, useAnswer } from '#workbench/console/page/api.ts';
+import { type Answer, askService, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html } from '#workbench/console/page/html.ts';
 import {
   type Estimate,
   type EvidenceJob,
   type EvidenceTable,
-  evidenceJob,
+  evidenceJobQuestion,
+  type FinishedJob,
+  type JobQuestion,
   type OrderCounts,
   type Presentation,
-  type Work,
-  type Worked,
 } from '#workbench/console/page/questions.ts';
-import { count, share } from './format.ts';
+import { count, formatShare } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
-import { sorted, table, useSort } from './table.ts';
+import { renderTable, sorted, useSort } from './table.ts';
 
 /** What became of orders, in the order in which it is stacked. */
 export const STATUSES = [
@@ -27,7 +27,7 @@ export function sumOf({ paid, unpaid, turnedAway, unknown }: OrderCounts) {
 }
 
 /** Orders as a bar of what became of them, as long as their part of the `most`. */
-export function ordersBar(orders: OrderCounts, most: number) {
+export function renderOrdersBar(orders: OrderCounts, most: number) {
   const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
     ${STATUSES.map(({ name, color }) => {
@@ -38,7 +38,7 @@ export function ordersBar(orders: OrderCounts, most: number) {
 }
 
 /** What the colours of bars mean. */
-export function statusLegend() {
+export function renderStatusLegend() {
   return html`<ul class="legend">
     ${STATUSES.map(
       ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
@@ -47,12 +47,12 @@ export function statusLegend() {
 }
 
 /** `56.4 % (55.0 to 57.9)`; `–` without a case. */
-export function intervalText(interval: Estimate | null) {
-  return cellText(interval, 'share');
+export function formatInterval(interval: Estimate | null) {
+  return formatCell(interval, 'share');
 }
 
 /** A share as a point on its 95 % interval, and the share of all as a line. */
-export function intervalBar(interval: Estimate | null, all: Estimate | null) {
+export function renderIntervalBar(interval: Estimate | null, all: Estimate | null) {
   if (interval === null) return html`<span class="faint">no outcome</span>`;
   const { value, low, high } = interval;
   const percent = (part: number) => `${100 * part}%`;
@@ -61,7 +61,7 @@ export function intervalBar(interval: Estimate | null, all: Estimate | null) {
       <i style=${{ left: percent(low), width: percent(high - low) }}></i>
       <b style=${{ left: percent(value) }}></b>
     </div>
-    <span class="num">${intervalText(interval)}</span>`;
+    <span class="num">${formatInterval(interval)}</span>`;
 }
 
 type Column = EvidenceTable['columns'][number];
@@ -69,14 +69,14 @@ type Column = EvidenceTable['columns'][number];
 type Cell = EvidenceTable['rows'][number][number];
 
 /** The result in short, and what a reader must know to trust it. */
-export function notesList(notes: Presentation['notes']) {
+export function renderNotes(notes: Presentation['notes']) {
   return html`<ul class="notes">
     ${notes.map((note) => html`<li>${note}</li>`)}
   </ul>`;
 }
 
 /** Tables of a result, each on a card of its own, which opens. */
-export function evidenceTables(
+export function renderEvidenceTables(
   tables: readonly EvidenceTable[],
   open = true,
   wayOf?: ShownTableProps['wayOf'],
@@ -98,14 +98,14 @@ interface ShownTableProps {
 export function ShownTable({ table: { title, columns, rows }, wayOf }: ShownTableProps) {
   const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
   const sort = useSort(title);
-  return table({
+  return renderTable({
     name: title,
     columns: heads,
     sort,
-    drawn: sorted(rows, sort, (row, place) => cellOf(row[place] ?? null, columns[place]?.kind)).map(
+    drawn: sorted(rows, sort, (row, place) => getSortValue(row[place] ?? null, columns[place]?.kind)).map(
       (row) => html`<tr>
         ${columns.map(({ kind }, place) => {
-          const text = cellText(row[place] ?? null, kind);
+          const text = formatCell(row[place] ?? null, kind);
           const way = place === 0 ? wayOf?.(row) : null;
           if (place === 0) return html`<th scope="row">${way ? html`<a href=${way}>${text}</a>` : text}</th>`;
           return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
@@ -116,22 +116,22 @@ export function ShownTable({ table: { title, columns, rows }, wayOf }: ShownTabl
 }
 
 /** What is sorted by; a word among figures is none. */
-function cellOf(cell: Cell, kind: Column['kind'] | undefined) {
+function getSortValue(cell: Cell, kind: Column['kind'] | undefined) {
   if (typeof cell === 'string') return kind === 'text' ? cell : null;
   return cell !== null && typeof cell === 'object' ? cell.value : cell;
 }
 
 /** As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known. */
-export function cellText(cell: Cell, kind: Column['kind']) {
+export function formatCell(cell: Cell, kind: Column['kind']) {
   if (cell === null) return '–';
   if (typeof cell === 'string') return cell;
   const unit = kind === 'share' ? ' %' : '';
-  if (typeof cell === 'number') return `${numberText(cell, kind)}${unit}`;
+  if (typeof cell === 'number') return `${formatNumber(cell, kind)}${unit}`;
   const { value, low, high } = cell;
-  return `${numberText(value, kind)}${unit} (${numberText(low, kind)} to ${numberText(high, kind)})`;
+  return `${formatNumber(value, kind)}${unit} (${formatNumber(low, kind)} to ${formatNumber(high, kind)})`;
 }
 
-function numberText(value: number, kind: Column['kind']) {
+function formatNumber(value: number, kind: Column['kind']) {
   switch (kind) {
     case 'text':
       return String(value);
@@ -155,8 +155,8 @@ function numberText(value: number, kind: Column['kind']) {
 const FOLLOW_MS = 1000;
 
 /** A job by its id, followed until it is over. `work`: that it is for. */
-export function useJob<Result>(jobId: string | null, work: Work<Result>): Answer<Worked<Result>> {
-  const question = jobId === null ? null : evidenceJob(jobId, work);
+export function useJob<Result>(jobId: string | null, work: JobQuestion<Result>): Answer<FinishedJob<Result>> {
+  const question = jobId === null ? null : evidenceJobQuestion(jobId, work);
   const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
   const { data, error } = answer;
   if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
@@ -169,8 +169,8 @@ export function isUnderWay({ state }: EvidenceJob) {
 }
 
 /** The result of a job once it is there; until then, how far it is; `again` asks once more. */
-export function workedOut<Result>(
-  { answer: { data, error }, again }: { answer: Answer<Worked<Result>>; again: () => void },
+export function renderJobResult<Result>(
+  { answer: { data, error }, again }: { answer: Answer<FinishedJob<Result>>; again: () => void },
   shown: (result: Result, job: EvidenceJob) => Html,
 ) {
   if (data === null) return error ? h(Trouble, { error, retry: again }) : h(Loading, {});
@@ -199,11 +199,11 @@ function Ended({ title, again, children }: { title: string; again: () => void; c
 
 function UnderWay({ job }: { job: EvidenceJob }) {
   const { attempt, trouble } = useAttempt();
-  const cancel = () => attempt(() => ask('DELETE', evidenceJob(job.jobId)));
+  const cancel = () => attempt(() => askService('DELETE', evidenceJobQuestion(job.jobId)));
   const { done, of } = job.progress ?? { done: 0, of: 0 };
   return html`<div class="notice" role="status">
     <label class="field stack">
-      <span class="num">${howFar(job.state, done, of)}</span>
+      <span class="num">${formatProgress(job.state, done, of)}</span>
       <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
     </label>
     <button type="button" onClick=${cancel}>Cancel</button>
@@ -212,8 +212,8 @@ function UnderWay({ job }: { job: EvidenceJob }) {
 }
 
 /** `done`: decisions; `of`: decisions; 0 before they were counted. */
-function howFar(state: EvidenceJob['state'], done: number, of: number) {
+function formatProgress(state: EvidenceJob['state'], done: number, of: number) {
   if (state === 'waiting') return 'Waiting: a node does one run at a time.';
   if (of === 0) return 'Running: counting the decisions.';
-  return `Running: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
+  return `Running: ${count(done)} of ${count(of)} decisions, ${formatShare(done, of)}`;
 }

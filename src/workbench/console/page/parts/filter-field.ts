@@ -1,8 +1,8 @@
 import { FILTER_MEMBERS, type FilterValueKind, LOOKUP_MEMBERS } from '#decision/filter-members.ts';
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
-import { ROLLOUT_STATUS, ruleFolder } from '#workbench/console/page/questions.ts';
-import { choice, field } from './form.ts';
+import { ROLLOUT_STATUS, ruleFolderQuestion } from '#workbench/console/page/questions.ts';
+import { renderChoice, renderField } from './form.ts';
 import { VERSION_FORM, VERSION_NAME } from './format.ts';
 
 /** A member of a search that forms have. */
@@ -28,18 +28,18 @@ const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A 
 const RULE_VERSION = { pattern: VERSION_NAME, title: VERSION_FORM };
 
 /** An input for a member of a search; rules are proposed where `RuleNames` stands beside it. */
-export function filterField({ name, label, value }: SearchField, chosen: string | undefined) {
+export function renderFilterField({ name, label, value }: SearchField, chosen: string | undefined) {
   const input = { name, defaultValue: chosen, maxlength: 256 };
   switch (value) {
     case 'text':
     case 'moment':
-      return field(label, { ...input, ...(name === 'rule' && { list: 'rules' }) });
+      return renderField(label, { ...input, ...(name === 'rule' && { list: 'rules' }) });
     case 'ruleVersion':
-      return field(label, { ...input, ...RULE_VERSION });
+      return renderField(label, { ...input, ...RULE_VERSION });
     case 'amount':
-      return field(label, { ...input, ...AMOUNT });
+      return renderField(label, { ...input, ...AMOUNT });
     default:
-      return choice(label, value, { name, chosen, any: 'any' });
+      return renderChoice(label, value, { name, chosen, any: 'any' });
   }
 }
 
@@ -47,7 +47,7 @@ export function filterField({ name, label, value }: SearchField, chosen: string 
 export function RuleNames({ version }: { version: string | undefined }) {
   const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
   const wanted = version ?? status.data?.rollout?.active.version;
-  const { data } = useAnswer(wanted === undefined ? null : ruleFolder(wanted));
+  const { data } = useAnswer(wanted === undefined ? null : ruleFolderQuestion(wanted));
   const rules = (data?.rules ?? []).filter(({ at }) => at.file === 'verdicts.yaml');
   const names = [...rules.map(({ name }) => name), 'otherwise'];
   return html`<datalist id="rules">${names.map((name) => html`<option value=${name} />`)}</datalist>`;

@@ -5,19 +5,19 @@ import { type Html, html, useRef, useState } from '#workbench/console/page/html.
 export type InputEvent = Event & { readonly currentTarget: HTMLInputElement };
 
 /** Hears what stands in a field now. */
-export function typedInto(take: (text: string) => void) {
+export function onTyped(take: (text: string) => void) {
   return (event: { currentTarget: { value: string } }) => take(event.currentTarget.value);
 }
 
 type Inputs = PartialInputHTMLAttributes<HTMLInputElement>;
 
 /** An input with a label; `hint` says what belongs into it. */
-export function field(label: string, input: Inputs, hint?: string) {
-  return labelled(label, html`<input ...${input} />`, hint);
+export function renderField(label: string, input: Inputs, hint?: string) {
+  return renderLabelled(label, html`<input ...${input} />`, hint);
 }
 
 /** Something else that is filled in. */
-export function labelled(label: string, filledIn: Html, hint?: string) {
+export function renderLabelled(label: string, filledIn: Html, hint?: string) {
   return html`<label class="field">
     <span>${label}</span>${filledIn}${hint && html`<small>${hint}</small>`}
   </label>`;
@@ -32,23 +32,23 @@ interface ChoiceOptions {
 }
 
 /** A labelled choice of words, or of values with other words for them; `any` stands for none of them. */
-export function choice(
+export function renderChoice(
   label: string,
   values: readonly (string | readonly [value: string, words: string])[],
   { name, chosen, any, hint, go }: ChoiceOptions,
 ) {
-  const select = html`<select name=${name} onChange=${go && typedInto(go)}>
+  const select = html`<select name=${name} onChange=${go && onTyped(go)}>
     ${any && html`<option value="">${any}</option>`}
     ${values.map((one) => {
       const [value, words] = typeof one === 'string' ? [one, one] : one;
       return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
     })}
   </select>`;
-  return labelled(label, select, hint);
+  return renderLabelled(label, select, hint);
 }
 
 /** Hears the values of a form by name, without those left empty. The form is not sent anywhere. */
-export function sent(take: (values: Record<string, string>) => void) {
+export function onSubmit(take: (values: Record<string, string>) => void) {
   return (event: Event & { readonly currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const entries = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
@@ -67,9 +67,9 @@ export function goTo(address: string) {
  * The last day of something that may end by itself. What it means to leave it empty, like "until it is
  * removed".
  */
-export function lastDayField(otherwise: string) {
+export function renderLastDayField(otherwise: string) {
   const hint = `Counts whole, by this browser's clock. Empty: ${otherwise}`;
-  return field('Last day', { name: 'lastDay', type: 'date', min: localDate(new Date()) }, hint);
+  return renderField('Last day', { name: 'lastDay', type: 'date', min: formatLocalDate(new Date()) }, hint);
 }
 
 /**
@@ -86,7 +86,7 @@ export function endAfter(
   return { expires: { expiresAt: end.toISOString() }, howLong: ` to the end of ${lastDay}` };
 }
 
-function localDate(time: Date) {
+function formatLocalDate(time: Date) {
   const two = (number: number) => String(number).padStart(2, '0');
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }
@@ -97,7 +97,7 @@ const SHORT_LETTERS = 60;
 const ROWS_MAX = 12;
 
 /** A text to take along, with a button that copies it. `label` like "Link", which the button then names. */
-export function Copy({ label, text }: { label: string; text: string }) {
+export function CopyButton({ label, text }: { label: string; text: string }) {
   const field = useRef<HTMLInputElement | HTMLTextAreaElement | null>(null);
   const [copied, setCopied] = useState(false);
   const id = `copied-${label.toLowerCase().replaceAll(/\W/g, '-')}`;

@@ -23,41 +23,41 @@ export function writeMoment(epochMs: number) {
 }
 
 /** `2026-01-01T14:03:27.000` as a clock shows it where times are shown. */
-function onClock(moment: Moment) {
+function toClock(moment: Moment) {
   const date = new Date(moment);
   const offsetMs = isUtc ? 0 : date.getTimezoneOffset() * 60_000;
   return new Date(date.getTime() - offsetMs).toISOString().slice(0, -1);
 }
 
 /** `2026-01-01T14:03`, as fields for a minute have it. */
-export function minuteOf(moment: Moment) {
-  return onClock(moment).slice(0, 16);
+export function formatMinute(moment: Moment) {
+  return toClock(moment).slice(0, 16);
 }
 
 /** The other way round, epoch ms. */
-export function minuteAt(text: string) {
+export function parseMinute(text: string) {
   return Date.parse(isUtc ? `${text}Z` : text);
 }
 
 /** `14:03`. */
-export function clockTime(moment: Moment) {
-  return onClock(moment).slice(11, 16);
+export function formatClock(moment: Moment) {
+  return toClock(moment).slice(11, 16);
 }
 
 /** `2026-01-01 14:03:27`. */
-export function dateTime(moment: Moment | null | undefined) {
+export function formatDateTime(moment: Moment | null | undefined) {
   if (moment === null || moment === undefined) return '–';
-  return `${day(moment)} ${clockSeconds(moment)}`;
+  return `${formatDay(moment)} ${formatClockSeconds(moment)}`;
 }
 
 /** `2026-01-01`. */
-export function day(moment: Moment) {
-  return onClock(moment).slice(0, 10);
+export function formatDay(moment: Moment) {
+  return toClock(moment).slice(0, 10);
 }
 
 /** `14:03:27`. */
-export function clockSeconds(moment: Moment) {
-  return onClock(moment).slice(11, 19);
+export function formatClockSeconds(moment: Moment) {
+  return toClock(moment).slice(11, 19);
 }
 
 const UNITS: readonly (readonly [perUnit: number, below: number, unit: string])[] = [
@@ -68,7 +68,7 @@ const UNITS: readonly (readonly [perUnit: number, below: number, unit: string])[
 ];
 
 /** `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts. */
-export function duration(ms: number) {
+export function formatDuration(ms: number) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const parts = UNITS.flatMap(([perUnit, below, unit]) => {
     const whole = Math.floor(seconds / perUnit);
@@ -82,36 +82,36 @@ export function count(number: number) {
   return number.toLocaleString('en');
 }
 
-export function percent(value: number) {
+export function formatPercent(value: number) {
   return `${value.toFixed(1)} %`;
 }
 
 /** `12.5 %`; `–` of nothing. */
-export function share(part: number, whole: number) {
-  return whole === 0 ? '–' : percent((100 * part) / whole);
+export function formatShare(part: number, whole: number) {
+  return whole === 0 ? '–' : formatPercent((100 * part) / whole);
 }
 
-export function platformText(platform: string) {
+export function formatPlatform(platform: string) {
   return platform === '*' ? 'all platforms' : platform;
 }
 
 /** A fact's value as people read it. */
-export function factText(value: FactReading | readonly FactValue[]): string {
+export function formatFact(value: FactReading | readonly FactValue[]): string {
   if (value === null) return 'not known';
   if (value === '') return '(empty)';
-  if (typeof value === 'object') return value.map(factText).join(', ');
-  return typeof value === 'number' ? numberText(value) : String(value);
+  if (typeof value === 'object') return value.map(formatFact).join(', ');
+  return typeof value === 'number' ? formatNumber(value) : String(value);
 }
 
 /** `25.00 EUR`: with the zeros of its currency, and with all decimals that there are. */
-export function moneyText(amount: FactReading, currency: string) {
-  const text = factText(amount);
+export function formatMoney(amount: FactReading, currency: string) {
+  const text = formatFact(amount);
   const [whole, fraction = ''] = text.split('.');
-  const digits = currency === '' ? fraction.length : fraction.padEnd(decimalsOf(currency), '0').length;
+  const digits = currency === '' ? fraction.length : fraction.padEnd(getDecimals(currency), '0').length;
   return `${whole}${digits === 0 ? '' : `.${fraction.padEnd(digits, '0')}`} ${currency}`.trimEnd();
 }
 
-function decimalsOf(currency: string) {
+function getDecimals(currency: string) {
   // Only names of three letters can be asked for; others, like USDT, are no currencies of a state.
   if (!/^[A-Z]{3}$/.test(currency)) return 2;
   return (
@@ -123,16 +123,16 @@ function decimalsOf(currency: string) {
  * A number as an amount is written: every digit of `0.00012345`, no exponent, and not the last digit or two
  * of a fraction, which are those of the sum that it came from.
  */
-function numberText(number: number) {
+function formatNumber(number: number) {
   return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
 }
 
 /** `p2.v11` for p2.v10: what a version made from this one would be called. */
-export function versionAfter(version: string) {
+export function suggestNextVersion(version: string) {
   return version.replace(/\d+$/, (number) => String(Number(number) + 1));
 }
 
-export function shortDigest(digest: string | null | undefined) {
+export function shortenDigest(digest: string | null | undefined) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
 }
 
@@ -146,6 +146,6 @@ export const VERSION_FORM = [
 ].join(' ');
 
 /** Why a version cannot have this name. */
-export function takenName(version: string) {
+export function explainTakenName(version: string) {
   return new Error(`${version} exists already; choose another name.`);
 }

@@ -14,6 +14,6 @@ const LINES = {
 export type IconName = keyof typeof LINES;
 
 /** A picture beside a word, which says the same. */
-export function icon(name: IconName) {
+export function renderIcon(name: IconName) {
   return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${LINES[name]} /></svg>`;
 }

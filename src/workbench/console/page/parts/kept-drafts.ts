@@ -1,4 +1,4 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { DRAFTS, type Session } from '#workbench/console/page/questions.ts';
 
 /**
@@ -6,7 +6,7 @@ import { DRAFTS, type Session } from '#workbench/console/page/questions.ts';
  * A session that may not see drafts waits for none.
  */
 export function useDrafts(session: Session) {
-  const maySee = may(session, 'rules');
+  const maySee = isAllowed(session, 'rules');
   const { data, error } = useAnswer(maySee ? DRAFTS : null);
   const isDraft = (version: string) => data?.drafts.some((one) => one.version === version) === true;
   return { data, isDraft, isAwaited: maySee && data === null && error === null };

@@ -1,5 +1,5 @@
 import type { Explored, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
-import { count, dateTime, readMoment } from './format.ts';
+import { count, formatDateTime, readMoment } from './format.ts';
 
 interface Span {
   readonly from: number;
@@ -19,7 +19,7 @@ export interface Mark {
 }
 
 /** What happened within a time, the first first. */
-export function marksOf(
+export function listMarks(
   {
     rollout,
     lists = [],
@@ -32,24 +32,24 @@ export function marksOf(
   { from, to }: Span,
 ): readonly Mark[] {
   return [
-    ...(rollout?.history ?? []).map(markOfChange),
+    ...(rollout?.history ?? []).map(toRolloutMark),
     ...lists.map(({ list, changedAt }) =>
-      mark(readMoment(changedAt), `the list ${list} was last changed`, null),
+      createMark(readMoment(changedAt), `the list ${list} was last changed`, null),
     ),
-    ...gaps.map((gap) => mark(Math.max(readMoment(gap.from), from), gapText(gap), 'lost', true)),
+    ...gaps.map((gap) => createMark(Math.max(readMoment(gap.from), from), describeGap(gap), 'lost', true)),
   ]
     .filter(({ at }) => at >= from && at < to)
     .sort((a, b) => a.at - b.at);
 }
 
-function mark(at: number, text: string, label: string | null, isAlert = false): Mark {
+function createMark(at: number, text: string, label: string | null, isAlert = false): Mark {
   return { at, text, label, isAlert };
 }
 
-function markOfChange({ at, action, from, to, who, reason, emergency = false }: Rollout['history'][number]) {
+function toRolloutMark({ at, action, from, to, who, reason, emergency = false }: Rollout['history'][number]) {
   const changedAt = readMoment(at);
   if (action === 'guard')
-    return mark(
+    return createMark(
       changedAt,
       `the guard took ${from ?? 'a candidate'} back: ${reason}`,
       `${from} taken back`,
@@ -59,19 +59,19 @@ function markOfChange({ at, action, from, to, who, reason, emergency = false }: 
   const isBack = action === 'rollback';
   const what = isBack ? `back to ${to}` : `${action} ${to}`;
   const label = isBack ? what : `${to} ${action}`;
-  return mark(changedAt, `${what}, by ${who}${alone}: ${reason}`, label, emergency);
+  return createMark(changedAt, `${what}, by ${who}${alone}: ${reason}`, label, emergency);
 }
 
-function gapText({ from, to, entries }: Explored['exploration']['gaps'][number]) {
-  return `about ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost`;
+function describeGap({ from, to, entries }: Explored['exploration']['gaps'][number]) {
+  return `about ${count(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
 }
 
 /** What made the active version active; empty when the history is too long to tell. */
-export function cameText({ active, history }: Rollout) {
+export function describeActivation({ active, history }: Rollout) {
   let came: Rollout['history'][number] | null = null;
   // A candidate that is taken back leaves active what was active.
   for (const entry of history)
     if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
   if (came?.to !== active.version) return '';
-  return `Since ${dateTime(came.at)}, by ${came.who}: ${came.reason}`;
+  return `Since ${formatDateTime(came.at)}, by ${came.who}: ${came.reason}`;
 }

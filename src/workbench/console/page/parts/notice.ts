@@ -2,7 +2,7 @@ import type { Answer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 
 /** Says that there is nothing, and what to do about it. */
-export function empty(title: string, words: Html) {
+export function renderEmpty(title: string, words: Html) {
   return html`<div class="empty"><strong>${title}</strong><p>${words}</p></div>`;
 }
 
@@ -18,14 +18,14 @@ interface TroubleProps {
 /** A refusal in the service's own words, with a way on. */
 export function Trouble({ error, retry }: TroubleProps) {
   return html`<div class="notice notice-bad" role="alert">
-    <strong>${titleOf(error.status)}</strong>
+    <strong>${chooseTitle(error.status)}</strong>
     <p>${error.message}</p>
     ${retry && error.status !== 400 && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`;
 }
 
 /** What is shown of an answer once it is there; until then, what is the matter. */
-export function answered<T>({ data, error, reload }: Answer<T>, shown: (data: T) => Html) {
+export function renderAnswer<T>({ data, error, reload }: Answer<T>, shown: (data: T) => Html) {
   const trouble = error && h(Trouble, { error, retry: reload });
   if (data === null) return trouble ?? h(Loading, {});
   return html`${trouble}${shown(data)}`;
@@ -46,7 +46,7 @@ export function useAttempt() {
 }
 
 /** `status`: undefined of an error that is not an answer of the service. */
-function titleOf(status: number | undefined) {
+function chooseTitle(status: number | undefined) {
   switch (status) {
     case 202:
       return 'Nothing was changed yet';
@@ -65,7 +65,7 @@ function titleOf(status: number | undefined) {
 
 /** The stored rollout is damaged: that does not mean that no version decides. */
 export function UnreadableRollout() {
-  return empty(
+  return renderEmpty(
     'The rollout cannot be read',
     html`What the store holds is damaged. The nodes continue with what they have; this rewrites it from them:
     ${' '}<code>npx scoring rules rollback --reason TEXT</code>`,

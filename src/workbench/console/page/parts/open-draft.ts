@@ -1,11 +1,11 @@
-import { ask, type Refusal, useHealing, whoTypes } from '#workbench/console/page/api.ts';
+import { askService, getTypingPerson, type Refusal, useHealing } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { DRAFTS, keptDraft } from '#workbench/console/page/questions.ts';
-import { field, goTo, sent } from './form.ts';
+import { DRAFTS, keptDraftQuestion } from '#workbench/console/page/questions.ts';
+import { goTo, onSubmit, renderField } from './form.ts';
 import { VERSION_FORM, VERSION_NAME } from './format.ts';
-import { toVersion } from './links.ts';
+import { toVersionPath } from './links.ts';
 import { Trouble, useAttempt } from './notice.ts';
-import { keep, keptCopyOf, renamedCopy, type WorkingCopy } from './working-copy.ts';
+import { renameDraft, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
 /** Long enough for a line to be typed to its end. */
 const TYPING_MS = 700;
@@ -48,7 +48,7 @@ export interface OpenDraft {
  */
 export function useDraft(begun: WorkingCopy): OpenDraft {
   const { version } = begun;
-  const [copy, setCopy] = useState(() => typed.get(nameOf(version)) ?? begun);
+  const [copy, setCopy] = useState(() => typed.get(formatDraftName(version)) ?? begun);
   const [kept, setKept] = useState(begun);
   const [writing, setWriting] = useState(false);
   const [error, setError] = useState<Refusal | null>(null);
@@ -70,7 +70,7 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
   };
   const write = () => {
     setWriting(true);
-    const keeping = keep(copy);
+    const keeping = saveDraft(copy);
     underWay.current = keeping.then(
       ({ revision }) => revision,
       () => copy.revision,
@@ -82,7 +82,7 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
       })
       .catch(async (refusal) => {
         if (refusal.status !== 412) throw refusal;
-        setConflict({ detail: refusal.message, theirs: await opened(version) });
+        setConflict({ detail: refusal.message, theirs: await openDraft(version) });
       })
       .catch(setError)
       .finally(() => setWriting(false));
@@ -102,12 +102,12 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
     let left = false;
     const follow = async () => {
       const { revision: before } = latest.current.copy;
-      const draft = await listed(version);
+      const draft = await findListedDraft(version);
       if (left) return;
       const { revision } = latest.current.copy;
       if (latest.current.isBusy || revision !== before || (draft?.revision ?? null) === revision) return;
       if (draft === null) return setConflict({ detail: `${version} was discarded meanwhile.`, theirs: null });
-      const theirs = await opened(version);
+      const theirs = await openDraft(version);
       if (left || latest.current.isBusy || theirs === null) return;
       setChangedBy(draft.changedBy);
       take(theirs);
@@ -125,9 +125,10 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
     addEventListener('beforeunload', warn);
     return () => {
       removeEventListener('beforeunload', warn);
-      const name = nameOf(version);
+      const name = formatDraftName(version);
       typed.delete(name);
-      if (latest.current.isTyped && whoTypes() !== '') leave(name, latest.current.copy, underWay.current);
+      if (latest.current.isTyped && getTypingPerson() !== '')
+        saveOnLeave(name, latest.current.copy, underWay.current);
     };
   }, []);
   const change = (changed: WorkingCopy) => {
@@ -140,20 +141,20 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
   return { copy, change, take, standing, error, retry, conflict, changedBy, round };
 }
 
-function nameOf(version: string) {
-  return `${whoTypes()} ${version}`;
+function formatDraftName(version: string) {
+  return `${getTypingPerson()} ${version}`;
 }
 
 /** How it stands now; null when it was discarded. */
-async function listed(version: string) {
-  const { drafts } = await ask('GET', DRAFTS);
+async function findListedDraft(version: string) {
+  const { drafts } = await askService('GET', DRAFTS);
   return drafts.find((one) => one.version === version) ?? null;
 }
 
 /** As it is kept now; null when it was discarded. */
-async function opened(version: string) {
+async function openDraft(version: string) {
   try {
-    return keptCopyOf(await ask('GET', keptDraft(version)));
+    return toWorkingCopy(await askService('GET', keptDraftQuestion(version)));
   } catch (error) {
     if (error instanceof Error && 'status' in error && error.status === 404) return null;
     throw error;
@@ -161,11 +162,11 @@ async function opened(version: string) {
 }
 
 /** Keeps what was typed when another page is shown already; what cannot be kept waits for its return. */
-async function leave(name: string, copy: WorkingCopy, underWay: Promise<number | null>) {
+async function saveOnLeave(name: string, copy: WorkingCopy, underWay: Promise<number | null>) {
   typed.set(name, copy);
   try {
     const revision = Math.max((await underWay) ?? 0, copy.revision ?? 0) || null;
-    await keep({ ...copy, revision });
+    await saveDraft({ ...copy, revision });
     typed.delete(name);
   } catch {
     // It is shown again, and why it is not kept, when somebody comes back.
@@ -178,7 +179,7 @@ const NEARLY_FULL = 0.8;
 const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not saved.' };
 
 /** Whether the typed text is kept, and what to do when two people typed at once. */
-export function Standing({ draft, bytesMax }: { draft: OpenDraft; bytesMax: number }) {
+export function DraftStatus({ draft, bytesMax }: { draft: OpenDraft; bytesMax: number }) {
   const { copy, standing, error, retry, conflict, changedBy } = draft;
   const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
   const told = [
@@ -204,12 +205,12 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
     take(theirs ?? copy);
     if (theirs === null) goTo('#/rules');
   };
-  const keepMine = sent(({ name = '' }) =>
+  const keepMine = onSubmit(({ name = '' }) =>
     attempt(async () => {
-      const mine = { ...renamedCopy(copy, name), revision: null };
-      const { revision } = await keep(mine);
+      const mine = { ...renameDraft(copy, name), revision: null };
+      const { revision } = await saveDraft(mine);
       take(name === version ? { ...mine, revision } : (theirs ?? copy));
-      goTo(toVersion(name));
+      goTo(toVersionPath(name));
     }),
   );
   const free = theirs === null ? version : `${version.replace(/-.*/, '')}-mine`;
@@ -218,7 +219,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
     <p>${detail}</p>
     ${theirs && h(Lines, { theirs, mine: copy })}
     <form class="filters" onSubmit=${keepMine}>
-      ${field('save mine as', {
+      ${renderField('save mine as', {
         name: 'name',
         required: true,
         pattern: VERSION_NAME,
@@ -241,7 +242,7 @@ function Lines({ theirs, mine }: { theirs: WorkingCopy; mine: WorkingCopy }) {
   return html`<details>
     <summary>See the difference</summary>
     ${differing.map((path) => {
-      const { line, texts } = changedLines(theirs.files[path] ?? '', mine.files[path] ?? '');
+      const { line, texts } = findChangedLines(theirs.files[path] ?? '', mine.files[path] ?? '');
       return html`<h3>${path}, from line ${line}</h3>
         <div class="two">
           <div><b>theirs</b><pre>${texts[0]}</pre></div>
@@ -252,16 +253,16 @@ function Lines({ theirs, mine }: { theirs: WorkingCopy; mine: WorkingCopy }) {
 }
 
 /** The lines between the beginning and the end that two texts share. */
-function changedLines(theirs: string, mine: string) {
+function findChangedLines(theirs: string, mine: string) {
   const both = [theirs.split('\n'), mine.split('\n')];
-  const head = sameLines(both);
+  const head = countSameLines(both);
   const rest = both.map((lines) => lines.slice(head));
-  const tail = sameLines(rest.map((lines) => lines.toReversed()));
+  const tail = countSameLines(rest.map((lines) => lines.toReversed()));
   return { line: head + 1, texts: rest.map((lines) => lines.slice(0, lines.length - tail).join('\n')) };
 }
 
 /** How many equal lines the two begin with. */
-function sameLines([first = [], second = []]: readonly (readonly string[])[]) {
+function countSameLines([first = [], second = []]: readonly (readonly string[])[]) {
   const other = first.findIndex((line, index) => line !== second[index]);
   return other === -1 ? first.length : other;
 }

@@ -12,13 +12,13 @@ export function saveFile(name: string, type: string, content: BlobPart) {
 }
 
 /** Rows as CSV, the names of their columns first. */
-export function csvText(rows: readonly object[]) {
+export function toCsv(rows: readonly object[]) {
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
   return lines.map((cells) => `${cells.map((value) => formatCsvCell(value)).join(',')}\r\n`).join('');
 }
 
 /** A line of JSON each. */
-export function linesOf(items: readonly unknown[]) {
+export function toJsonLines(items: readonly unknown[]) {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }
 
@@ -26,7 +26,7 @@ export function linesOf(items: readonly unknown[]) {
 type Forms = Readonly<Record<string, () => Promise<string>>>;
 
 /** A button for each form in which all of something can be saved. */
-export function SaveAll({ name, forms }: { name: string; forms: Forms }) {
+export function SaveButtons({ name, forms }: { name: string; forms: Forms }) {
   const { attempt, trouble } = useAttempt();
   return html`<div class="buttons">
       ${Object.entries(forms).map(([form, gather]) => {

@@ -18,17 +18,17 @@ interface TableHead {
  * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
  * sorted by its heads.
  */
-export function table<Row>(
+export function renderTable<Row>(
   { name, columns, kind, sort, drawn }: TableHead,
   rows: readonly Row[] = [],
   cellsOf: (row: Row) => readonly Html[] = () => [],
 ) {
-  const cells = (row: Row) => cellsOf(row).map((cell, place) => cellAt(cell, columns[place], place));
+  const cells = (row: Row) => cellsOf(row).map((cell, place) => renderCell(cell, columns[place], place));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
     <table class=${kind}>
       <thead>
         <tr>
-          ${columns.map((column, place) => headOf(column, place, sort))}
+          ${columns.map((column, place) => renderHead(column, place, sort))}
         </tr>
       </thead>
       <tbody>
@@ -39,21 +39,21 @@ export function table<Row>(
 }
 
 /** On a narrow screen a cell says of what column it is. */
-function cellAt(cell: Html, column: Column = '', place = 0) {
-  const { name, kind } = partsOf(column);
+function renderCell(cell: Html, column: Column = '', place = 0) {
+  const { name, kind } = splitColumn(column);
   return html`<td class=${kind} data-of=${place > 0 && name !== '' ? name : undefined}>${cell}</td>`;
 }
 
-function partsOf(column: Column) {
+function splitColumn(column: Column) {
   return typeof column === 'string' ? { name: column, kind: undefined } : column;
 }
 
-function headOf(column: Column, place: number, sort?: Sort) {
+function renderHead(column: Column, place: number, sort?: Sort) {
   if (column === '') return html`<td></td>`;
-  const { name, kind } = partsOf(column);
+  const { name, kind } = splitColumn(column);
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
-  const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
-  return html`<th scope="col" class=${kind} aria-sort=${sorted}>
+  const sortRows = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
+  return html`<th scope="col" class=${kind} aria-sort=${sortRows}>
     <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>
       <span>${name}</span>
     </button>
@@ -107,11 +107,11 @@ export function sorted<Row>(
 }
 
 /** Columns of one kind. */
-export function columns(kind: ColumnKind, ...names: readonly string[]) {
+export function declareColumns(kind: ColumnKind, ...names: readonly string[]) {
   return names.map((name) => ({ name, kind }));
 }
 
 /** Columns of numbers. */
-export function numbers(...names: readonly string[]) {
-  return columns('num', ...names);
+export function declareNumberColumns(...names: readonly string[]) {
+  return declareColumns('num', ...names);
 }

@@ -1,6 +1,6 @@
 import { html } from '#workbench/console/page/html.ts';
-import { field, goTo, sent, typedInto } from './form.ts';
-import { dateTime, minuteAt, minuteOf, writeMoment } from './format.ts';
+import { goTo, onSubmit, onTyped, renderField } from './form.ts';
+import { formatDateTime, formatMinute, parseMinute, writeMoment } from './format.ts';
 
 /**
  * The time that all places look at, which the address keeps: minutes as `2026-01-01T14:03Z`, so that a link
@@ -10,18 +10,24 @@ import { dateTime, minuteAt, minuteOf, writeMoment } from './format.ts';
 const MINUTE_MS = 60_000;
 
 /** When a minute begins, epoch ms; UTC where it names no zone, and undefined for what is no time. */
-function beginOf(minute: string | null | undefined) {
+function parseMinuteStart(minute: string | null | undefined) {
   if (!minute) return undefined;
   const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(minute) ? minute : `${minute}Z`);
   return Number.isNaN(at) ? undefined : at;
 }
 
 /** The time that an address names: from the beginning of one minute to the end of another. */
-export function spanOf({ from, to }: { from?: string | null | undefined; to?: string | null | undefined }): {
+export function readSpan({
+  from,
+  to,
+}: {
+  from?: string | null | undefined;
+  to?: string | null | undefined;
+}): {
   readonly from?: number;
   readonly to?: number;
 } {
-  const [begin, end] = [beginOf(from), beginOf(to)];
+  const [begin, end] = [parseMinuteStart(from), parseMinuteStart(to)];
   return {
     ...(begin === undefined ? {} : { from: begin }),
     ...(end === undefined ? {} : { to: end + MINUTE_MS }),
@@ -31,28 +37,28 @@ export function spanOf({ from, to }: { from?: string | null | undefined; to?: st
 /**
  * The moment at whose end a minute is over, as of which figures are asked for; nothing where none is named.
  */
-function knownAt(minute: string | null | undefined): { readonly asOf?: number } {
-  const { to } = spanOf({ to: minute });
+function readAsOf(minute: string | null | undefined): { readonly asOf?: number } {
+  const { to } = readSpan({ to: minute });
   return to === undefined ? {} : { asOf: to - 1 };
 }
 
 /** A minute as addresses name it. */
-export function minuteWord(epochMs: number) {
+export function formatMinuteWord(epochMs: number) {
   return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
 
 /** A field for a minute. */
-export function minuteField(name: string, minute: string | null | undefined, label = name) {
-  const at = beginOf(minute);
-  const defaultValue = at === undefined ? '' : minuteOf(at);
-  return field(label, { type: 'datetime-local', name, defaultValue });
+export function renderMinuteField(name: string, minute: string | null | undefined, label = name) {
+  const at = parseMinuteStart(minute);
+  const defaultValue = at === undefined ? '' : formatMinute(at);
+  return renderField(label, { type: 'datetime-local', name, defaultValue });
 }
 
 /** The values of a form, with its minutes `from`, `to` and `asOf` as addresses name them. */
-export function inUtc(local: Readonly<Record<string, string>>): Record<string, string> {
+export function convertToUtc(local: Readonly<Record<string, string>>): Record<string, string> {
   const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
   const entries = Object.entries(local).map(([name, text]) =>
-    isMinute(name) ? [name, minuteWord(minuteAt(text))] : [name, text],
+    isMinute(name) ? [name, formatMinuteWord(parseMinute(text))] : [name, text],
   );
   return Object.fromEntries(entries);
 }
@@ -93,10 +99,10 @@ export function writeSpan(span: Time['span']): Readonly<Partial<Record<'from' | 
 }
 
 /** Days and longer begin with a day of UTC, so that a question stays the same all day. */
-export function timeOf(query: URLSearchParams, otherwise: SpanName): Time {
+export function readTime(query: URLSearchParams, otherwise: SpanName): Time {
   const words = Object.fromEntries([...query].filter(([name]) => TIME_WORDS.includes(name)));
-  const known = knownAt(query.get('asOf'));
-  const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
+  const known = readAsOf(query.get('asOf'));
+  const { from, to } = readSpan({ from: query.get('from'), to: query.get('to') });
   if (from !== undefined) return { words, name: null, span: { from, ...(to && { to }), ...known } };
   const name = SPAN_NAMES.find((one) => one === query.get('span')) ?? otherwise;
   const end = to ?? known.asOf ?? Date.now();
@@ -118,11 +124,11 @@ export function withWords(words: Readonly<Record<string, string | null | undefin
 /** The time of the place that is shown, and the others to choose from. */
 export function TimeBar({ time: { words, name, span } }: { time: Time }) {
   const none = { span: null, from: null, to: null };
-  const submit = sent((values) => goTo(withWords({ ...none, asOf: null, ...inUtc(values) })));
-  const wordOf = (at: number | undefined) => (at === undefined ? null : minuteWord(at));
+  const submit = onSubmit((values) => goTo(withWords({ ...none, asOf: null, ...convertToUtc(values) })));
+  const wordOf = (at: number | undefined) => (at === undefined ? null : formatMinuteWord(at));
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const minuteText = (at: number | undefined, otherwise: string) =>
-    at === undefined ? otherwise : dateTime(at).slice(0, -3);
+    at === undefined ? otherwise : formatDateTime(at).slice(0, -3);
   const between = `${minuteText(span.from, '')} – ${minuteText(span.to, 'now')}`;
   return html`<nav class="time" aria-label="Time">
     <div class="segments">
@@ -137,13 +143,13 @@ export function TimeBar({ time: { words, name, span } }: { time: Time }) {
     <details key=${JSON.stringify(words)}>
       <summary>${name === null ? between : 'Custom'}${words['asOf'] && ', as then known'}</summary>
       <form class="filters" onSubmit=${submit}>
-        ${minuteField('from', wordOf(span.from))}
-        ${minuteField('to', wordOf(span.to && span.to - MINUTE_MS))}
-        ${minuteField('asOf', words['asOf'], 'as known at (empty: now)')}
+        ${renderMinuteField('from', wordOf(span.from))}
+        ${renderMinuteField('to', wordOf(span.to && span.to - MINUTE_MS))}
+        ${renderMinuteField('asOf', words['asOf'], 'as known at (empty: now)')}
         <div class="buttons"><button type="submit">Show</button></div>
       </form>
     </details>
-    <select aria-label="Time zone" onChange=${typedInto((zone) => goTo(withWords({ zone })))}>
+    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(withWords({ zone })))}>
       <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
       ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
     </select>

@@ -5,9 +5,9 @@ import type {
   RulesAccount,
   RuleTrace,
 } from '#workbench/console/page/questions.ts';
-import { factText } from './format.ts';
-import { toRule } from './links.ts';
-import { pill } from './verdict.ts';
+import { formatFact } from './format.ts';
+import { toRulePath } from './links.ts';
+import { renderPill } from './verdict.ts';
 
 const SIGNS: Readonly<Record<string, string>> = {
   equal: '=',
@@ -27,18 +27,21 @@ const SIGNS: Readonly<Record<string, string>> = {
  * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
  * are shown, and the others lie behind their number. With a version each leads to its results.
  */
-export function rulesTrace({ groups, signals, verdicts, flags }: RulesAccount, version: string | undefined) {
+export function renderRulesTrace(
+  { groups, signals, verdicts, flags }: RulesAccount,
+  version: string | undefined,
+) {
   const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
-    ${part('Verdict', verdicts.verdict, verdicts, version)}
-    ${part('Group', groups.group, groups, version)}
-    ${part('Bot signals', bot, signals, version, signals.exempt && exemption(signals.exempt))}
-    ${flags.rules.length > 0 && part('Flags', flags.raised.join(', ') || 'none', flags, undefined)}
+    ${renderPart('Verdict', verdicts.verdict, verdicts, version)}
+    ${renderPart('Group', groups.group, groups, version)}
+    ${renderPart('Bot signals', bot, signals, version, signals.exempt && renderExemption(signals.exempt))}
+    ${flags.rules.length > 0 && renderPart('Flags', flags.raised.join(', ') || 'none', flags, undefined)}
   </div>`;
 }
 
 /** The conditions under which no signal applies. */
-function exemption(exempt: ConditionTrace) {
+function renderExemption(exempt: ConditionTrace) {
   const { passed, at } = exempt;
   return html`<details open=${passed} class=${passed ? 'rule rule-matched' : 'rule'}>
     <summary>
@@ -47,12 +50,12 @@ function exemption(exempt: ConditionTrace) {
     </summary>
     <p class="faint"><code>${at.file}:${at.line}</code></p>
     <ul class="conditions">
-      ${topConditions(exempt).map(conditionLine)}
+      ${listTopConditions(exempt).map(renderCondition)}
     </ul>
   </details>`;
 }
 
-function part(
+function renderPart(
   title: string,
   answer: string,
   { why, rules }: { why: string; rules: readonly RuleTrace[] },
@@ -62,21 +65,21 @@ function part(
   const matched = rules.filter((rule) => rule.asked && rule.matched);
   const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
-    <h3>${title} ${pill(answer)}</h3>
+    <h3>${title} ${renderPill(answer)}</h3>
     <p class="faint">${why}</p>
     ${before}
-    ${matched.length > 0 && ruleList(matched, version)}
+    ${matched.length > 0 && renderRuleList(matched, version)}
     ${
       others.length > 0 &&
       html`<details>
-        <summary>${othersText(others)}</summary>
-        ${ruleList(others, version)}
+        <summary>${describeOthers(others)}</summary>
+        ${renderRuleList(others, version)}
       </details>`
     }
   </section>`;
 }
 
-function othersText(others: readonly RuleTrace[]) {
+function describeOthers(others: readonly RuleTrace[]) {
   const asked = others.filter((rule) => rule.asked).length;
   const unasked = others.length - asked;
   const parts = [
@@ -86,72 +89,76 @@ function othersText(others: readonly RuleTrace[]) {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-function ruleList(rules: readonly RuleTrace[], version: string | undefined) {
+function renderRuleList(rules: readonly RuleTrace[], version: string | undefined) {
   return html`<ol class="rules">
-    ${rules.map((rule) => html`<li key=${rule.name}>${oneRule(rule, version)}</li>`)}
+    ${rules.map((rule) => html`<li key=${rule.name}>${renderRule(rule, version)}</li>`)}
   </ol>`;
 }
 
-function oneRule(rule: RuleTrace, version: string | undefined) {
+function renderRule(rule: RuleTrace, version: string | undefined) {
   const { name, gives, asked, matched, condition, description, at } = rule;
   const given = typeof gives === 'number' ? `weight ${gives}` : gives;
   return html`<details open=${asked && matched} class=${asked && matched ? 'rule rule-matched' : 'rule'}>
     <summary>
-      <span class="mark">${markOf(rule)}</span> <b>${name}</b>
-      <span class="faint">${statusOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
+      <span class="mark">${chooseMark(rule)}</span> <b>${name}</b>
+      <span
+        class="faint">${describeRuleStatus(rule)}${
+          matched && html` <span class="gives">${given}</span>`
+        }</span>
     </summary>
     <p class="faint">
       ${description} <code>${at.file}:${at.line}</code>${' '}
-      ${version && html`<a href=${toRule(version, at.file, name)}>Results of this rule</a>`}
+      ${version && html`<a href=${toRulePath(version, at.file, name)}>Results of this rule</a>`}
     </p>
     <ul class="conditions">
-      ${topConditions(condition).map(conditionLine)}
+      ${listTopConditions(condition).map(renderCondition)}
     </ul>
   </details>`;
 }
 
 /** An "all" at the top of a rule goes without saying. */
-function topConditions(condition: ConditionTrace) {
+function listTopConditions(condition: ConditionTrace) {
   return condition.kind === 'all' ? condition.conditions : [condition];
 }
 
-function markOf({ asked, matched }: RuleTrace) {
+function chooseMark({ asked, matched }: RuleTrace) {
   if (!asked) return '·';
   return matched ? '✓' : '✗';
 }
 
-function statusOf({ asked, matched, heldOut, outweighedBy }: RuleTrace) {
+function describeRuleStatus({ asked, matched, heldOut, outweighedBy }: RuleTrace) {
   if (heldOut) return 'matched, and skipped: the client is held out of it';
   if (outweighedBy) return `matched; ${outweighedBy}, about the same thing, counts in its place`;
   if (asked) return matched ? 'matched' : 'did not match';
   return matched ? 'not asked; it would match' : 'not asked';
 }
 
-function conditionLine(condition: ConditionTrace): Html {
+function renderCondition(condition: ConditionTrace): Html {
   const { passed } = condition;
   const mark = html`<span class=${`mark mark-${passed ? 'yes' : 'no'}`}>${passed ? '✓' : '✗'}</span>`;
   if (condition.kind === 'comparison') {
     const { fact, operator, expected, list, otherFact, seen } = condition;
-    const value = list === undefined ? factText(expected) : `the list ${list}`;
+    const value = list === undefined ? formatFact(expected) : `the list ${list}`;
     const limit = otherFact === undefined ? value : `${otherFact} (${value})`;
     const asked = `${fact} ${SIGNS[operator] ?? operator} ${limit}`;
-    return html`<li>${mark} <code>${asked}</code> <span class="saw">saw <b>${factText(seen)}</b></span></li>`;
+    return html`<li>${mark} <code>${asked}</code> <span class="saw">saw
+      <b>${formatFact(seen)}</b></span></li>`;
   }
   return html`<li>
-    ${mark} ${kindText(condition)}
+    ${mark} ${formatKind(condition)}
     <ul class="conditions">
-      ${innerOf(condition).map(conditionLine)}
+      ${listInner(condition).map(renderCondition)}
     </ul>
   </li>`;
 }
 
 type Nested = Exclude<ConditionTrace, { kind: 'comparison' }>;
 
-function innerOf(condition: Nested) {
+function listInner(condition: Nested) {
   return 'conditions' in condition ? condition.conditions : [condition.condition];
 }
 
-function kindText(condition: Nested): string {
+function formatKind(condition: Nested): string {
   switch (condition.kind) {
     case 'all':
       return 'all of';
@@ -167,10 +174,10 @@ function kindText(condition: Nested): string {
 }
 
 /** The values that the rules saw. */
-export function factsTable(facts: Readonly<Record<string, FactReading>>) {
+export function renderFactsTable(facts: Readonly<Record<string, FactReading>>) {
   return html`<dl class="facts">
     ${Object.entries(facts).map(
-      ([label, value]) => html`<div><dt><code>${label}</code></dt><dd>${factText(value)}</dd></div>`,
+      ([label, value]) => html`<div><dt><code>${label}</code></dt><dd>${formatFact(value)}</dd></div>`,
     )}
   </dl>`;
 }

@@ -33,7 +33,7 @@ export interface UnusualShare {
 }
 
 /** What is asked, so that these hours of each day are slots of their own. */
-export function usualHoursQuery(nowMs: number) {
+export function toUsualHoursQuery(nowMs: number) {
   const end = Math.floor(nowMs / SLOT_MS + 1) * SLOT_MS;
   return new URLSearchParams({
     by: 'verdict',
@@ -60,7 +60,7 @@ export function compareWithUsual({ slots, stepMs, all, values }: Explored['explo
     if (counts.length === 0) return [];
     const shares = days.map((day) => hoursOf(counts, day) / hoursOf(all, day));
     const share = hoursOf(counts, 0) / verdicts;
-    const { mean, deviation } = spreadOf(shares, verdicts);
+    const { mean, deviation } = computeSpread(shares, verdicts);
     const isBeyondChance = Math.abs(share - mean) > DEVIATIONS_MIN * deviation;
     const isLarge = Math.abs(share - mean) >= POINTS_MIN / 100;
     return isBeyondChance && isLarge
@@ -72,7 +72,7 @@ export function compareWithUsual({ slots, stepMs, all, values }: Explored['explo
 }
 
 /** The mean of the shares of some days, and how far one more, of so many verdicts, lies from it by chance. */
-function spreadOf(shares: readonly number[], verdicts: number) {
+function computeSpread(shares: readonly number[], verdicts: number) {
   const mean = sum(shares) / shares.length;
   const between = sum(shares.map((share) => (share - mean) ** 2)) / (shares.length - 1);
   const within = (mean * (1 - mean)) / verdicts;

@@ -1,7 +1,7 @@
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CheckedDraft } from '#workbench/console/page/questions.ts';
 import type { FileRemark } from './editor/code-editor.ts';
-import { sent, typedInto } from './form.ts';
+import { onSubmit, onTyped } from './form.ts';
 import { type Constant, type WorkingCopy, withValues } from './working-copy.ts';
 
 /** What was put into a field, by the path of its constant; `written` once it stands in the draft. */
@@ -53,20 +53,20 @@ interface ValuesProps {
 }
 
 /** The constants of one file as fields: by rule, named condition or ladder. */
-export function Values({ path, checked, remarks, values, go }: ValuesProps) {
+export function ValueFields({ path, checked, remarks, values, go }: ValuesProps) {
   const known = useRef<readonly Constant[]>([]);
   const read = (checked?.constants ?? []).filter(({ at }) => at.file === path);
   if (read.length > 0) known.current = read;
   const constants = known.current;
   if (constants.length === 0) return null;
   const owners = [...new Set(constants.map(({ owner }) => owner))];
-  const told = remarks.map((remark) => ({ remark, constant: fieldOf(remark, constants) }));
+  const told = remarks.map((remark) => ({ remark, constant: findConstant(remark, constants) }));
   const elsewhere = told.filter(({ remark, constant }) => !constant && remark.severity === 'error');
   const field = (constant: Constant) => {
     const own = told.filter((one) => one.constant === constant).map(({ remark }) => remark);
     return h(Value, { key: constant.path, constant, remarks: own, values, go });
   };
-  return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${sent(() => {})}>
+  return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${onSubmit(() => {})}>
     <h3>Values</h3>
     <p class="faint">A value is written into the YAML when you leave its field.</p>
     <div role="status">
@@ -86,7 +86,7 @@ export function Values({ path, checked, remarks, values, go }: ValuesProps) {
 }
 
 /** Problems are told of a value, or of the comparison that it stands in. */
-function fieldOf({ at: { line, column } }: FileRemark, constants: readonly Constant[]) {
+function findConstant({ at: { line, column } }: FileRemark, constants: readonly Constant[]) {
   return constants.find(({ at }) => at.line === line && at.column >= column);
 }
 
@@ -107,7 +107,7 @@ function Value({
 }: Pick<ValuesProps, 'values' | 'go'> & { constant: Constant; remarks: readonly FileRemark[] }) {
   const { path, at, text, description } = constant;
   const [typed, setTyped] = useState<string | null>(null);
-  const put = typedInto((value) => {
+  const put = onTyped((value) => {
     setTyped(null);
     edit(path, value.trim());
   });
@@ -119,14 +119,14 @@ function Value({
     'aria-invalid': isWrong ? 'true' : undefined,
     'aria-describedby': `about-${path} wrong-${path}`,
   };
-  const choices = choicesOf(constant);
+  const choices = listChoices(constant);
   const show = { 'aria-label': `line ${at.line} of ${path}`, onClick: () => go(at) };
   return html`<div class="value">
     <label>
-      <span>${labelOf(constant)}</span>
+      <span>${formatLabel(constant)}</span>
       ${
         choices === null
-          ? html`<input ...${props} onInput=${typedInto(setTyped)} autocomplete="off" spellcheck=${false} />`
+          ? html`<input ...${props} onInput=${onTyped(setTyped)} autocomplete="off" spellcheck=${false} />`
           : html`<select ...${props}>
             ${choices.map((one) => html`<option value=${one}>${one}</option>`)}
           </select>`
@@ -135,7 +135,7 @@ function Value({
     <button type="button" class="button-quiet" ...${show}>
       line ${at.line}
     </button>
-    <small id=${`about-${path}`}>${[...rangeOf(constant), description].join('. ')}</small>
+    <small id=${`about-${path}`}>${[...formatAllowedRange(constant), description].join('. ')}</small>
     <small id=${`wrong-${path}`} role="status" class=${isWrong ? 'bad' : 'note'}>
       ${remarks.map(({ message }) => message).join('\n')}
     </small>
@@ -143,14 +143,14 @@ function Value({
 }
 
 /** Of its path what its owner does not say: `paidCount >=`, `verdicts window`, `level 1`. */
-function labelOf({ path, owner, sign }: Constant) {
+function formatLabel({ path, owner, sign }: Constant) {
   const own = path.slice(owner.length).replace(/^\./, '');
   const [, level] = /^(?:levels)?\[(\d+)\]$/.exec(own) ?? [];
   const name = level === undefined ? own.replaceAll('.', ' ') : `level ${Number(level) + 1}`;
   return sign === null ? name : `${name} ${sign}`;
 }
 
-function choicesOf({ allowed, text }: Constant) {
+function listChoices({ allowed, text }: Constant) {
   if (allowed.type === 'boolean') return [...new Set(['true', 'false', text])];
   return allowed.type === 'enum' ? [...new Set([...allowed.values, text])] : null;
 }
@@ -158,7 +158,7 @@ function choicesOf({ allowed, text }: Constant) {
 /** What nothing is counted to, like the seconds of never: there is no bound to tell. */
 const LARGE = 999_999_999;
 
-function rangeOf({ allowed, unit }: Constant) {
+function formatAllowedRange({ allowed, unit }: Constant) {
   if (allowed.type === 'duration') return [`A duration like 10m, up to ${allowed.longest}`];
   if (allowed.type !== 'number') return unit === null ? [] : [unit];
   const { min, max } = allowed;

@@ -1,6 +1,6 @@
 import { type Html, html } from '#workbench/console/page/html.ts';
 import type { VerdictCommand } from '#workbench/console/page/questions.ts';
-import { duration } from './format.ts';
+import { formatDuration } from './format.ts';
 
 /** A state's tone. */
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
@@ -25,28 +25,30 @@ export const GROUPS = [
 
 export function Verdict({ verdict, waitSeconds }: { verdict: VerdictCommand; waitSeconds?: number }) {
   const wait =
-    verdict === 'WAIT' && waitSeconds ? html` <span class="num">${duration(waitSeconds * 1000)}</span>` : '';
+    verdict === 'WAIT' && waitSeconds
+      ? html` <span class="num">${formatDuration(waitSeconds * 1000)}</span>`
+      : '';
   return html`<span class=${`verdict verdict-${verdict}`}>
-    <i aria-hidden="true">${signOf(verdict)}</i>${verdict}${wait}
+    <i aria-hidden="true">${getSign(verdict)}</i>${verdict}${wait}
   </span>`;
 }
 
-function signOf(verdict: VerdictCommand) {
+function getSign(verdict: VerdictCommand) {
   return VERDICTS.find(({ name }) => name === verdict)?.sign ?? '?';
 }
 
 /** A short word about a state: good, bad, note or plain. */
-export function pill(words: Html, tone: Tone = 'plain') {
+export function renderPill(words: Html, tone: Tone = 'plain') {
   return html`<span class=${`pill pill-${tone}`}>${words}</span>`;
 }
 
 /** A flag of flags.yaml beside a verdict. */
-export function flagPill(flag: string) {
-  return html` ${pill(`flag ${flag}`, 'note')}`;
+export function renderFlagPill(flag: string) {
+  return html` ${renderPill(`flag ${flag}`, 'note')}`;
 }
 
 /** The tone in which a client group is shown. */
-export function groupTone(group: string): Tone {
+export function chooseGroupTone(group: string): Tone {
   if (group === 'BLOCKED') return 'bad';
   return group === 'NEW' ? 'plain' : 'good';
 }
@@ -59,7 +61,7 @@ function isLong(value: Html) {
 const COLUMN_LETTERS = 22;
 
 /** A row of figures, each under its name, with what it is compared with. */
-export function figureList(items: readonly (readonly [name: Html, value: Html, note?: Html])[]) {
+export function renderFigures(items: readonly (readonly [name: Html, value: Html, note?: Html])[]) {
   return html`<dl class="figures">
     ${items.map(
       ([name, value, note]) => html`<div class=${isLong(value) ? 'long' : undefined}>
@@ -70,7 +72,7 @@ export function figureList(items: readonly (readonly [name: Html, value: Html, n
 }
 
 /** What is known of somebody or something, a line each. */
-export function aboutList(items: readonly (readonly [string, Html])[]) {
+export function renderFacts(items: readonly (readonly [string, Html])[]) {
   return html`<dl class="about">
     ${items.map(([name, value]) => html`<div><dt class="faint">${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
@@ -99,7 +101,7 @@ const OTHER_COLORS = [
 ] as const;
 
 /** A colour for each name, which it has everywhere, whatever stands beside it and however often it came. */
-export function colorsOf(names: readonly string[]): ReadonlyMap<string, string> {
+export function assignColors(names: readonly string[]): ReadonlyMap<string, string> {
   const colors = new Map(names.map((name) => [name, OWN_COLORS[name] ?? '']));
   const isFree = (color: string) => ![...colors.values()].includes(color);
   for (const [name, own] of [...colors].toSorted(([a], [b]) => (a < b ? -1 : 1))) {

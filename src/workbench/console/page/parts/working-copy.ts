@@ -1,7 +1,7 @@
-import { ask, type Refusal, useHealing } from '#workbench/console/page/api.ts';
+import { askService, type Refusal, useHealing } from '#workbench/console/page/api.ts';
 import { useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CheckedDraft, Draft, OpenedRuleFolder } from '#workbench/console/page/questions.ts';
-import { CHECK_DRAFT, keptDraft } from '#workbench/console/page/questions.ts';
+import { CHECK_DRAFT, keptDraftQuestion } from '#workbench/console/page/questions.ts';
 
 export type Constant = OpenedRuleFolder['constants'][number];
 
@@ -19,22 +19,22 @@ export interface WorkingCopy {
 /**
  * Keeps it as the platform's draft. Throws Refusal, of status 412 when somebody else changed that meanwhile.
  */
-export function keep({ version, from, files, revision }: WorkingCopy) {
-  return ask('PUT', keptDraft(version, revision), { from, files });
+export function saveDraft({ version, from, files, revision }: WorkingCopy) {
+  return askService('PUT', keptDraftQuestion(version, revision), { from, files });
 }
 
-export function keptCopyOf({ version, from, files, revision }: Draft): WorkingCopy {
+export function toWorkingCopy({ version, from, files, revision }: Draft): WorkingCopy {
   return { version, from, files, revision };
 }
 
 /** A new draft with the files of a version. */
-export function copyOf({ version: from, files }: OpenedRuleFolder, version: string): WorkingCopy {
+export function startDraft({ version: from, files }: OpenedRuleFolder, version: string): WorkingCopy {
   const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
-  return renamedCopy({ version: from, from, files: texts, revision: null }, version);
+  return renameDraft({ version: from, from, files: texts, revision: null }, version);
 }
 
 /** The draft under another name, also inside ruleset.yaml. */
-export function renamedCopy(copy: WorkingCopy, version: string): WorkingCopy {
+export function renameDraft(copy: WorkingCopy, version: string): WorkingCopy {
   const before = copy.files['ruleset.yaml'] ?? '';
   const text = before.replace(
     /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m,
@@ -66,7 +66,7 @@ export function withValues(
       return withFile(
         edited,
         file,
-        text.slice(0, from) + yamlText(values[path] ?? '', allowed) + text.slice(to),
+        text.slice(0, from) + formatYaml(values[path] ?? '', allowed) + text.slice(to),
       );
     }, copy);
 }
@@ -75,11 +75,11 @@ export function withValues(
 const PLAIN_TEXT = /^(?!(?:true|false|null)$)[a-z][\w-]*$/i;
 const PLAIN = /^-?\w[\w.+-]*$/;
 
-function yamlText(value: string, { type }: Constant['allowed']) {
+function formatYaml(value: string, { type }: Constant['allowed']) {
   return (type === 'text' ? PLAIN_TEXT : PLAIN).test(value) ? value : JSON.stringify(value);
 }
 
-export function withoutFile(copy: WorkingCopy, path: string): WorkingCopy {
+export function removeFile(copy: WorkingCopy, path: string): WorkingCopy {
   const { [path]: _, ...files } = copy.files;
   return { ...copy, files };
 }
@@ -95,7 +95,7 @@ const ORDER = [
 ];
 
 /** Its files in the order in which people look for them. */
-export function pathsOf({ files }: WorkingCopy) {
+export function listPaths({ files }: WorkingCopy) {
   const rank = (path: string) => (ORDER.includes(path) ? ORDER.indexOf(path) : ORDER.length);
   return Object.keys(files).toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
@@ -121,7 +121,7 @@ export function useCheck({ version, from, files }: WorkingCopy): {
     if (known.files === files || underWay.current) return undefined;
     const timer = setTimeout(() => {
       underWay.current = true;
-      ask('POST', CHECK_DRAFT, { version, from, files })
+      askService('POST', CHECK_DRAFT, { version, from, files })
         .then(
           (checked) => setKnown({ files, of: files, checked, error: null }),
           (error) => setKnown((before) => ({ ...before, files, error })),

@@ -1,24 +1,29 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import {
-  amountOf,
-  methodOf,
-  outcomeText,
-  outcomeTone,
+  chooseOutcomeTone,
+  formatAmount,
+  formatMethod,
+  formatOutcome,
 } from '#workbench/console/page/parts/decision-table.ts';
-import { Copy, choice } from '#workbench/console/page/parts/form.ts';
-import { dateTime, shortDigest } from '#workbench/console/page/parts/format.ts';
-import { standingText } from '#workbench/console/page/parts/ladder.ts';
-import { toDecision, toOrder, toPayer, toVersion } from '#workbench/console/page/parts/links.ts';
-import { answered, empty } from '#workbench/console/page/parts/notice.ts';
-import { table } from '#workbench/console/page/parts/table.ts';
-import { factsTable, rulesTrace } from '#workbench/console/page/parts/trace.ts';
-import { figureList, flagPill, pill, Verdict } from '#workbench/console/page/parts/verdict.ts';
+import { CopyButton, renderChoice } from '#workbench/console/page/parts/form.ts';
+import { formatDateTime, shortenDigest } from '#workbench/console/page/parts/format.ts';
+import { describeLadder } from '#workbench/console/page/parts/ladder.ts';
+import {
+  toDecisionPath,
+  toOrderPath,
+  toPayerPath,
+  toVersionPath,
+} from '#workbench/console/page/parts/links.ts';
+import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
+import { renderTable } from '#workbench/console/page/parts/table.ts';
+import { renderFactsTable, renderRulesTrace } from '#workbench/console/page/parts/trace.ts';
+import { renderFigures, renderFlagPill, renderPill, Verdict } from '#workbench/console/page/parts/verdict.ts';
 import type { Decision, DecisionWhatIf, Explanation, Session } from '#workbench/console/page/questions.ts';
 import {
-  clientHistory,
-  decisionWhatIf,
-  explanation,
+  clientHistoryQuestion,
+  decisionWhatIfQuestion,
+  explanationQuestion,
   RULE_FOLDERS,
 } from '#workbench/console/page/questions.ts';
 
@@ -27,7 +32,7 @@ import {
  * support may say of it, and what another version would have answered then.
  */
 export function OpenedDecision({ decisionId, session }: { decisionId: string; session: Session }) {
-  return answered(useAnswer(explanation(decisionId)), (found) =>
+  return renderAnswer(useAnswer(explanationQuestion(decisionId)), (found) =>
     h(Explained, { explanation: found, session }),
   );
 }
@@ -35,24 +40,24 @@ export function OpenedDecision({ decisionId, session }: { decisionId: string; se
 function Explained({ explanation, session }: { explanation: Explanation; session: Session }) {
   const { decision, rules, ladder, sharedLists, reproduced, differences, verification } = explanation;
   const { payerText, integratorText } = explanation;
-  const traced = may(session, 'rules') ? decision.ruleVersion : undefined;
+  const traced = isAllowed(session, 'rules') ? decision.ruleVersion : undefined;
   const stood = [
-    ['waits before', standingText(ladder.before, decision.at)],
-    ['waits after', standingText(ladder.after, decision.at)],
+    ['waits before', describeLadder(ladder.before, decision.at)],
+    ['waits after', describeLadder(ladder.after, decision.at)],
   ] as const;
   return html`<article>
     <section class="card">
       <h2>${h(Verdict, decision)} <span class="reason">${decision.reason}</span></h2>
-      ${figureList([...figuresOf(decision), ...stood])}
-      ${may(session, 'clients:read') && h(OrderOutcome, { decision })}
+      ${renderFigures([...renderDecisionFigures(decision), ...stood])}
+      ${isAllowed(session, 'clients:read') && h(OrderOutcome, { decision })}
       <p>
-        ${sharedLists.map((list) => html`${pill(`on the shared list ${list}`)} `)}
-        ${pill(reproduced ? '✓ reproduced' : '✗ not reproduced', reproduced ? 'good' : 'bad')}
+        ${sharedLists.map((list) => html`${renderPill(`on the shared list ${list}`)} `)}
+        ${renderPill(reproduced ? '✓ reproduced' : '✗ not reproduced', reproduced ? 'good' : 'bad')}
         ${` ${verification}`}
       </p>
       ${
         differences.length > 0 &&
-        table(
+        renderTable(
           { name: 'Differences', columns: ['member', 'on record', 'asked again'] },
           differences,
           ({ member, recorded, rerun }) => [...[member, JSON.stringify(recorded), JSON.stringify(rerun)]],
@@ -62,41 +67,48 @@ function Explained({ explanation, session }: { explanation: Explanation; session
     <div class="two">
       <section class="card">
         <h2>What to say</h2>
-        ${h(Copy, { label: 'Words for the payer', text: payerText })}
+        ${h(CopyButton, { label: 'Words for the payer', text: payerText })}
         ${rules === null && html`<p class="faint">Its rule cannot be shown; it may have had other words.</p>`}
-        ${h(Copy, { label: 'Words for the integrator', text: integratorText })}
-        ${h(Copy, { label: 'Link', text: new URL(toDecision(decision.decisionId), location.href).href })}
+        ${h(CopyButton, { label: 'Words for the integrator', text: integratorText })}
+        ${h(CopyButton, {
+          label: 'Link',
+          text: new URL(toDecisionPath(decision.decisionId), location.href).href,
+        })}
       </section>
       <section class="card">
         <h2>Rule by rule</h2>
-        ${rules === null ? empty('The rules cannot be shown', verification) : rulesTrace(rules, traced)}
-        ${may(session, 'rules') && h(OtherVersion, { decision })}
+        ${
+          rules === null
+            ? renderEmpty('The rules cannot be shown', verification)
+            : renderRulesTrace(rules, traced)
+        }
+        ${isAllowed(session, 'rules') && h(OtherVersion, { decision })}
       </section>
     </div>
     <details class="card">
       <summary><h2>Facts</h2></summary>
-      ${factsTable(decision.facts)}
+      ${renderFactsTable(decision.facts)}
     </details>
   </article>`;
 }
 
-function figuresOf(decision: Decision) {
+function renderDecisionFigures(decision: Decision) {
   const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup, flags } = decision;
   return [
-    ['order', html`<a href=${toOrder(orderRef)}>${orderRef}</a>`],
-    ['payer', html`<a href=${toPayer(clientIdKey)}>${clientIdKey}</a>`],
-    ['time', dateTime(decision.at)],
-    ['amount', amountOf(decision)],
-    ['method', methodOf(decision)],
+    ['order', html`<a href=${toOrderPath(orderRef)}>${orderRef}</a>`],
+    ['payer', html`<a href=${toPayerPath(clientIdKey)}>${clientIdKey}</a>`],
+    ['time', formatDateTime(decision.at)],
+    ['amount', formatAmount(decision)],
+    ['method', formatMethod(decision)],
     ['point of sale', decision.sellPointKey],
     ['rule', decision.rule],
     [
       'version',
-      html`<a href=${toVersion(ruleVersion)}>${ruleVersion}</a> <code>${shortDigest(digest)}</code>`,
+      html`<a href=${toVersionPath(ruleVersion)}>${ruleVersion}</a> <code>${shortenDigest(digest)}</code>`,
     ],
     ['group', isBot ? `${clientGroup}, bot` : clientGroup],
     ['payment score', decision.paymentScore],
-    ...(flags === undefined ? [] : [['flags', flags.map(flagPill)] as const]),
+    ...(flags === undefined ? [] : [['flags', flags.map(renderFlagPill)] as const]),
     ['request', decision.requestId],
   ] as const;
 }
@@ -105,33 +117,36 @@ const ENTRIES_LOOKED_AT = 500;
 
 /** What became of the order, as far as the payer's history is kept; the newest report counts. */
 function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decision }) {
-  return answered(useAnswer(clientHistory(clientIdKey, ENTRIES_LOOKED_AT)), ({ entries, complete }) => {
-    const outcomes = entries.flatMap((entry) =>
-      entry.kind === 'outcome' && entry.orderRef === orderRef ? [entry] : [],
-    );
-    return html`<p class="outcomes">
+  return renderAnswer(
+    useAnswer(clientHistoryQuestion(clientIdKey, ENTRIES_LOOKED_AT)),
+    ({ entries, complete }) => {
+      const outcomes = entries.flatMap((entry) =>
+        entry.kind === 'outcome' && entry.orderRef === orderRef ? [entry] : [],
+      );
+      return html`<p class="outcomes">
       Outcome of the order:${' '}
       ${outcomes.map(
-        (entry) => html`${pill(outcomeText(entry), outcomeTone(entry))}${' '}
-          <span class="when">${dateTime(entry.occurredAt)}</span>${' '}`,
+        (entry) => html`${renderPill(formatOutcome(entry), chooseOutcomeTone(entry))}${' '}
+          <span class="when">${formatDateTime(entry.occurredAt)}</span>${' '}`,
       )}
       ${outcomes.length === 0 && `nothing was reported${complete ? '' : ' in what is kept of its history'}.`}
     </p>`;
-  });
+    },
+  );
 }
 
 /** The same question to another version, on the recorded facts and with the payer as he was then. */
 function OtherVersion({ decision }: { decision: Decision }) {
   const folders = useAnswer(RULE_FOLDERS);
   const [version, setVersion] = useState('');
-  const answer = useAnswer(version === '' ? null : decisionWhatIf(decision.decisionId, version));
+  const answer = useAnswer(version === '' ? null : decisionWhatIfQuestion(decision.decisionId, version));
   const others = (folders.data?.versions ?? [])
     .filter((one) => one.sound && one.version !== decision.ruleVersion)
     .map((one) => one.version);
   if (others.length === 0) return null;
-  return html`${choice('Answer of another version', others, { any: 'choose', go: setVersion })}
+  return html`${renderChoice('Answer of another version', others, { any: 'choose', go: setVersion })}
     <div role="status">
-      ${version !== '' && answered(answer, (then) => h(Then, { then, was: decision }))}
+      ${version !== '' && renderAnswer(answer, (then) => h(Then, { then, was: decision }))}
     </div>`;
 }
 

@@ -1,10 +1,21 @@
-import { ask, may, Refusal } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, Refusal } from '#workbench/console/page/api.ts';
 import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { goTo, typedInto } from '#workbench/console/page/parts/form.ts';
-import { dateTime } from '#workbench/console/page/parts/format.ts';
-import { toDecision, toFound, toOrder, toPayer } from '#workbench/console/page/parts/links.ts';
+import { goTo, onTyped } from '#workbench/console/page/parts/form.ts';
+import { formatDateTime } from '#workbench/console/page/parts/format.ts';
+import {
+  toDecisionPath,
+  toDecisionsPath,
+  toOrderPath,
+  toPayerPath,
+} from '#workbench/console/page/parts/links.ts';
 import type { Decision, Session } from '#workbench/console/page/questions.ts';
-import { client, decision, decisions, LISTS, listEntries } from '#workbench/console/page/questions.ts';
+import {
+  clientQuestion,
+  decisionQuestion,
+  decisionsQuestion,
+  LISTS,
+  listEntries,
+} from '#workbench/console/page/questions.ts';
 
 interface Hit {
   readonly href: string;
@@ -39,7 +50,7 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
   useEffect(() => {
     if (goes && current !== undefined) goTo(current.href);
   }, [goes, current?.href]);
-  const type = typedInto((typed) => {
+  const type = onTyped((typed) => {
     setText(typed);
     setChosen(0);
     setGoes(false);
@@ -53,7 +64,7 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
   };
   const state = { 'aria-expanded': hits.length > 0 ? 'true' : 'false', 'aria-autocomplete': 'list' };
   const active = current === undefined ? undefined : `hit-${hits.indexOf(current)}`;
-  const words = isUnderWay ? 'Searching …' : wordsOn(sought, hits.length);
+  const words = isUnderWay ? 'Searching …' : formatHitCount(sought, hits.length);
   return html`<div class="find card" role="search">
     <input ref=${box} role="combobox" aria-controls="hits" ...${state} aria-activedescendant=${active}
       aria-label=${WORDS} placeholder=${WORDS} maxlength="256" aria-keyshortcuts="/" value=${text}
@@ -61,7 +72,7 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
     <div id="hits" role="listbox" aria-label="What was found" hidden=${hits.length === 0}>
       ${groups.map(
         ({ title, hits: own }) => html`<div role="group" aria-label=${title}>
-          ${own.map((hit) => option(hit, title, `hit-${hits.indexOf(hit)}`, active))}
+          ${own.map((hit) => renderHit(hit, title, `hit-${hits.indexOf(hit)}`, active))}
         </div>`,
       )}
     </div>
@@ -69,14 +80,14 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
   </div>`;
 }
 
-function option({ href, name, about }: Hit, title: string, id: string, active: string | undefined) {
+function renderHit({ href, name, about }: Hit, title: string, id: string, active: string | undefined) {
   return html`<div role="option" id=${id} aria-selected=${id === active ? 'true' : 'false'}
     onClick=${() => goTo(href)}>
     <span class="faint">${title}</span> <b>${name}</b> <span class="faint">${about}</span>
   </div>`;
 }
 
-function wordsOn(sought: string, found: number) {
+function formatHitCount(sought: string, found: number) {
   return sought === '' || found > 0 ? '' : 'Nothing of this name is kept. Names are compared exactly.';
 }
 
@@ -97,7 +108,7 @@ function useFound(session: Session, text: string) {
     let isLeft = false;
     const told = (found: Found) => isLeft || setFound({ of: text, ...found });
     const look = () =>
-      found(session, text).then(
+      searchAll(session, text).then(
         (all) => told({ groups: all.filter(({ hits }) => hits.length > 0), error: null }),
         (refusal) => told({ groups: [], error: refusal }),
       );
@@ -111,57 +122,66 @@ function useFound(session: Session, text: string) {
   return { ...NOTHING, isUnderWay: text !== '' };
 }
 
-async function found(session: Session, text: string): Promise<HitGroups> {
-  const seesDecisions = may(session, 'decisions');
+async function searchAll(session: Session, text: string): Promise<HitGroups> {
+  const seesDecisions = isAllowed(session, 'decisions');
   const newest = async (name: 'orderRef' | 'clientIdKey' | 'requestId') => {
     if (!seesDecisions || (name === 'requestId' && text.length < REQUEST_ID_MIN)) return [];
-    const question = decisions(new URLSearchParams({ [name]: text, limit: '1' }));
-    return (await ask('GET', question)).decisions;
+    const question = decisionsQuestion(new URLSearchParams({ [name]: text, limit: '1' }));
+    return (await askService('GET', question)).decisions;
   };
   const [payers, orders, decided, requests, entries] = await Promise.all([
-    may(session, 'clients:read') ? payersOf(text) : newest('clientIdKey').then((all) => all.map(payerOf)),
+    isAllowed(session, 'clients:read')
+      ? findPayers(text)
+      : newest('clientIdKey').then((all) => all.map(toPayerHit)),
     newest('orderRef'),
-    seesDecisions && DECISION_ID.test(text) ? known(ask('GET', decision(text))) : null,
+    seesDecisions && DECISION_ID.test(text) ? nullIfUnknown(askService('GET', decisionQuestion(text))) : null,
     newest('requestId'),
-    may(session, 'lists:read') ? entriesOf(text) : [],
+    isAllowed(session, 'lists:read') ? findListEntries(text) : [],
   ]);
   return [
     { title: 'payer', hits: payers },
-    { title: 'order', hits: orders.map((one) => ({ href: toOrder(text), name: text, about: about(one) })) },
-    { title: 'decision', hits: [decided ?? [], requests].flat().map(decisionOf) },
+    {
+      title: 'order',
+      hits: orders.map((one) => ({ href: toOrderPath(text), name: text, about: describeDecision(one) })),
+    },
+    { title: 'decision', hits: [decided ?? [], requests].flat().map(toDecisionHit) },
     { title: 'list', hits: entries },
   ];
 }
 
-function about({ verdict, at }: Decision) {
-  return `${verdict}, ${dateTime(at)}`;
+function describeDecision({ verdict, at }: Decision) {
+  return `${verdict}, ${formatDateTime(at)}`;
 }
 
-function decisionOf(one: Decision): Hit {
-  return { href: toDecision(one.decisionId), name: one.orderRef, about: about(one) };
+function toDecisionHit(one: Decision): Hit {
+  return { href: toDecisionPath(one.decisionId), name: one.orderRef, about: describeDecision(one) };
 }
 
 /** Of whoever may not open payers, the decisions. */
-function payerOf(one: Decision): Hit {
+function toPayerHit(one: Decision): Hit {
   const { clientIdKey } = one;
-  return { href: toFound({ clientIdKey }), name: clientIdKey, about: about(one) };
+  return { href: toDecisionsPath({ clientIdKey }), name: clientIdKey, about: describeDecision(one) };
 }
 
-async function payersOf(text: string): Promise<readonly Hit[]> {
-  const payer = await known(ask('GET', client(text)));
+async function findPayers(text: string): Promise<readonly Hit[]> {
+  const payer = await nullIfUnknown(askService('GET', clientQuestion(text)));
   if (payer === null) return [];
   const { clientGroup, lastVerdictAt } = payer;
   return [
-    { href: toPayer(text), name: text, about: `${clientGroup}, last verdict ${dateTime(lastVerdictAt)}` },
+    {
+      href: toPayerPath(text),
+      name: text,
+      about: `${clientGroup}, last verdict ${formatDateTime(lastVerdictAt)}`,
+    },
   ];
 }
 
 /** A device or an address is found by its value, as a list takes it. */
-async function entriesOf(text: string): Promise<readonly Hit[]> {
-  const { lists } = await ask('GET', LISTS);
+async function findListEntries(text: string): Promise<readonly Hit[]> {
+  const { lists } = await askService('GET', LISTS);
   const asked = lists.filter(({ ofInstallation }) => !ofInstallation);
   const found = asked.map(async ({ list }) => {
-    const of = await known(ask('GET', listEntries(list, { value: text, limit: '1' })));
+    const of = await nullIfUnknown(askService('GET', listEntries(list, { value: text, limit: '1' })));
     return (of?.entries ?? []).map(({ reason }) => ({
       href: `#/settings/lists/${list}`,
       name: list,
@@ -172,7 +192,7 @@ async function entriesOf(text: string): Promise<readonly Hit[]> {
 }
 
 /** Null where there is none of this name, or none can have it. */
-function known<T>(answer: Promise<T>): Promise<T | null> {
+function nullIfUnknown<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error: unknown) => {
     if (error instanceof Refusal && (error.status === 404 || error.status === 400)) return null;
     throw error;

@@ -1,21 +1,21 @@
-import { ask, may, type Refusal, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, type Refusal, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import {
-  amountOf,
   DecisionTable,
-  methodOf,
-  outcomeOf,
-  outcomeText,
+  findOutcome,
+  formatAmount,
+  formatMethod,
+  formatOutcome,
 } from '#workbench/console/page/parts/decision-table.ts';
-import { filterField, RuleNames, SEARCH_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
-import { goTo, sent } from '#workbench/console/page/parts/form.ts';
-import { count, dateTime, writeMoment } from '#workbench/console/page/parts/format.ts';
-import { toFound } from '#workbench/console/page/parts/links.ts';
-import { answered, empty, Trouble } from '#workbench/console/page/parts/notice.ts';
-import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
+import { RuleNames, renderFilterField, SEARCH_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
+import { goTo, onSubmit } from '#workbench/console/page/parts/form.ts';
+import { count, formatDateTime, writeMoment } from '#workbench/console/page/parts/format.ts';
+import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
+import { renderAnswer, renderEmpty, Trouble } from '#workbench/console/page/parts/notice.ts';
+import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import { decisions, type FoundDecisions, type Session } from '#workbench/console/page/questions.ts';
+import { decisionsQuestion, type FoundDecisions, type Session } from '#workbench/console/page/questions.ts';
 import { VisitCache } from '#workbench/console/page/visits.ts';
 import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
@@ -27,9 +27,9 @@ export function FindPage(props: PageProps) {
   const { query: key } = place;
   return html`${h(FindBox, { key, session, hasFocus: key.size === 0 })}
     ${
-      may(session, 'decisions')
+      isAllowed(session, 'decisions')
         ? h(DecisionList, { key, ...props })
-        : empty('What was found stands here', 'Type a name into the box above.')
+        : renderEmpty('What was found stands here', 'Type a name into the box above.')
     }`;
 }
 
@@ -59,17 +59,17 @@ interface Listed {
 
 const lists: VisitCache<Listed> = new VisitCache();
 
-function leftFor(key: string) {
+function toDecisionLink(key: string) {
   const left = lists.get();
   return left?.key === key ? left : null;
 }
 
 function DecisionList({ place: { query }, session, time: { span, words } }: PageProps) {
-  const filter = filterOf(query);
-  const question = asked(filter, span);
+  const filter = readFilter(query);
+  const question = toQuery(filter, span);
   const key = question.toString();
-  const [left, setLeft] = useState(() => leftFor(key));
-  const fresh = useAnswer(left === null ? decisions(question) : null);
+  const [left, setLeft] = useState(() => toDecisionLink(key));
+  const fresh = useAnswer(left === null ? decisionsQuestion(question) : null);
   const again = () => {
     setLeft(null);
     fresh.reload();
@@ -77,8 +77,8 @@ function DecisionList({ place: { query }, session, time: { span, words } }: Page
   const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
   // Who looks for an order wants to know why, so the newest decision about it is opened.
   const newest = filter.has('orderRef') ? answer.data?.decisions[0]?.decisionId : undefined;
-  return html`${filters(filter, session, words, again)}
-    ${answered(answer, (first) => h(Pages, { first, left, question }))}
+  return html`${renderFilters(filter, session, words, again)}
+    ${renderAnswer(answer, (first) => h(Pages, { first, left, question }))}
     ${newest && h(OpenedDecision, { key: newest, decisionId: newest, session })}`;
 }
 
@@ -92,27 +92,33 @@ function Pages({ first, left, question }: PagesProps) {
   const more = kept.first === first ? kept.more : [];
   useEffect(() => lists.set({ key, first, more }), [first, kept]);
   const [error, setError] = useState<Refusal | null>(null);
-  const found = together([first, ...more]);
+  const found = mergePages([first, ...more]);
   const older = () => {
     const next = new URLSearchParams(question);
     next.set('after', found.next ?? '');
     setError(null);
-    ask('GET', decisions(next)).then((page) => setKept({ key, first, more: [...more, page] }), setError);
+    askService('GET', decisionsQuestion(next)).then(
+      (page) => setKept({ key, first, more: [...more, page] }),
+      setError,
+    );
   };
   return html`${
     found.decisions.length === 0
-      ? empty('No decision matches', html`${nothingFits(found)} Names are compared exactly.`)
-      : html`<p class="faint" role="status">${listed(found, question.size > 2)}${except(found.lookedAt)}</p>
+      ? renderEmpty('No decision matches', html`${renderNothingFound(found)} Names are compared exactly.`)
+      : html`<p
+          class="faint" role="status">${renderFound(found, question.size > 2)}${describeUnread(
+            found.lookedAt,
+          )}</p>
           ${h(DecisionTable, { found })}`
   }
     <div class="buttons">
       ${found.next !== null && html`<button type="button" onClick=${older}>Show older ones</button>`}
-      ${found.decisions.length > 0 && exported(found)}
+      ${found.decisions.length > 0 && renderExport(found)}
     </div>
     ${error && h(Trouble, { error, retry: older })}`;
 }
 
-function together(pages: readonly FoundDecisions[]): FoundDecisions {
+function mergePages(pages: readonly FoundDecisions[]): FoundDecisions {
   const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true };
   const next = pages.at(-1)?.next ?? null;
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
@@ -125,22 +131,22 @@ function together(pages: readonly FoundDecisions[]): FoundDecisions {
   return { decisions, next, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
 }
 
-function nothingFits(found: FoundDecisions) {
+function renderNothingFound(found: FoundDecisions) {
   const { lookedAt } = found;
   const { decisions, backTo, upTo, unread } = lookedAt;
   const isPart = upTo !== undefined || unread !== undefined;
-  if (isPart && isToTheEnd(found)) return `Nothing${except(lookedAt)}.`;
+  if (isPart && isToTheEnd(found)) return `Nothing${describeUnread(lookedAt)}.`;
   if (decisions === 0) return 'Nothing of this name is kept.';
   if (isToTheEnd(found)) return `All ${count(decisions)} that are kept were looked at.`;
-  const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
+  const far = `The newest ${count(decisions)} were looked at, back to ${formatDateTime(backTo)}`;
   return `${far}; older ones were not.`;
 }
 
-function listed(found: FoundDecisions, isFiltered: boolean) {
+function renderFound(found: FoundDecisions, isFiltered: boolean) {
   const { decisions, backTo } = found.lookedAt;
   const { length } = found.decisions;
   const isComplete = isToTheEnd(found);
-  const [fitting, back] = [isFiltered ? ' that fit' : '', `back to ${dateTime(backTo)}`];
+  const [fitting, back] = [isFiltered ? ' that fit' : '', `back to ${formatDateTime(backTo)}`];
   if (length >= PAGE_DECISIONS && !isComplete) return `The newest ${count(length)}${fitting}, ${back}`;
   if (isFiltered && isComplete && length === decisions) return `All ${count(length)} that fit`;
   const of = isComplete
@@ -162,12 +168,13 @@ const UNREAD = {
 };
 
 /** What was not looked at: it was not read yet, or cannot be read. */
-function except({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
+function describeUnread({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
-    const span = `from ${dateTime(from)} to ${dateTime(to)}`;
+    const span = `from ${formatDateTime(from)} to ${formatDateTime(to)}`;
     return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
-  if (upTo !== undefined) parts.unshift(`, up to ${dateTime(upTo)}; some of what came since was not read`);
+  if (upTo !== undefined)
+    parts.unshift(`, up to ${formatDateTime(upTo)}; some of what came since was not read`);
   return parts.join('');
 }
 
@@ -181,7 +188,7 @@ const FIRST = FIRST_NAMES.flatMap((first) => SEARCH_FIELDS.filter(({ name }) => 
 const FOLDED = SEARCH_FIELDS.filter(({ name }) => !FIRST_NAMES.includes(name));
 
 /** The filter in an address; what the API does not know is left out. */
-function filterOf(query: URLSearchParams): Filter {
+function readFilter(query: URLSearchParams): Filter {
   return new Map(
     SEARCH_FIELDS.flatMap(({ name }) => {
       const value = (query.get(name) ?? '').trim();
@@ -191,7 +198,7 @@ function filterOf(query: URLSearchParams): Filter {
 }
 
 /** The filter as the API takes it; what was known at a moment was decided by then. */
-function asked(filter: Filter, { from, to, asOf }: Time['span']) {
+function toQuery(filter: Filter, { from, to, asOf }: Time['span']) {
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);
   const query = new URLSearchParams([...filter]);
   if (from !== undefined) query.set('from', writeMoment(from));
@@ -201,16 +208,17 @@ function asked(filter: Filter, { from, to, asOf }: Time['span']) {
   return query;
 }
 
-function filters(filter: Filter, session: Session, words: Time['words'], reload: () => void) {
-  const submit = sent((values) => {
-    goTo(toFound({ ...words, ...values }));
+function renderFilters(filter: Filter, session: Session, words: Time['words'], reload: () => void) {
+  const submit = onSubmit((values) => {
+    goTo(toDecisionsPath({ ...words, ...values }));
     reload();
   });
   const set = FOLDED.flatMap(({ name, label }) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
-  const fields = (some: typeof SEARCH_FIELDS) => some.map((one) => filterField(one, filter.get(one.name)));
-  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
+  const fields = (some: typeof SEARCH_FIELDS) =>
+    some.map((one) => renderFilterField(one, filter.get(one.name)));
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toDecisionsPath(words))}>
     ${fields(FIRST)}
-    ${may(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
+    ${isAllowed(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>
@@ -222,9 +230,9 @@ function filters(filter: Filter, session: Session, words: Time['words'], reload:
 }
 
 /** The decisions that are shown, as a file. */
-function exported({ decisions, outcomes }: FoundDecisions) {
+function renderExport({ decisions, outcomes }: FoundDecisions) {
   const rows = decisions.map((decision) => {
-    const outcome = outcomeOf(decision, outcomes);
+    const outcome = findOutcome(decision, outcomes);
     return {
       decidedAt: decision.at,
       decisionId: decision.decisionId,
@@ -232,9 +240,9 @@ function exported({ decisions, outcomes }: FoundDecisions) {
       orderRef: decision.orderRef,
       clientIdKey: decision.clientIdKey,
       sellPointKey: decision.sellPointKey,
-      amount: amountOf(decision),
-      method: methodOf(decision),
-      outcome: outcome === null ? '' : outcomeText(outcome),
+      amount: formatAmount(decision),
+      method: formatMethod(decision),
+      outcome: outcome === null ? '' : formatOutcome(outcome),
       verdict: decision.verdict,
       waitSeconds: decision.waitSeconds,
       rule: decision.rule,
@@ -245,6 +253,6 @@ function exported({ decisions, outcomes }: FoundDecisions) {
       reason: decision.reason,
     };
   });
-  const save = () => saveFile('decisions.csv', 'text/csv', csvText(rows));
+  const save = () => saveFile('decisions.csv', 'text/csv', toCsv(rows));
   return html`<button type="button" onClick=${save}>Save these as CSV</button>`;
 }

@@ -1,48 +1,53 @@
-import { ask, askText, may } from '#workbench/console/page/api.ts';
+import { askService, askServiceForText, isAllowed } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
-import { type Proposal, reasonField } from '#workbench/console/page/parts/confirm.ts';
-import { endAfter, field, lastDayField } from '#workbench/console/page/parts/form.ts';
-import { dateTime } from '#workbench/console/page/parts/format.ts';
+import { type Proposal, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
+import { endAfter, renderField, renderLastDayField } from '#workbench/console/page/parts/form.ts';
+import { formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
-import { client, clientMember, endWait } from '#workbench/console/page/questions.ts';
+import { clientMemberQuestion, clientQuestion, endWait } from '#workbench/console/page/questions.ts';
 
 type Typed = Readonly<Record<string, string>>;
 
 /** What a payer's page can change, and whom it asks once more. */
-export interface Acts {
+export interface PayerActions {
   clientIdKey: string;
   session: Session;
   propose: (change: Proposal<unknown>) => void;
 }
 
 /** Each action asks for what it needs, and says what it does, before it is done. `wait`: that is due. */
-export function changesByHand({ override, binding }: ClientView, wait: Decision | null, acts: Acts) {
+export function renderChangesByHand(
+  { override, binding }: ClientView,
+  wait: Decision | null,
+  acts: PayerActions,
+) {
   const { clientIdKey, session, propose } = acts;
-  const at = (what: 'override' | 'binding') => clientMember(clientIdKey, what);
+  const at = (what: 'override' | 'binding') => clientMemberQuestion(clientIdKey, what);
   const button = (words: string, change: Proposal<unknown>) =>
     html`<button type="button" onClick=${() => propose(change)}>${words} …</button>`;
   const end = {
     title: `End the wait of ${clientIdKey}?`,
     action: 'End the wait',
-    act: ({ reason }: Typed) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
+    act: ({ reason }: Typed) =>
+      askService('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
     children: html`<p>Tell the payer to try again: the checkout does not learn of it by itself.</p>
-      ${reasonField()}`,
+      ${renderReasonField()}`,
   };
   const group = (name: 'BLOCKED' | 'TRUSTED', verb: string): Proposal<unknown> => ({
     title: `${verb} ${clientIdKey}?`,
     action: `${verb} the payer`,
     tone: name === 'BLOCKED' ? 'bad' : 'accent',
     act: ({ reason, lastDay }) =>
-      ask('PUT', at('override'), { group: name, reason, ...endAfter(lastDay, '').expires }),
+      askService('PUT', at('override'), { group: name, reason, ...endAfter(lastDay, '').expires }),
     children: html`<p>From the next request on, the group is ${name}, whatever the rules say.</p>
-      ${reasonField()}${lastDayField('until it is lifted')}`,
+      ${renderReasonField()}${renderLastDayField('until it is lifted')}`,
   });
   const lift = {
     title: `Lift the override of ${clientIdKey}?`,
     action: 'Lift the override',
-    act: () => ask('DELETE', at('override')),
+    act: () => askService('DELETE', at('override')),
     children: html`<p>From the next request on the rules decide the group again.</p>`,
   };
   const bind = {
@@ -50,23 +55,27 @@ export function changesByHand({ override, binding }: ClientView, wait: Decision 
     action: 'Bind the payer',
     act: ({ lastDay, acceptors = '', ...body }: Typed) => {
       const acceptorKeys = acceptors.split(',').map((key) => key.trim());
-      return ask('PUT', at('binding'), { ...body, acceptorKeys, ...endAfter(lastDay, '').expires });
+      return askService('PUT', at('binding'), { ...body, acceptorKeys, ...endAfter(lastDay, '').expires });
     },
     children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
-      ${field('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
-      ${field('Acceptors', { name: 'acceptors', required: true }, 'One or more keys, separated by commas')}
-      ${field('Method', { name: 'method', maxlength: 256 }, 'Empty: it fits all methods')}
-      ${lastDayField('until it is removed')}`,
+      ${renderField('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
+      ${renderField(
+        'Acceptors',
+        { name: 'acceptors', required: true },
+        'One or more keys, separated by commas',
+      )}
+      ${renderField('Method', { name: 'method', maxlength: 256 }, 'Empty: it fits all methods')}
+      ${renderLastDayField('until it is removed')}`,
   };
   const unbind = {
     title: `Unbind ${clientIdKey}?`,
     action: 'Remove the binding',
-    act: () => ask('DELETE', at('binding')),
+    act: () => askService('DELETE', at('binding')),
     children: html`<p>The next attempt gets a new requisite.</p>`,
   };
-  const mayDecide = may(session, 'clients');
+  const mayDecide = isAllowed(session, 'clients');
   return html`
-    ${wait && may(session, 'waits') && button('End the wait', end)}
+    ${wait && isAllowed(session, 'waits') && button('End the wait', end)}
     ${mayDecide && override?.group !== 'BLOCKED' && button('Block', group('BLOCKED', 'Block'))}
     ${mayDecide && override?.group !== 'TRUSTED' && button('Trust', group('TRUSTED', 'Trust'))}
     ${mayDecide && override !== null && button('Lift the override', lift)}
@@ -75,12 +84,12 @@ export function changesByHand({ override, binding }: ClientView, wait: Decision 
 }
 
 /** What a payer may demand: all that is held as a file, and to be forgotten. */
-export function KeepOrErase({ clientIdKey, session, propose }: Acts) {
+export function KeepOrErase({ clientIdKey, session, propose }: PayerActions) {
   const { attempt, isBusy, trouble } = useAttempt();
   const save = () =>
     attempt(async () => {
-      const text = await askText(clientMember(clientIdKey, 'export'));
-      saveFile(`payer-${dateTime(Date.now()).slice(0, 10)}.json`, 'application/json', text);
+      const text = await askServiceForText(clientMemberQuestion(clientIdKey, 'export'));
+      saveFile(`payer-${formatDateTime(Date.now()).slice(0, 10)}.json`, 'application/json', text);
     });
   const erase = () =>
     propose({
@@ -90,19 +99,19 @@ export function KeepOrErase({ clientIdKey, session, propose }: Acts) {
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
           throw new Error(`Type the name as it is, ${clientIdKey}. Nothing was erased.`);
-        await ask('DELETE', client(clientIdKey));
+        await askService('DELETE', clientQuestion(clientIdKey));
       },
       children: html`<p>
           Takes the payer from the store, the shared lists, the archive and the audit, for good; that somebody
           was erased stays.
         </p>
-        ${field("The payer's name once more", { name: 'typed', required: true, autocomplete: 'off' })}`,
+        ${renderField("The payer's name once more", { name: 'typed', required: true, autocomplete: 'off' })}`,
     });
   return html`<button type="button" disabled=${isBusy} onClick=${save}>
       ${isBusy ? 'Reading …' : 'Export'}
     </button>
     ${
-      may(session, 'erase') &&
+      isAllowed(session, 'erase') &&
       html`<button type="button" class="button-bad" onClick=${erase}>Erase …</button>`
     }
     ${trouble}`;

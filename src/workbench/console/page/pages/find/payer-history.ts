@@ -1,18 +1,27 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useMemo, useRef, useState } from '#workbench/console/page/html.ts';
-import { outcomeText, outcomeTone, whyNeither } from '#workbench/console/page/parts/decision-table.ts';
-import { choice } from '#workbench/console/page/parts/form.ts';
 import {
-  clockSeconds,
+  chooseOutcomeTone,
+  explainUncounted,
+  formatOutcome,
+} from '#workbench/console/page/parts/decision-table.ts';
+import { renderChoice } from '#workbench/console/page/parts/form.ts';
+import {
   counted,
-  dateTime,
-  day,
-  duration,
+  formatClockSeconds,
+  formatDateTime,
+  formatDay,
+  formatDuration,
   readMoment,
 } from '#workbench/console/page/parts/format.ts';
-import { toDecision, toFound, toOrder } from '#workbench/console/page/parts/links.ts';
-import { answered, empty } from '#workbench/console/page/parts/notice.ts';
-import { flagPill, groupTone, pill, Verdict } from '#workbench/console/page/parts/verdict.ts';
+import { toDecisionPath, toDecisionsPath, toOrderPath } from '#workbench/console/page/parts/links.ts';
+import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
+import {
+  chooseGroupTone,
+  renderFlagPill,
+  renderPill,
+  Verdict,
+} from '#workbench/console/page/parts/verdict.ts';
 import type {
   Binding,
   ClientHistory,
@@ -21,7 +30,7 @@ import type {
   Override,
   Session,
 } from '#workbench/console/page/questions.ts';
-import { clientHistory } from '#workbench/console/page/questions.ts';
+import { clientHistoryQuestion } from '#workbench/console/page/questions.ts';
 
 type OutcomeEntry = Extract<HistoryEntry, { kind: 'outcome' }>;
 type VerdictEntry = Extract<HistoryEntry, { kind: 'verdict' }>;
@@ -46,7 +55,7 @@ type Row =
   | { readonly at: number; readonly over: Wait };
 
 /** Rows, newest first, of entries that are newest first. */
-function rowsOf(entries: readonly HistoryEntry[], now: number): readonly Row[] {
+function toRows(entries: readonly HistoryEntry[], now: number): readonly Row[] {
   const rows: Row[] = [];
   const outcomes = new Map<string, OutcomeEntry>();
   let due: Wait | null = null;
@@ -69,7 +78,7 @@ function rowsOf(entries: readonly HistoryEntry[], now: number): readonly Row[] {
 }
 
 /** How long before the end of a wait a verdict was asked for, ms; 0 when none was due. */
-function earlyMs(entry: HistoryEntry) {
+function computeEarlyMs(entry: HistoryEntry) {
   if (entry.kind !== 'verdict') return 0;
   const { waitUntil } = entry.decision.ladderBefore;
   return waitUntil === null ? 0 : Math.max(0, readMoment(waitUntil) - readMoment(entry.at));
@@ -85,12 +94,12 @@ function waitOf(entry: HistoryEntry): Wait | null {
 
 /** Whether an entry ended the wait that was due. */
 function cutBy(due: Wait, entry: HistoryEntry, next: Wait | null): boolean {
-  const why = whyCut(due, entry, next);
+  const why = explainCut(due, entry, next);
   if (why !== null) due.cut = { at: readMoment(entry.at), why };
   return why !== null;
 }
 
-function whyCut(due: Wait, entry: HistoryEntry, next: Wait | null) {
+function explainCut(due: Wait, entry: HistoryEntry, next: Wait | null) {
   if (entry.kind === 'outcome' && entry.outcome === 'PAID') return 'paid';
   if (entry.kind === 'waitEnded') return 'ended';
   if (entry.kind !== 'verdict') return null;
@@ -112,7 +121,7 @@ interface PayerHistoryProps {
 /** What happened, newest first; more of it is asked for only when somebody wants it. */
 export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
   const [limit, setLimit] = useState(ENTRIES_AT_FIRST);
-  const answer = useAnswer(clientHistory(view.clientIdKey, limit));
+  const answer = useAnswer(clientHistoryQuestion(view.clientIdKey, limit));
   const shown = useRef<ClientHistory | null>(null);
   useEffect(() => {
     if (changes > 0) answer.reload();
@@ -120,20 +129,20 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
   // While more is on its way the shorter line stays, so that the page does not jump.
   if (answer.data !== null) shown.current = answer.data;
   const all =
-    may(session, 'decisions') &&
-    html`<a href=${toFound({ clientIdKey: view.clientIdKey })}>Decisions of this payer</a>`;
-  const line = answered({ ...answer, data: shown.current }, ({ entries, complete }) => {
+    isAllowed(session, 'decisions') &&
+    html`<a href=${toDecisionsPath({ clientIdKey: view.clientIdKey })}>Decisions of this payer</a>`;
+  const line = renderAnswer({ ...answer, data: shown.current }, ({ entries, complete }) => {
     if (entries.length === 0)
-      return empty(
+      return renderEmpty(
         'No entry is kept any more',
         html`The journal keeps the newest million entries of all payers. ${all}`,
       );
     // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
-    return html`${h(TimeLine, { entries, mayLook: may(session, 'decisions') })}
+    return html`${h(TimeLine, { entries, mayLook: isAllowed(session, 'decisions') })}
       ${
         !complete &&
         html`<p class="buttons">
-          Older entries are not shown; known since ${dateTime(view.firstSeenAt)}. ${all}
+          Older entries are not shown; known since ${formatDateTime(view.firstSeenAt)}. ${all}
           ${
             limit < ENTRIES_MAX &&
             html`<button type="button" onClick=${() => setLimit(ENTRIES_MAX)}>
@@ -157,28 +166,28 @@ const KINDS = [
 
 /** All that happened on one line. `mayLook`: whether decisions may be opened. */
 function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayLook: boolean }) {
-  const rows = useMemo(() => rowsOf(entries, Date.now()), [entries]);
+  const rows = useMemo(() => toRows(entries, Date.now()), [entries]);
   const [kind, setKind] = useState('');
   // The end of a wait goes with the verdict that began it.
   const kindOf = (row: Row) => ('entry' in row ? row.entry.kind : 'verdict');
   const shown = rows.filter((row) => kind === '' || kindOf(row) === kind);
   return html`<div class="headline">
-      <p class="faint" role="status">${summary(rows, entries)}</p>
-      <div class="inline">${choice('Show', KINDS, { any: 'everything', go: setKind })}</div>
+      <p class="faint" role="status">${renderSummary(rows, entries)}</p>
+      <div class="inline">${renderChoice('Show', KINDS, { any: 'everything', go: setKind })}</div>
     </div>
-    ${[...Map.groupBy(shown, ({ at }) => day(at))].map(
+    ${[...Map.groupBy(shown, ({ at }) => formatDay(at))].map(
       ([date, ofDay]) => html`<section key=${date} class="day">
         <h3>${date}</h3>
         <ol class="moments" role="list">
-          ${ofDay.map((row) => moment(row, mayLook))}
+          ${ofDay.map((row) => renderMoment(row, mayLook))}
         </ol>
       </section>`,
     )}`;
 }
 
-function summary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
+function renderSummary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
   const waits = rows.filter((row) => 'wait' in row && row.wait !== null).length;
-  const early = entries.filter((entry) => earlyMs(entry) > 0).length;
+  const early = entries.filter((entry) => computeEarlyMs(entry) > 0).length;
   const all = `${counted(entries.length, 'entry', 'entries')}, newest first`;
   if (waits === 0) return `${all}; no wait`;
   const asked =
@@ -186,50 +195,51 @@ function summary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
   return `${all}; ${counted(waits, 'wait')}, ${asked}`;
 }
 
-function moment(row: Row, mayLook: boolean) {
+function renderMoment(row: Row, mayLook: boolean) {
   const { at } = row;
   const over = 'over' in row && html`<p class="faint">wait of level ${row.over.level} over</p>`;
   return html`<li class=${`moment moment-${'entry' in row ? row.entry.kind : 'over'}`}>
-    <time class="num" datetime=${new Date(at).toISOString()}>${clockSeconds(at)}</time>
-    <div class="moment-body">${'entry' in row ? entryMoment(row, mayLook) : over}</div>
+    <time class="num" datetime=${new Date(at).toISOString()}>${formatClockSeconds(at)}</time>
+    <div class="moment-body">${'entry' in row ? renderEntry(row, mayLook) : over}</div>
   </li>`;
 }
 
-function entryMoment({ entry, wait, corrects }: Extract<Row, { entry: HistoryEntry }>, mayLook: boolean) {
+function renderEntry({ entry, wait, corrects }: Extract<Row, { entry: HistoryEntry }>, mayLook: boolean) {
   switch (entry.kind) {
     case 'verdict':
-      return verdictMoment(entry, wait, mayLook);
+      return renderVerdict(entry, wait, mayLook);
     case 'score':
-      return scoreMoment(entry);
+      return renderScore(entry);
     case 'outcome':
-      return outcomeMoment(entry, corrects, mayLook);
+      return renderOutcome(entry, corrects, mayLook);
     case 'binding':
-      return bindingMoment(entry.binding);
+      return renderBinding(entry.binding);
     case 'override':
-      return overrideMoment(entry.override);
+      return renderOverride(entry.override);
     case 'waitEnded':
-      return html`<p class="moment-head"><b>wait</b> ${pill('ended')} <span>by <b>${entry.by}</b></span></p>
+      return html`<p class="moment-head"><b>wait</b> ${renderPill('ended')} <span>by
+        <b>${entry.by}</b></span></p>
         <p>${entry.reason}</p>`;
     default:
       return entry;
   }
 }
 
-function verdictMoment(entry: VerdictEntry, wait: Wait | null, mayLook: boolean) {
+function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean) {
   const { at, decision } = entry;
-  const early = earlyMs(entry);
+  const early = computeEarlyMs(entry);
   const { decisionId, verdict, clientGroup, paymentScore, rule, ruleVersion } = decision;
   const why = {
-    href: toDecision(decisionId),
-    'aria-label': `why the verdict ${verdict} fell at ${clockSeconds(at)}`,
+    href: toDecisionPath(decisionId),
+    'aria-label': `why the verdict ${verdict} fell at ${formatClockSeconds(at)}`,
   };
   return html`<p class="moment-head">
       <b>verdict</b> ${h(Verdict, decision)}
-      <span>order ${orderLink(decision.orderRef, mayLook)}</span>
-      ${early > 0 && pill(`${duration(early)} too early`, 'bad')}
-      ${decision.isBot && pill('bot', 'bad')}
-      ${decision.arm === 'candidate' && pill('candidate', 'note')}
-      ${decision.flags?.map(flagPill)}
+      <span>order ${renderOrderLink(decision.orderRef, mayLook)}</span>
+      ${early > 0 && renderPill(`${formatDuration(early)} too early`, 'bad')}
+      ${decision.isBot && renderPill('bot', 'bad')}
+      ${decision.arm === 'candidate' && renderPill('candidate', 'note')}
+      ${decision.flags?.map(renderFlagPill)}
     </p>
     <p>${decision.reason}</p>
     ${wait && html`<p>${waitText(wait)}</p>`}
@@ -238,28 +248,28 @@ function verdictMoment(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
     </p>`;
 }
 
-function orderLink(orderRef: string, mayLook: boolean) {
-  return mayLook ? html`<a href=${toOrder(orderRef)}>${orderRef}</a>` : html`<b>${orderRef}</b>`;
+function renderOrderLink(orderRef: string, mayLook: boolean) {
+  return mayLook ? html`<a href=${toOrderPath(orderRef)}>${orderRef}</a>` : html`<b>${orderRef}</b>`;
 }
 
 /** `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */
 function waitText({ at, end, level, requests, cut }: Wait) {
-  const parts = [`Level ${level}, to ${dateTime(end)}`];
-  const times = requests.map((moment) => fineDuration(moment - at)).join(', ');
+  const parts = [`Level ${level}, to ${formatDateTime(end)}`];
+  const times = requests.map((moment) => formatFineDuration(moment - at)).join(', ');
   const then = cut?.why === 'longer' ? ', so a longer wait began' : '';
   if (times !== '') parts.push(`asked again after ${times}${then}`);
-  if (cut?.why === 'paid') parts.push(`paid after ${fineDuration(cut.at - at)}, so the wait ended`);
+  if (cut?.why === 'paid') parts.push(`paid after ${formatFineDuration(cut.at - at)}, so the wait ended`);
   if (cut?.why === 'granted') parts.push('granted before its end, so the wait ended');
-  if (cut?.why === 'ended') parts.push(`ended by a person after ${fineDuration(cut.at - at)}`);
+  if (cut?.why === 'ended') parts.push(`ended by a person after ${formatFineDuration(cut.at - at)}`);
   return parts.join('; ');
 }
 
 /** Programs ask again within a second. */
-function fineDuration(ms: number) {
-  return ms < 1000 ? `${ms} ms` : duration(ms);
+function formatFineDuration(ms: number) {
+  return ms < 1000 ? `${ms} ms` : formatDuration(ms);
 }
 
-function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { kind: 'score' }>) {
+function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { kind: 'score' }>) {
   const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
   const told = [
     `${request.amount} ${request.currency ?? ''}`.trimEnd(),
@@ -273,36 +283,36 @@ function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
     !request.fingerprintPresent && !request.ipPresent && 'no fingerprint or IP was sent',
   ];
   return html`<p class="moment-head">
-      <b>score</b> ${pill(answer.clientGroup, groupTone(answer.clientGroup))}
-      <b class="num">${answer.paymentScore}</b> ${answer.isBot && pill('bot', 'bad')}
+      <b>score</b> ${renderPill(answer.clientGroup, chooseGroupTone(answer.clientGroup))}
+      <b class="num">${answer.paymentScore}</b> ${answer.isBot && renderPill('bot', 'bad')}
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
 
-function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
+function renderOutcome(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
   const { orderRef, at, occurredAt, report, amount } = entry;
   const agoMs = readMoment(at) - readMoment(occurredAt);
-  const isOther = report !== undefined && outcomeText(report) !== outcomeText(entry);
+  const isOther = report !== undefined && formatOutcome(report) !== formatOutcome(entry);
   const told = [
-    whyNeither(entry),
+    explainUncounted(entry),
     amount,
-    isOther && otherReportText(entry, report),
-    !isOther && corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
-    agoMs >= 1000 && `happened ${duration(agoMs)} before it was told`,
+    isOther && describeOtherReport(entry, report),
+    !isOther && corrects && `corrects ${formatOutcome(corrects)}, told at ${formatDateTime(corrects.at)}`,
+    agoMs >= 1000 && `happened ${formatDuration(agoMs)} before it was told`,
   ];
   return html`<p class="moment-head">
-      <b>outcome</b> ${pill(outcomeText(entry), outcomeTone(entry))}
-      <span>order ${orderLink(orderRef, mayLook)}</span>
+      <b>outcome</b> ${renderPill(formatOutcome(entry), chooseOutcomeTone(entry))}
+      <span>order ${renderOrderLink(orderRef, mayLook)}</span>
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
 
 /** Of a report that says something else than what holds of its order: what it changed. */
-function otherReportText(
+function describeOtherReport(
   { outcome, occurredAt, amount }: OutcomeEntry,
   report: NonNullable<OutcomeEntry['report']>,
 ) {
-  const told = `reported: ${outcomeText(report)}`;
+  const told = `reported: ${formatOutcome(report)}`;
   const isLater = readMoment(report.occurredAt) >= readMoment(occurredAt);
   const isOfPart = outcome === 'PAID' && report.cause === 'REVERSED' && isLater;
   return isOfPart && report.amount !== undefined && amount !== undefined
@@ -310,24 +320,24 @@ function otherReportText(
     : `${told}, which changes nothing of what holds`;
 }
 
-function bindingMoment(binding: Binding | null) {
-  if (binding === null) return html`<p class="moment-head"><b>binding</b> ${pill('removed')}</p>`;
+function renderBinding(binding: Binding | null) {
+  if (binding === null) return html`<p class="moment-head"><b>binding</b> ${renderPill('removed')}</p>`;
   const fits = binding.method === null ? 'fits every method' : `fits ${binding.method} only`;
   return html`<p class="moment-head">
-      <b>binding</b> ${pill('set', 'good')} <span>requisite <b>${binding.requisiteRef}</b></span>
+      <b>binding</b> ${renderPill('set', 'good')} <span>requisite <b>${binding.requisiteRef}</b></span>
     </p>
-    <p class="faint">acceptors ${binding.acceptorKeys.join(', ')}; ${fits}${untilWords(binding)}</p>`;
+    <p class="faint">acceptors ${binding.acceptorKeys.join(', ')}; ${fits}${formatUntil(binding)}</p>`;
 }
 
-function overrideMoment(override: Override | null) {
-  if (override === null) return html`<p class="moment-head"><b>override</b> ${pill('lifted')}</p>`;
+function renderOverride(override: Override | null) {
+  if (override === null) return html`<p class="moment-head"><b>override</b> ${renderPill('lifted')}</p>`;
   return html`<p class="moment-head">
-      <b>override</b> ${pill(override.group, groupTone(override.group))}
+      <b>override</b> ${renderPill(override.group, chooseGroupTone(override.group))}
       <span>set by <b>${override.by}</b></span>
     </p>
-    <p>${override.reason}<span class="faint">${untilWords(override)}</span></p>`;
+    <p>${override.reason}<span class="faint">${formatUntil(override)}</span></p>`;
 }
 
-function untilWords({ expiresAt }: { expiresAt: string | null }) {
-  return expiresAt === null ? '' : `; until ${dateTime(expiresAt)}`;
+function formatUntil({ expiresAt }: { expiresAt: string | null }) {
+  return expiresAt === null ? '' : `; until ${formatDateTime(expiresAt)}`;
 }

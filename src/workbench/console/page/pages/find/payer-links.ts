@@ -1,26 +1,37 @@
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
-import { choice, endAfter, field, goTo, lastDayField } from '#workbench/console/page/parts/form.ts';
-import { counted, day } from '#workbench/console/page/parts/format.ts';
-import { toPayer } from '#workbench/console/page/parts/links.ts';
-import { answered } from '#workbench/console/page/parts/notice.ts';
-import { numbers, table } from '#workbench/console/page/parts/table.ts';
-import { groupTone, pill, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
-import { type ClientLinks, clientLinks, LISTS, listEntry } from '#workbench/console/page/questions.ts';
-import type { Acts } from './payer-actions.ts';
+import {
+  endAfter,
+  goTo,
+  renderChoice,
+  renderField,
+  renderLastDayField,
+} from '#workbench/console/page/parts/form.ts';
+import { counted, formatDay } from '#workbench/console/page/parts/format.ts';
+import { toPayerPath } from '#workbench/console/page/parts/links.ts';
+import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
+import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import { chooseGroupTone, renderPill, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import {
+  type ClientLinks,
+  clientLinksQuestion,
+  LISTS,
+  listEntry,
+} from '#workbench/console/page/questions.ts';
+import type { PayerActions } from './payer-actions.ts';
 
 type LinkedClient = ClientLinks['clients'][number];
 type LinkedDevice = ClientLinks['devices'][number];
 
 /** Who shares devices and addresses with a payer; the archive is asked only when somebody wants it. */
-export function PayerLinks(acts: Acts) {
+export function PayerLinks(acts: PayerActions) {
   const [isAsked, setIsAsked] = useState(false);
-  const answer = useAnswer(isAsked ? clientLinks(acts.clientIdKey) : null);
+  const answer = useAnswer(isAsked ? clientLinksQuestion(acts.clientIdKey) : null);
   return html`<section class="card">
     <h2>Linked payers</h2>
     ${
       isAsked
-        ? answered(answer, (links) => h(Linked, { links, ...acts }))
+        ? renderAnswer(answer, (links) => h(Linked, { links, ...acts }))
         : html`<button type="button" onClick=${() => setIsAsked(true)}>
             Show who shares devices or addresses
           </button>`
@@ -28,7 +39,7 @@ export function PayerLinks(acts: Acts) {
   </section>`;
 }
 
-function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {
+function Linked({ links, session, propose }: PayerActions & { links: ClientLinks }) {
   const { clients, devices, cut, complete, from } = links;
   const [chosen, setChosen] = useState(links.proposal.clients);
   const toggle = (one: string) =>
@@ -38,23 +49,24 @@ function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {
     ...(cut.clients === 0 ? [] : [`${counted(cut.clients, 'payer')} with weaker ties are not shown.`]),
     ...(cut.devices === 0 ? [] : [`${counted(cut.devices, 'device')} were not followed.`]),
   ];
-  const cells = (one: LinkedClient) => clientCells(one, chosen.includes(one.clientIdKey), toggle);
+  const cells = (one: LinkedClient) => renderClientCells(one, chosen.includes(one.clientIdKey), toggle);
   const picked = clients.filter((one) => chosen.includes(one.clientIdKey));
   return html`
     <p class="faint">
-      Since ${day(from)}. A tie by one address alone may be a neighbour. Chosen are those who are tied more
+      Since ${formatDay(from)}. A tie by one address alone may be a neighbour. Chosen are those who are tied
+      more
       closely and paid no more orders than they left unpaid or took back. ${left.join(' ')}
     </p>
-    ${table({ name: 'Linked payers', columns: CLIENT_COLUMNS }, clients, cells)}
-    ${table({ name: 'Devices and addresses', columns: DEVICE_COLUMNS }, devices, deviceCells)}
-    ${may(session, 'lists') && h(Block, { chosen: picked, propose })}`;
+    ${renderTable({ name: 'Linked payers', columns: CLIENT_COLUMNS }, clients, cells)}
+    ${renderTable({ name: 'Devices and addresses', columns: DEVICE_COLUMNS }, devices, renderDeviceCells)}
+    ${isAllowed(session, 'lists') && h(Block, { chosen: picked, propose })}`;
 }
 
 const CLIENT_COLUMNS = [
   'list',
   'payer',
   'tied by',
-  ...numbers('devices', 'paid', 'reversed', 'unpaid', 'turned away', 'unknown'),
+  ...declareNumberColumns('devices', 'paid', 'reversed', 'unpaid', 'turned away', 'unknown'),
   'paid of granted',
   'paid / reversed / unpaid',
   'answers',
@@ -62,7 +74,7 @@ const CLIENT_COLUMNS = [
 
 const TIES = { self: 'the payer', device: 'device', addresses: 'addresses', address: 'one address' } as const;
 
-function clientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey: string) => void) {
+function renderClientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey: string) => void) {
   const { clientIdKey, tie, orders, money, verdicts, override, lists } = one;
   const sums = Object.entries(money).map(
     ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
@@ -73,9 +85,9 @@ function clientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey:
   return [
     html`<input type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
-    html`<a href=${toPayer(clientIdKey)}>${clientIdKey}</a>
-      ${override && html` ${pill(override, groupTone(override))}`}
-      ${lists.map((name) => html` ${pill(`on ${name}`, 'note')}`)}`,
+    html`<a href=${toPayerPath(clientIdKey)}>${clientIdKey}</a>
+      ${override && html` ${renderPill(override, chooseGroupTone(override))}`}
+      ${lists.map((name) => html` ${renderPill(`on ${name}`, 'note')}`)}`,
     ...[TIES[tie], one.devices.length],
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${one.cut ? '+' : ''}`),
     granted === 0 ? '–' : `${paid} of ${granted}`,
@@ -86,25 +98,39 @@ function clientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey:
 const DEVICE_COLUMNS = [
   'kind',
   'value for a list',
-  ...numbers('payers'),
+  ...declareNumberColumns('payers'),
   'first seen',
   'last seen',
   'blocking it refuses',
 ];
 
-function deviceCells({ kind, value, clients, firstAt, lastAt, followed, refused, lists }: LinkedDevice) {
+function renderDeviceCells({
+  kind,
+  value,
+  clients,
+  firstAt,
+  lastAt,
+  followed,
+  refused,
+  lists,
+}: LinkedDevice) {
   const unknown = followed
     ? 'more payers than are shown'
     : 'too many payers to be a ring; nobody is linked by it';
   return [
     kind === 'ip' ? 'address' : 'device',
-    html`<code>${value}</code>${lists.map((name) => html` ${pill(`on ${name}`, 'note')}`)}`,
-    ...[clients, day(firstAt), day(lastAt), refused === null ? unknown : refusedText(refused)],
+    html`<code>${value}</code>${lists.map((name) => html` ${renderPill(`on ${name}`, 'note')}`)}`,
+    ...[
+      clients,
+      formatDay(firstAt),
+      formatDay(lastAt),
+      refused === null ? unknown : describeRefused(refused),
+    ],
   ];
 }
 
 /** Which payers a block hits. */
-function refusedText({ clients, payers, orders, money }: LinkedDevice['refused'] & {}) {
+function describeRefused({ clients, payers, orders, money }: LinkedDevice['refused'] & {}) {
   if (payers === 0) return `${counted(clients, 'payer')}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
   const paid = `${counted(orders, 'order')}: ${sums.join(', ')}`;
@@ -112,7 +138,7 @@ function refusedText({ clients, payers, orders, money }: LinkedDevice['refused']
 }
 
 /** Those whom a list of these would refuse although they paid, in the service's words. */
-function refusedBy(clients: readonly LinkedClient[]) {
+function findRefusedBy(clients: readonly LinkedClient[]) {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const money: Record<string, number> = {};
   for (const one of payers)
@@ -123,11 +149,11 @@ function refusedBy(clients: readonly LinkedClient[]) {
 }
 
 /** Puts the chosen payers on a list, and first shows whom that would hit although they paid. */
-function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: Acts['propose'] }) {
+function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: PayerActions['propose'] }) {
   const { data } = useAnswer(LISTS);
   const lists = data?.lists.filter(({ kind, ofInstallation }) => kind === 'client' && !ofInstallation) ?? [];
   if (chosen.length === 0) return html`<p>Nobody is chosen for a list.</p>`;
-  const refuses = `${refusedText(refusedBy(chosen))}.`;
+  const refuses = `${describeRefused(findRefusedBy(chosen))}.`;
   const payers = chosen.filter(({ orders }) => orders.paid > 0);
   const put = () =>
     propose({
@@ -137,18 +163,18 @@ function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: 
       act: async ({ list = '', reason, lastDay }) => {
         const { expires } = endAfter(lastDay, '');
         for (const { clientIdKey } of chosen)
-          await ask('PUT', listEntry(list, clientIdKey), { reason, ...expires });
+          await askService('PUT', listEntry(list, clientIdKey), { reason, ...expires });
         goTo(`#/settings/lists/${list}`);
       },
       children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>
         ${payers.length > 0 && html`<p>They paid: ${payers.map((one) => one.clientIdKey).join(', ')}.</p>`}
-        ${choice(
+        ${renderChoice(
           'List',
           lists.map(({ list }) => list),
           { name: 'list' },
         )}
-        ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
-        ${lastDayField('until they are removed')}`,
+        ${renderField('Reason', { name: 'reason', required: true, maxlength: 500 })}
+        ${renderLastDayField('until they are removed')}`,
     });
   return html`<p role="status">A list of those chosen refuses <b>${refuses}</b></p>
     ${

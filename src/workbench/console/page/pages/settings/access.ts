@@ -1,14 +1,14 @@
-import { ask, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
-import { Copy, choice, sent } from '#workbench/console/page/parts/form.ts';
-import { counted, dateTime, platformText } from '#workbench/console/page/parts/format.ts';
-import { answered } from '#workbench/console/page/parts/notice.ts';
-import { columns, table } from '#workbench/console/page/parts/table.ts';
-import { pill } from '#workbench/console/page/parts/verdict.ts';
+import { CopyButton, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
+import { counted, formatDateTime, formatPlatform } from '#workbench/console/page/parts/format.ts';
+import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
+import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { AccessKeyList, IssuedKey, People } from '#workbench/console/page/questions.ts';
-import { accessKey, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '#workbench/console/page/questions.ts';
+import { accessKeyQuestion, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '#workbench/console/page/questions.ts';
 
 type Propose = (change: Proposal<IssuedKey | null>) => void;
 
@@ -21,23 +21,23 @@ export function AccessPage({ session: { platform } }: PageProps) {
     keys.reload();
     people.reload();
   });
-  return html`${issued && issuedKey(issued)}
-    ${answered(
+  return html`${issued && renderIssuedKey(issued)}
+    ${renderAnswer(
       keys,
       (found) => html`<section class="card">
           <h2>${counted(found.keys.length, 'key')}</h2>
-          ${table(KEYS_HEAD, found.keys, (one) => keyCells(one, propose))}
+          ${renderTable(KEYS_HEAD, found.keys, (one) => renderKeyCells(one, propose))}
         </section>
         <details class="card">
           <summary><h2>Issue a key for ${platform}</h2></summary>
-          ${issueForm(found, propose)}
+          ${renderIssueForm(found, propose)}
         </details>`,
     )}
-    ${answered(
+    ${renderAnswer(
       people,
       (found) => html`<section class="card">
           <h2>${counted(found.people.length, 'person', 'people')} signed in</h2>
-          ${table(PEOPLE_HEAD, found.people, (one) => personCells(one, platform, propose))}
+          ${renderTable(PEOPLE_HEAD, found.people, (one) => renderPersonCells(one, platform, propose))}
           ${
             platform !== '*' &&
             html`<p class="faint">People who see all platforms are listed under “all platforms”.</p>`
@@ -45,7 +45,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
         </section>
         <section class="card">
           <h2>Who may sign in</h2>
-          ${whoMay(found)}
+          ${describeRoles(found)}
         </section>`,
     )}
     ${dialog}`;
@@ -54,7 +54,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
 const KEYS_HEAD = {
   name: 'Keys',
   kind: 'in-lines',
-  columns: ['key', 'platform', 'owner', ...columns('wide', 'may'), 'issued', 'ends', ''],
+  columns: ['key', 'platform', 'owner', ...declareColumns('wide', 'may'), 'issued', 'ends', ''],
 };
 
 const PEOPLE_HEAD = {
@@ -63,22 +63,22 @@ const PEOPLE_HEAD = {
   columns: ['who', 'by', 'since', 'last seen', 'ends', ''],
 };
 
-function issuedKey({ key, record }: IssuedKey) {
+function renderIssuedKey({ key, record }: IssuedKey) {
   return html`<div class="notice" role="status">
     <strong>Key ${record.id} is issued. It is shown only now.</strong>
     <p>Keep it as a secret, where the program that sends it finds it.</p>
-    ${h(Copy, { label: 'Key', text: key })}
+    ${h(CopyButton, { label: 'Key', text: key })}
   </div>`;
 }
 
-function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
+function renderKeyCells(key: AccessKeyList['keys'][number], propose: Propose) {
   const { id, platform, owner, operations, status, issuedAt, expiresAt, revokedAt } = key;
   const revoke = () =>
     propose({
       title: `Revoke the key ${id}?`,
       action: 'Revoke it',
       tone: 'bad',
-      act: () => ask('DELETE', accessKey(id)).then(() => null),
+      act: () => askService('DELETE', accessKeyQuestion(id)).then(() => null),
       children: html`<p>
         Within a second every node refuses it, and who signed in with it is signed out. Nothing brings it
         back.
@@ -86,23 +86,23 @@ function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
     });
   const end = revokedAt ?? expiresAt;
   return [
-    html`<code>${id}</code> ${status !== 'live' && pill(status)}`,
+    html`<code>${id}</code> ${status !== 'live' && renderPill(status)}`,
     platform,
     owner ?? html`<span class="faint">nobody</span>`,
     operations.join(', '),
-    dateTime(issuedAt),
-    end === null ? pill('no end', 'note') : dateTime(end),
+    formatDateTime(issuedAt),
+    end === null ? renderPill('no end', 'note') : formatDateTime(end),
     status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`,
   ];
 }
 
-function issueForm({ mayGive }: AccessKeyList, propose: Propose) {
-  const issue = sent(({ days = '', ...ticked }) => {
+function renderIssueForm({ mayGive }: AccessKeyList, propose: Propose) {
+  const issue = onSubmit(({ days = '', ...ticked }) => {
     const operations = mayGive.filter((one) => one in ticked);
     propose({
       title: `Issue a key for ${operations.join(', ') || 'nothing'}?`,
       action: 'Issue it',
-      act: () => ask('POST', ISSUE_KEY, { operations, days: Number(days) }),
+      act: () => askService('POST', ISSUE_KEY, { operations, days: Number(days) }),
       children: html`<p>Whoever holds it may do that for ${days} days. You answer for it.</p>`,
     });
   });
@@ -111,12 +111,12 @@ function issueForm({ mayGive }: AccessKeyList, propose: Propose) {
       <legend>What it may do</legend>
       ${mayGive.map((one) => html`<label class="row"><input type="checkbox" name=${one} /> ${one}</label>`)}
     </fieldset>
-    ${choice('Days', ['1', '30', '90', '365'], { name: 'days', chosen: '90' })}
+    ${renderChoice('Days', ['1', '30', '90', '365'], { name: 'days', chosen: '90' })}
     <button type="submit" class="button-accent">Issue it …</button>
   </form>`;
 }
 
-function personCells(
+function renderPersonCells(
   { id, who, access, sessions }: People['people'][number],
   platform: string,
   propose: Propose,
@@ -126,21 +126,21 @@ function personCells(
       title: `Sign ${id} out ${platform === '*' ? 'everywhere' : `at ${platform}`}?`,
       action: 'Sign out',
       tone: 'bad',
-      act: () => ask('POST', SIGN_OUT, { id }),
+      act: () => askService('POST', SIGN_OUT, { id }),
       children: html`<p>
         ${counted(sessions.length, 'session')} end at once. Who still has a role or a key can sign in again.
       </p>`,
     });
-  const ways = access.map((one) => `${one.role ?? 'key'} at ${platformText(one.platform)}`);
+  const ways = access.map((one) => `${one.role ?? 'key'} at ${formatPlatform(one.platform)}`);
   const each = (when: 'beganAt' | 'usedAt' | 'endsAt') =>
-    sessions.map((one) => html`<div class="when">${dateTime(one[when])}</div>`);
+    sessions.map((one) => html`<div class="when">${formatDateTime(one[when])}</div>`);
   const button = html`<button type="button" onClick=${signOut}>Sign out …</button>`;
   return [who, ways.join(', '), each('beganAt'), each('usedAt'), each('endsAt'), button];
 }
 
-const ROLE_COLUMNS = ['claim', 'value', 'role', 'platform', ...columns('wide', 'may')];
+const ROLE_COLUMNS = ['claim', 'value', 'role', 'platform', ...declareColumns('wide', 'may')];
 
-function whoMay({ provider, roles }: People) {
+function describeRoles({ provider, roles }: People) {
   const byKey = 'Whoever holds one of the keys with platform operations';
   if (provider === null)
     return html`<p>${byKey}. With OIDC_ISSUER people sign in at an identity provider.</p>`;
@@ -148,14 +148,14 @@ function whoMay({ provider, roles }: People) {
       ${byKey}, and whoever has one of these roles at ${provider}, set with OIDC_ROLES. A role that is taken
       away there lasts until the person signs in again: sign them out here.
     </p>
-    ${table(
+    ${renderTable(
       { name: 'Roles', columns: ROLE_COLUMNS, kind: 'in-lines' },
       roles,
       ({ claim, value, role, platform, operations }) => [
         html`<code>${claim}</code>`,
         html`<code>${value}</code>`,
         role,
-        platformText(platform),
+        formatPlatform(platform),
         operations.join(', '),
       ],
     )}`;

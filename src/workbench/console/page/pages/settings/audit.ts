@@ -1,17 +1,23 @@
 import { AUDIT_ACTIONS } from '#workbench/access/audit-actions.ts';
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
-import { counted, dateTime } from '#workbench/console/page/parts/format.ts';
-import { answered, empty, useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { csvText, linesOf, SaveAll } from '#workbench/console/page/parts/save-file.ts';
-import { columns, table } from '#workbench/console/page/parts/table.ts';
-import { inUtc, minuteField, spanOf, withWords, writeSpan } from '#workbench/console/page/parts/time-span.ts';
+import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
+import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
+import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import {
+  convertToUtc,
+  readSpan,
+  renderMinuteField,
+  withWords,
+  writeSpan,
+} from '#workbench/console/page/parts/time-span.ts';
 import {
   AUDIT_CHECK,
   type AuditCheck,
-  auditEntries,
+  auditEntriesQuestion,
   type AuditPage as Found,
 } from '#workbench/console/page/questions.ts';
 import { Proposals } from './proposals.ts';
@@ -25,56 +31,56 @@ export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 
 /** What waits for somebody else, and who did what. */
 export function AuditPage({ place: { query }, session }: PageProps) {
-  return html`${PROPOSERS.some((one) => may(session, one)) && h(Proposals, { session })}
-    ${may(session, 'audit') && html`${filter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
+  return html`${PROPOSERS.some((one) => isAllowed(session, one)) && h(Proposals, { session })}
+    ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
 /** Newest first, and whether what is written there was changed since. */
 function Entries({ query }: { query: URLSearchParams }) {
   const [lacking, setLacking] = useState<readonly Fault[]>([]);
   const all = async () => {
-    const { entries, unreadable } = await allThatFit(query);
+    const { entries, unreadable } = await fetchAllEntries(query);
     setLacking(unreadable);
     return entries;
   };
-  const forms = { CSV: async () => csvOf(await all()), NDJSON: async () => linesOf(await all()) };
-  return answered(
-    useAnswer(auditEntries(asked(query))),
+  const forms = { CSV: async () => toEntriesCsv(await all()), NDJSON: async () => toJsonLines(await all()) };
+  return renderAnswer(
+    useAnswer(auditEntriesQuestion(toAuditQuery(query))),
     ({ entries, unreadable, next }) => html`<section class="card">
       <h2>${counted(entries.length, 'entry', 'entries')}</h2>
-      ${faultList(unreadable)}
+      ${renderFaults(unreadable)}
       ${
         entries.length === 0
-          ? empty(
+          ? renderEmpty(
               next === null ? 'Nothing fits' : 'Nothing of these fits',
               next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.',
             )
-          : table({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, cellsOf)
+          : renderTable({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, renderCells)
       }
       ${next !== null && html`<p><a href=${withWords({ after: next })}>Older entries</a></p>`}
-      ${h(SaveAll, { name: 'audit', forms })}
+      ${h(SaveButtons, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>The file lacks:</p>`}
-        ${faultList(lacking)}
+        ${renderFaults(lacking)}
       </div>
     </section>`,
   );
 }
 
 /** The query of the API for a filter in an address. */
-function asked(query: URLSearchParams) {
+function toAuditQuery(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
-  const span = spanOf({ from: query.get('from'), to: query.get('to') });
+  const span = readSpan({ from: query.get('from'), to: query.get('to') });
   return new URLSearchParams([...named, ...Object.entries(writeSpan(span))]);
 }
 
 function Chain() {
   const [check, setCheck] = useState<AuditCheck | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
-  const look = () => attempt(() => ask('GET', AUDIT_CHECK).then(setCheck));
+  const look = () => attempt(() => askService('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
     <h2>Integrity</h2>
-    <div role="status">${check && checkedText(check)}</div>
+    <div role="status">${check && describeCheck(check)}</div>
     ${trouble}
     <button type="button" disabled=${isBusy} onClick=${look}>
       ${isBusy ? 'Following the chain …' : 'Check the chain'}
@@ -82,72 +88,73 @@ function Chain() {
   </section>`;
 }
 
-function checkedText({ checkedAt, entries, forgotten, faults }: AuditCheck) {
-  if (faults.length > 0) return faultList(faults);
+function describeCheck({ checkedAt, entries, forgotten, faults }: AuditCheck) {
+  if (faults.length > 0) return renderFaults(faults);
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
   return html`<p>
-    All entries were in order at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
+    All entries were in order at
+    ${formatDateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
     Somebody who can write to the store could have made a new chain:${' '}
     <code>audit verify --known</code> shows that.
   </p>`;
 }
 
-function faultList(faults: readonly Fault[]) {
+function renderFaults(faults: readonly Fault[]) {
   return (
     faults.length > 0 && html`<ul class="notes bad">${faults.map(({ what }) => html`<li>${what}</li>`)}</ul>`
   );
 }
 
-function filter(query: URLSearchParams) {
-  const find = sent((values) => goTo(`#/settings/audit?${new URLSearchParams(inUtc(values))}`));
+function renderFilter(query: URLSearchParams) {
+  const find = onSubmit((values) => goTo(`#/settings/audit?${new URLSearchParams(convertToUtc(values))}`));
   const clear = () => goTo('#/settings/audit');
   return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
-    ${field('Who', { name: 'who', defaultValue: query.get('who') ?? '', maxlength: 256 })}
-    ${choice('What', AUDIT_ACTIONS, { name: 'action', chosen: query.get('action'), any: 'anything' })}
-    ${minuteField('from', query.get('from'), 'From')}
-    ${minuteField('to', query.get('to'), 'To')}
+    ${renderField('Who', { name: 'who', defaultValue: query.get('who') ?? '', maxlength: 256 })}
+    ${renderChoice('What', AUDIT_ACTIONS, { name: 'action', chosen: query.get('action'), any: 'anything' })}
+    ${renderMinuteField('from', query.get('from'), 'From')}
+    ${renderMinuteField('to', query.get('to'), 'To')}
     <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
   </form>`;
 }
 
 const COLUMNS = [
-  ...columns('when', 'when'),
+  ...declareColumns('when', 'when'),
   'who',
   'what',
   'platform',
   'about',
-  ...columns('wide', 'from what to what', 'why'),
+  ...declareColumns('wide', 'from what to what', 'why'),
 ];
 
-function cellsOf({ at, who, action, platform, subject, before, after, reason }: Entry) {
-  const change = before === null && after === null ? '' : `${stateText(before)} → ${stateText(after)}`;
+function renderCells({ at, who, action, platform, subject, before, after, reason }: Entry) {
+  const change = before === null && after === null ? '' : `${formatState(before)} → ${formatState(after)}`;
   const where = platform ?? html`<span class="faint">all</span>`;
-  return [dateTime(at), who, action, where, subject, change, reason];
+  return [formatDateTime(at), who, action, where, subject, change, reason];
 }
 
 /** `active: p2.v11, candidates: (version: p2.v12, percent: 10)`; what lies deeper stands in brackets. */
-function stateText(state: unknown) {
-  return state === null ? 'nothing' : valueText(state).replace(/^\((.*)\)$/s, '$1');
+function formatState(state: unknown) {
+  return state === null ? 'nothing' : formatValue(state).replace(/^\((.*)\)$/s, '$1');
 }
 
 /** What has no shape is known by its form: a moment is written like no other text. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-function valueText(value: unknown): string {
-  if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none';
-  if (typeof value === 'string') return MOMENT.test(value) ? dateTime(value) : value;
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(formatValue).join(', ') || 'none';
+  if (typeof value === 'string') return MOMENT.test(value) ? formatDateTime(value) : value;
   if (typeof value !== 'object' || value === null) return String(value);
   const members = Object.entries(value).filter(([, inner]) => inner !== null);
-  return `(${members.map(([key, inner]) => `${key}: ${valueText(inner)}`).join(', ')})`;
+  return `(${members.map(([key, inner]) => `${key}: ${formatValue(inner)}`).join(', ')})`;
 }
 
-async function allThatFit(query: URLSearchParams) {
-  const page = asked(query);
+async function fetchAllEntries(query: URLSearchParams) {
+  const page = toAuditQuery(query);
   page.delete('after');
   page.set('limit', '500');
   const all: { entries: Entry[]; unreadable: Fault[] } = { entries: [], unreadable: [] };
   for (;;) {
-    const { entries, unreadable, next } = await ask('GET', auditEntries(page));
+    const { entries, unreadable, next } = await askService('GET', auditEntriesQuestion(page));
     all.entries.push(...entries);
     all.unreadable.push(...unreadable);
     if (next === null) return all;
@@ -155,7 +162,7 @@ async function allThatFit(query: URLSearchParams) {
   }
 }
 
-function csvOf(entries: readonly Entry[]) {
+function toEntriesCsv(entries: readonly Entry[]) {
   const text = (state: unknown) => (state === null ? '' : JSON.stringify(state));
   const rows = entries.map(({ number, at, who, action, platform, subject, before, after, reason, hash }) => ({
     number,
@@ -169,5 +176,5 @@ function csvOf(entries: readonly Entry[]) {
     reason,
     hash,
   }));
-  return csvText(rows);
+  return toCsv(rows);
 }

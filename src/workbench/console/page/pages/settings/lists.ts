@@ -1,23 +1,29 @@
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
 import {
-  choice,
   endAfter,
-  field,
   goTo,
-  labelled,
-  lastDayField,
-  sent,
+  onSubmit,
+  renderChoice,
+  renderField,
+  renderLabelled,
+  renderLastDayField,
 } from '#workbench/console/page/parts/form.ts';
-import { counted, dateTime } from '#workbench/console/page/parts/format.ts';
-import { answered, empty, useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { linesOf, SaveAll } from '#workbench/console/page/parts/save-file.ts';
-import { columns, numbers, table } from '#workbench/console/page/parts/table.ts';
-import { pill } from '#workbench/console/page/parts/verdict.ts';
+import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { SaveButtons, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
+import { declareColumns, declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
+import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { ListEntries, SharedLists } from '#workbench/console/page/questions.ts';
-import { LISTS, listEntries, listEntry, listLines, sharedList } from '#workbench/console/page/questions.ts';
+import {
+  LISTS,
+  listEntries,
+  listEntry,
+  listLines,
+  sharedListQuestion,
+} from '#workbench/console/page/questions.ts';
 
 type SharedList = SharedLists['lists'][number];
 
@@ -28,7 +34,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   const answer = useAnswer(LISTS);
   const [sought, setSought] = useState({ list: '', value: '' });
   const [told, setTold] = useState<readonly string[]>([]);
-  const mayChange = may(session, 'lists');
+  const mayChange = isAllowed(session, 'lists');
   const own = answer.data?.lists.find((one) => one.list === item && !one.ofInstallation) ?? null;
   const [after, value] = [query.get('after'), sought.list === item ? sought.value : ''];
   const which = { limit: '100', ...(after && { after }), ...(value && { value }) };
@@ -39,16 +45,19 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
     entries.reload();
   });
   const find = (typed: string) => setSought({ list: item, value: typed });
-  return answered(
+  return renderAnswer(
     answer,
     ({ lists, isStale }) => html`
       ${isStale && html`<p class="notice notice-bad">The store does not answer: this may be old.</p>`}
-      ${allLists(lists, item)}
+      ${renderLists(lists, item)}
       ${
         own &&
-        answered(entries, (found) =>
+        renderAnswer(entries, (found) =>
           found.entries.length === 0 && value === ''
-            ? empty(`The list ${item} is empty`, 'Add the first value below; within 2 seconds rules find it.')
+            ? renderEmpty(
+                `The list ${item} is empty`,
+                'Add the first value below; within 2 seconds rules find it.',
+              )
             : h(Entries, {
                 key: item,
                 name: item,
@@ -89,14 +98,19 @@ const KINDS = {
   attribute: ['values of an attribute', 'As callers send it; only its HMAC is kept'],
 } as const;
 
-const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
+const LIST_COLUMNS = [
+  'list',
+  'holds',
+  ...declareNumberColumns('entries', 'ended'),
+  ...declareColumns('roomy', 'last change'),
+];
 
-function allLists(lists: readonly SharedList[], chosen: string) {
+function renderLists(lists: readonly SharedList[], chosen: string) {
   if (lists.length === 0)
-    return empty('No shared list yet', 'Make the first one below. Rules ask for it by “listed”.');
+    return renderEmpty('No shared list yet', 'Make the first one below. Rules ask for it by “listed”.');
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
-    ${table(
+    ${renderTable(
       { name: 'Lists', columns: LIST_COLUMNS },
       lists,
       ({ list, ofInstallation, kind, attribute, entries, ended, changedAt }) => [
@@ -108,7 +122,7 @@ function allLists(lists: readonly SharedList[], chosen: string) {
         attribute === undefined ? KINDS[kind][0] : `values of ${attribute}`,
         entries,
         ended,
-        dateTime(changedAt),
+        formatDateTime(changedAt),
       ],
     )}
   </section>`;
@@ -126,55 +140,55 @@ interface EntriesProps {
 
 type Propose = (change: Proposal<readonly string[]>) => void;
 
-const COLUMNS = ['value', ...columns('wide', 'reason'), 'by', 'since', 'until', ''];
+const COLUMNS = ['value', ...declareColumns('wide', 'reason'), 'by', 'since', 'until', ''];
 
 /** The entries of a list, a page at a time. */
 function Entries({ name, after, found: { entries, total, next }, value, find, propose }: EntriesProps) {
   const here = `#/settings/lists/${name}`;
-  const cells = (one: ListEntry) => cellsOf(name, one, propose);
-  const search = sent(({ sought = '' }) => find(sought.trim()));
+  const cells = (one: ListEntry) => renderCells(name, one, propose);
+  const search = onSubmit(({ sought = '' }) => find(sought.trim()));
   return html`<section class="card">
     <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
     <form class="filters" onSubmit=${search} onReset=${() => find('')}>
-      ${field('Find a value', { name: 'sought', defaultValue: value, maxlength: 256 })}
+      ${renderField('Find a value', { name: 'sought', defaultValue: value, maxlength: 256 })}
       <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
     </form>
     ${
       entries.length === 0
-        ? empty(`This value is not on ${name}`, 'Values are compared exactly.')
-        : table({ name: `Entries of ${name}`, columns: COLUMNS, kind: 'in-lines' }, entries, cells)
+        ? renderEmpty(`This value is not on ${name}`, 'Values are compared exactly.')
+        : renderTable({ name: `Entries of ${name}`, columns: COLUMNS, kind: 'in-lines' }, entries, cells)
     }
     ${after !== null && html`<p><a href=${here}>Newest entries</a></p>`}
     ${next !== null && html`<p><a href=${`${here}?after=${next}`}>Older entries</a></p>`}
-    ${h(SaveAll, { name, forms: { NDJSON: () => savedLines(name) } })}
+    ${h(SaveButtons, { name, forms: { NDJSON: () => fetchEntryLines(name) } })}
   </section>`;
 }
 
-function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
+function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
   const { value, reason, who, addedAt, expiresAt, hasEnded } = entry;
   const remove = () =>
     propose?.({
       title: `Take ${value} off ${list}?`,
       action: 'Remove from the list',
       tone: 'bad',
-      act: () => ask('DELETE', listEntry(list, value)).then(() => []),
+      act: () => askService('DELETE', listEntry(list, value)).then(() => []),
       children: html`<p>Within 2 seconds no verdict counts it any more. It was put there for: ${reason}</p>`,
     });
-  const end = expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt);
+  const end = expiresAt === null ? html`<span class="faint">no end</span>` : formatDateTime(expiresAt);
   return [
     html`<code>${value}</code>`,
     reason,
     who,
-    dateTime(addedAt),
-    html`${end}${hasEnded && html` ${pill('ended')}`}`,
+    formatDateTime(addedAt),
+    html`${end}${hasEnded && html` ${renderPill('ended')}`}`,
     propose && html`<button type="button" onClick=${remove}>Remove …</button>`,
   ];
 }
 
 /** All entries, as lines that can be put on a list again. */
-async function savedLines(name: string) {
-  const { entries } = await ask('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
-  return linesOf(
+async function fetchEntryLines(name: string) {
+  const { entries } = await askService('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
+  return toJsonLines(
     entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
       value,
       reason,
@@ -196,9 +210,9 @@ const ATTRIBUTE_FIELD = {
 function MakeForm({ name, done }: { name: string; done: () => void }) {
   const { attempt, trouble } = useAttempt();
   const [kind, setKind] = useState('client');
-  const make = sent(({ list = '', attribute }) =>
+  const make = onSubmit(({ list = '', attribute }) =>
     attempt(async () => {
-      await ask('PUT', sharedList(list), { kind, attribute });
+      await askService('PUT', sharedListQuestion(list), { kind, attribute });
       goTo(`#/settings/lists/${list}`);
       done();
     }),
@@ -208,9 +222,12 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
   const called = { name: 'list', required: true, pattern, maxlength: 64, defaultValue: name };
   return html`<form onSubmit=${make}>
     <div class="fields">
-      ${field('List', called, 'The name that rules use, like blocked-devices')}
-      ${choice('Holds', kinds, { name: 'kind', chosen: kind, go: setKind })}
-      ${kind === 'attribute' && field('Attribute', ATTRIBUTE_FIELD, 'The name that callers use, like wallet')}
+      ${renderField('List', called, 'The name that rules use, like blocked-devices')}
+      ${renderChoice('Holds', kinds, { name: 'kind', chosen: kind, go: setKind })}
+      ${
+        kind === 'attribute' &&
+        renderField('Attribute', ATTRIBUTE_FIELD, 'The name that callers use, like wallet')
+      }
     </div>
     <button type="submit" class="button-accent">Create the list</button>
     ${trouble}
@@ -219,17 +236,17 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
 
 /** Puts values on a list: one a line, or the lines of a list that was saved. */
 function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
-  const put = sent(({ values = '', reason = '', lastDay }) => {
+  const put = onSubmit(({ values = '', reason = '', lastDay }) => {
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
     const all = values.split('\n').filter((line) => line.trim() !== '');
     propose({
       title: `Add ${all.length === 1 ? values.trim() : `${all.length} values`} to ${list}?`,
       action: 'Add to the list',
       act: async () => {
-        const lines = all.map((line) => lineOf(line.trim(), { reason, ...expires }));
-        const results = await ask('POST', listLines(list), linesOf(lines));
+        const lines = all.map((line) => toEntryLine(line.trim(), { reason, ...expires }));
+        const results = await askService('POST', listLines(list), toJsonLines(lines));
         goTo(`#/settings/lists/${list}`);
-        return wordsOf(results);
+        return summarizeResults(results);
       },
       children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${reason}</p>`,
     });
@@ -237,23 +254,23 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
   const lines = html`<textarea name="values" rows="1" required spellcheck="false"></textarea>`;
   return html`<form onSubmit=${put}>
     <div class="fields">
-      ${labelled('Value', lines, `${KINDS[kind][1]}. One a line, or the lines of a saved list`)}
-      ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
-      ${lastDayField('until it is removed')}
+      ${renderLabelled('Value', lines, `${KINDS[kind][1]}. One a line, or the lines of a saved list`)}
+      ${renderField('Reason', { name: 'reason', required: true, maxlength: 500 })}
+      ${renderLastDayField('until it is removed')}
     </div>
     <button type="submit" class="button-accent">Add to the list …</button>
   </form>`;
 }
 
 /** `given`: for values that come without anything else. */
-function lineOf(line: string, given: object) {
+function toEntryLine(line: string, given: object) {
   if (!line.startsWith('{')) return { value: line, ...given };
   const { value, reason, expiresAt } = JSON.parse(line);
   return { ...given, value, ...(reason && { reason }), ...(expiresAt && { expiresAt }) };
 }
 
 /** How many lines did what, and why the first refused ones were refused. */
-function wordsOf(results: readonly { line: number; result?: string; detail?: string }[]) {
+function summarizeResults(results: readonly { line: number; result?: string; detail?: string }[]) {
   const counts = Map.groupBy(results, ({ result }) => result ?? 'refused');
   const refused = (counts.get('refused') ?? []).slice(0, 5);
   return [

@@ -1,55 +1,55 @@
-import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, html } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { count, duration, platformText } from '#workbench/console/page/parts/format.ts';
-import { toVersion } from '#workbench/console/page/parts/links.ts';
-import { cameText } from '#workbench/console/page/parts/marks.ts';
-import { answered } from '#workbench/console/page/parts/notice.ts';
-import { columns, table } from '#workbench/console/page/parts/table.ts';
+import { count, formatDuration, formatPlatform } from '#workbench/console/page/parts/format.ts';
+import { toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { describeActivation } from '#workbench/console/page/parts/marks.ts';
+import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
+import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import type { AccessKeyList, People, Rollout, Settings } from '#workbench/console/page/questions.ts';
 import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '#workbench/console/page/questions.ts';
 
 /** What is set, to what, and where it is changed. */
 type Row = readonly [what: string, value: Html, where: Html];
 
-function decidesText(rollout: Rollout) {
+function describeDeciding(rollout: Rollout) {
   const { version } = rollout.active;
-  return html`<a href=${toVersion(version)}>${version}</a>${` ${cameText(rollout)}`}`;
+  return html`<a href=${toVersionPath(version)}>${version}</a>${` ${describeActivation(rollout)}`}`;
 }
 
 const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;
 
 /** What the platform is set to, most of it from the environment of the service: shown here, changed there. */
 export function PlatformPage({ session }: PageProps) {
-  const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null).data?.rollout;
+  const rollout = useAnswer(isAllowed(session, 'rules:read') ? ROLLOUT_STATUS : null).data?.rollout;
   // Whoever keeps its keys may know who may approve.
-  const people = useAnswer(may(session, 'keys') ? PEOPLE : null).data;
-  const keys = useAnswer(may(session, 'keys') ? KEYS : null).data;
-  return answered(useAnswer(SETTINGS), (settings) => {
-    const active: Row[] = rollout ? [['Rules that decide', decidesText(rollout), TO_ROLLOUTS]] : [];
+  const people = useAnswer(isAllowed(session, 'keys') ? PEOPLE : null).data;
+  const keys = useAnswer(isAllowed(session, 'keys') ? KEYS : null).data;
+  return renderAnswer(useAnswer(SETTINGS), (settings) => {
+    const active: Row[] = rollout ? [['Rules that decide', describeDeciding(rollout), TO_ROLLOUTS]] : [];
     const approves = settings.approvals === 'required' && people && keys;
-    const rows = [...active, ...rowsOf(settings), ...(approves ? [approversRow(people, keys)] : [])];
+    const rows = [...active, ...toRows(settings), ...(approves ? [toApproversRow(people, keys)] : [])];
     const head = {
       name: 'Settings',
-      columns: ['what', ...columns('wide', 'is'), 'changed by'],
+      columns: ['what', ...declareColumns('wide', 'is'), 'changed by'],
       kind: 'in-lines',
     };
     return html`<section class="card">
-      <h2>${platformText(settings.platform)}</h2>
-      ${table(head, rows, (cells) => cells)}
+      <h2>${formatPlatform(settings.platform)}</h2>
+      ${renderTable(head, rows, (cells) => cells)}
     </section>`;
   });
 }
 
 const APPROVED = { off: 'nothing', required: 'what reaches most payers' } as const;
 
-function rowsOf(settings: Settings): readonly Row[] {
+function toRows(settings: Settings): readonly Row[] {
   const { approvals, limits, keptMs, repeatsErasures, callers } = settings;
   const { perSecond, burst, atOnce } = limits;
   const rate =
     perSecond === 0 ? 'any number' : `${count(perSecond)} a second, ${count(burst)} at once before that`;
   const { clients, decisions, archive, audit } = keptMs;
-  const kept = archive === null ? 'there is none' : duration(archive);
+  const kept = archive === null ? 'there is none' : formatDuration(archive);
   const port = callers.port === 0 ? '' : `:${callers.port}`;
   const baseUrl = `${callers.tls ? 'https' : 'http'}://NODE${port}${callers.basePath}`;
   const backup = repeatsErasures
@@ -59,21 +59,23 @@ function rowsOf(settings: Settings): readonly Row[] {
     ['Somebody else approves', APPROVED[approvals], 'APPROVALS'],
     ['Requests of one address', rate, 'RATE_LIMIT_PER_SECOND, RATE_LIMIT_BURST'],
     ['Requests of one key here', `${atOnce} at once`, 'fixed'],
-    ['A payer is kept', `${duration(clients)} after the last change`, 'an erasure'],
+    ['A payer is kept', `${formatDuration(clients)} after the last change`, 'an erasure'],
     ['An erasure takes a payer', `from store, lists, archive and audit. ${backup}`, 'ERASURE_LEDGER'],
-    ['The store keeps decisions', duration(decisions), archive === null ? 'fixed' : 'DECISIONS_HOT'],
+    ['The store keeps decisions', formatDuration(decisions), archive === null ? 'fixed' : 'DECISIONS_HOT'],
     ['The archive keeps them', kept, 'ARCHIVE_DIR, ARCHIVE_KEEP'],
-    ['The audit keeps entries', duration(audit), 'fixed'],
+    ['The audit keeps entries', formatDuration(audit), 'fixed'],
     ['The client library’s baseUrl', html`<code>${baseUrl}</code>`, 'a proxy, where there is one'],
   ];
 }
 
-function approversRow({ roles }: People, { keys }: AccessKeyList): Row {
+function toApproversRow({ roles }: People, { keys }: AccessKeyList): Row {
   const approves = ({ operations }: { operations: readonly string[] }) => operations.includes('approve');
   const who = [
     ...roles
       .filter(approves)
-      .map(({ claim, value, role, platform }) => `${role} at ${platformText(platform)} (${claim}: ${value})`),
+      .map(
+        ({ claim, value, role, platform }) => `${role} at ${formatPlatform(platform)} (${claim}: ${value})`,
+      ),
     ...keys
       .filter((key) => key.status === 'live' && approves(key))
       .map(({ id, owner }) => `key ${id} of ${owner ?? 'nobody'}`),

@@ -1,11 +1,15 @@
-import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
-import { type Proposal as Change, reasonField, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import {
+  type Proposal as Change,
+  renderReasonField,
+  useProposal,
+} from '#workbench/console/page/parts/confirm.ts';
 import { ChangedByDraft, ChangedSince } from '#workbench/console/page/parts/differences.ts';
-import { counted, dateTime } from '#workbench/console/page/parts/format.ts';
-import { toVersion } from '#workbench/console/page/parts/links.ts';
-import { answered } from '#workbench/console/page/parts/notice.ts';
-import { pill, type Tone } from '#workbench/console/page/parts/verdict.ts';
+import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
+import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import { decideProposal, PROPOSALS, type Proposal, type Session } from '#workbench/console/page/questions.ts';
 
 /** How often the page looks for proposals of others. */
@@ -15,8 +19,8 @@ const EVERY_MS = 15_000;
 export function Proposals({ session }: { session: Session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
   const { propose, dialog } = useProposal(answer.reload);
-  const card = (proposal: Proposal) => oneProposal(proposal, session, propose);
-  return html`${answered(answer, ({ proposals }) => {
+  const card = (proposal: Proposal) => renderProposal(proposal, session, propose);
+  return html`${renderAnswer(answer, ({ proposals }) => {
     const open = proposals.filter(({ state }) => state === 'open');
     const decided = proposals.filter(({ state }) => state !== 'open');
     return html`${open.map(card)}
@@ -31,7 +35,7 @@ export function Proposals({ session }: { session: Session }) {
   })}${dialog}`;
 }
 
-function oneProposal(proposal: Proposal, session: Session, propose: (change: Change<Proposal>) => void) {
+function renderProposal(proposal: Proposal, session: Session, propose: (change: Change<Proposal>) => void) {
   const { proposalId, what, subject, state, lines, versions, proposedBy, proposedAt } = proposal;
   const { expiresAt, decidedBy, note } = proposal;
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
@@ -39,22 +43,22 @@ function oneProposal(proposal: Proposal, session: Session, propose: (change: Cha
       title: `${verb} ${subject}?`,
       action: `${verb} ${subject}`,
       tone,
-      act: ({ reason }) => ask('POST', decideProposal(proposalId, way), { reason }),
-      children: reasonField(undefined, 'Note to the proposer'),
+      act: ({ reason }) => askService('POST', decideProposal(proposalId, way), { reason }),
+      children: renderReasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card" key=${proposalId}>
-    <h2>${what}: ${subject} ${pill(state, TONES[state])}</h2>
+    <h2>${what}: ${subject} ${renderPill(state, TONES[state])}</h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
-    ${versions !== null && may(session, 'rules:read') && changes(proposal, versions, session)}
+    ${versions !== null && isAllowed(session, 'rules:read') && renderChanges(proposal, versions, session)}
     <p class="faint">
-      Proposed by ${proposedBy}, ${dateTime(proposedAt)};
-      ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
+      Proposed by ${proposedBy}, ${formatDateTime(proposedAt)};
+      ${decidedBy === null ? ` open until ${formatDateTime(expiresAt)}` : ` decided by ${decidedBy}`}
       ${note !== null && `: ${note}`}
     </p>
     ${
       state === 'open' &&
-      (may(session, 'approve')
+      (isAllowed(session, 'approve')
         ? html`<div class="buttons">
             <button type="button" class="button-accent" onClick=${approve}>Approve …</button>
             <button type="button" onClick=${() => decide('reject', 'Return', 'bad')}>Return …</button>
@@ -65,18 +69,20 @@ function oneProposal(proposal: Proposal, session: Session, propose: (change: Cha
 }
 
 /** The draft of another platform is compared as it would be released, while that is still to be decided. */
-function changes(
+function renderChanges(
   { draft, subject, state }: Proposal,
   versions: NonNullable<Proposal['versions']>,
   session: Session,
 ) {
   if (draft === null) return h(ChangedSince, versions);
   if (draft.platform === session.platform) {
-    const changed = toVersion(subject, 'changes', { before: versions.before });
+    const changed = toVersionPath(subject, 'changes', { before: versions.before });
     return html`<p><a href=${changed}>What it changes</a></p>`;
   }
   return (
-    state === 'open' && may(session, 'rules') && h(ChangedByDraft, { ...versions, platform: draft.platform })
+    state === 'open' &&
+    isAllowed(session, 'rules') &&
+    h(ChangedByDraft, { ...versions, platform: draft.platform })
   );
 }
 

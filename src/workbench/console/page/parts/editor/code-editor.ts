@@ -50,7 +50,7 @@ export class CodeEditor {
   open(path: string, text: string) {
     const { state } = this.#view;
     if (path === this.#path) {
-      const changes = changeOf(state.doc.toString(), text);
+      const changes = findChange(state.doc.toString(), text);
       const effects = EditorView.scrollIntoView(changes.from, { y: 'nearest' });
       if (changes.to > changes.from || changes.insert !== '') this.#view.dispatch({ changes, effects });
       return;
@@ -66,14 +66,14 @@ export class CodeEditor {
     this.#view.dispatch(
       setDiagnostics(
         state,
-        remarks.map((remark) => diagnosticOf(state.doc, remark)),
+        remarks.map((remark) => toDiagnostic(state.doc, remark)),
       ),
     );
   }
 
   /** Puts the cursor on a place and shows it. */
   goTo(at: FileRemark['at']) {
-    const anchor = positionOf(this.#view.state.doc, at);
+    const anchor = toPosition(this.#view.state.doc, at);
     this.#view.dispatch({
       selection: { anchor },
       effects: EditorView.scrollIntoView(anchor, { y: 'center' }),
@@ -117,7 +117,7 @@ export class CodeEditor {
 }
 
 /** What lies between the beginning and the end that two texts have in common. */
-function changeOf(before: string, after: string) {
+function findChange(before: string, after: string) {
   const shorter = Math.min(before.length, after.length);
   let from = 0;
   while (from < shorter && before[from] === after[from]) from++;
@@ -126,13 +126,13 @@ function changeOf(before: string, after: string) {
   return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
 }
 
-function diagnosticOf(doc: Text, { at, message, severity }: FileRemark): Diagnostic {
-  const from = positionOf(doc, at);
+function toDiagnostic(doc: Text, { at, message, severity }: FileRemark): Diagnostic {
+  const from = toPosition(doc, at);
   const word = /^[^\s,{}[\]]+/.exec(doc.sliceString(from, doc.lineAt(from).to))?.[0] ?? '';
   return { from, to: from + word.length, message, severity };
 }
 
-function positionOf(doc: Text, { line, column }: FileRemark['at']) {
+function toPosition(doc: Text, { line, column }: FileRemark['at']) {
   const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
   return Math.min(from + column - 1, to);
 }
