@@ -50,31 +50,33 @@ import { createFilterCondition, selectRows } from './decision-sql.ts';
 import { readOrders } from './orders-in-past.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows } from './unshipped-rows.ts';
 
-/** Decisions that were found, and the segments that could not be read. */
+/** The decisions that were found, and the segments that could not be read. */
 interface ArchivedDecisions {
   readonly decisions: readonly Decision[];
   readonly unreadable: readonly UnreadSegment[];
 }
 
-/** What a search found, and what it did not look at. */
+/** The decisions that a search found, and what it did not look at. */
 interface SearchedDecisions extends ArchivedDecisions {
-  /** There are more. */
+  /** Whether more decisions fit than were returned. */
   readonly isCut: boolean;
-  /** Of the oldest decision that was compared, epoch ms. */
+  /** The time of the oldest decision that was compared, in epoch ms. Null when none was. */
   readonly backTo: number | null;
-  /** How many decisions were compared with what was asked for. */
+  /** The number of decisions that were compared with the filter. */
   readonly compared: number;
   readonly unreadReports: readonly UnreadSegment[];
-  /** Of the journal, where it holds too much. */
+  /** The gaps of the journal, where it has more entries than a question reads. */
   readonly gaps: readonly ArchiveGap[];
-  /** Before this all was looked at, epoch ms; null: all was. */
+  /** The time, in epoch ms, before which everything was looked at. Null when everything was. */
   readonly upTo: number | null;
 }
 
-/** Beside a service that answers callers: one thread, and memory that a container can spare. */
+/**
+ * The limits of the engine beside a service that answers callers: one thread, and memory that a container can spare.
+ */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
-/** Most searches end among so many of the newest rows; each further step looks at this many times as many. */
+/** Most searches end among this many of the newest rows. Each further step looks at SEARCHED_GROWTH times as many. */
 const SEARCHED_FIRST_ROWS = 50_000;
 const SEARCHED_GROWTH = 8;
 
@@ -90,8 +92,8 @@ type ReadStore = Pick<
 >;
 
 /**
- * Looks things up in what was decided; the limits of a question bound what it reads. An erased client is not found any
- * more from the moment at which the store forgot it.
+ * Looks up decisions and other entries in the archive and the journal. The limits of a question bound how much it
+ * reads. An erased client is not found any more from the moment at which the store forgot it.
  */
 export class ArchiveReader {
   readonly archive: Archive;
@@ -101,7 +103,10 @@ export class ArchiveReader {
   readonly #decisionOf = (row: DuckRow) => toDecision(row, this.#store.clientKeys);
   #duck: Promise<QueryEngine> | null = null;
 
-  /** `archive`: the folder of one is enough. `rowsMax`: how many unshipped entries a question looks through. */
+  /**
+   * `archive` may be the folder of an archive. `rowsMax` is the number of unshipped entries that a question reads at
+   * most.
+   */
   constructor(archive: Archive | string, store: ReadStore, rowsMax = UNSHIPPED_ROWS_MAX) {
     this.archive = typeof archive === 'string' ? new Archive(archive) : archive;
     this.#store = store;
@@ -114,14 +119,15 @@ export class ArchiveReader {
     });
   }
 
-  /** For a node without an archive: what is known is what the journal holds. */
+  /** Creates a reader for a node without an archive. It knows only what the journal holds. */
   static withoutArchive(store: ReadStore): ArchiveReader {
     return new ArchiveReader(join(tmpdir(), `scoring-no-archive-${randomUUID()}`), store);
   }
 
-  /** Opens archive and journal as one, as they are at one moment. */
+  /** Opens archive and journal as one source, as they are at one moment. */
   readonly open: OpenSnapshot = async (damaged) => {
-    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    // The erasures are read before the archive: a commit takes an erasure off this list and the client out of the
+    // segments.
     const erased = await readErasedClients(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
@@ -134,7 +140,10 @@ export class ArchiveReader {
     });
   };
 
-  /** The same, once the journal is read to its end: for those who read files, in which clients who were erased still are. */
+  /**
+   * Opens archive and journal as `open` does, but only when the journal was read to its end. Readers of files use it,
+   * because files still hold clients who were erased.
+   */
   readonly openToEnd: OpenSnapshot = async (damaged) => {
     for (;;) {
       const snapshot = await this.open(damaged);
@@ -143,16 +152,19 @@ export class ArchiveReader {
     }
   };
 
-  /** The archive alone, with what clients did before they were erased: for the feed, which has a place for every row. */
+  /**
+   * Opens the archive without the journal, with what clients did before they were erased. The feed uses it, because
+   * the feed has a place for every row.
+   */
   readonly openArchive: OpenSnapshot = async (damaged) =>
     this.#snapshot(await this.archive.refresh(), { damaged });
 
-  /** Asks archive and journal as one. `work` may be done several times. */
+  /** Runs `work` on archive and journal as one source. `work` may run several times. */
   reading<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(this.open, work);
   }
 
-  /** The archive alone, beside what the store itself looks up. */
+  /** Runs `work` on the archive alone, for a look-up that has asked the store itself before. */
   #archived<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(async (damaged) => {
       const erased = await readErasedClients(this.#store);
@@ -165,7 +177,10 @@ export class ArchiveReader {
     return new Snapshot({ ...ARCHIVE_ALONE, archive, state, duck: () => this.#open(), ...parts });
   }
 
-  /** The decision of this id, of any platform where that is null; null when there is none in what could be read. */
+  /**
+   * Finds a decision by its id. A platform of null means any platform. The decision is null when what could be read
+   * does not hold it.
+   */
   async decision(
     decisionId: string,
     platform: PlatformName | null,
@@ -180,7 +195,7 @@ export class ArchiveReader {
     });
   }
 
-  /** Newest first. */
+  /** Returns the decisions of an order, the newest first. */
   async decisionsOfOrder(
     platform: PlatformName,
     orderRef: string,
@@ -191,13 +206,16 @@ export class ArchiveReader {
     return this.#archived((past) => this.#decisions(past, { platform }, where, limit, among));
   }
 
-  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  /** Returns a client's decisions with a seq below `beforeSeq`, the newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
     const where = (_: Source, bind: Bind) => `${isOf(client, bind)} AND seq < ${beforeSeq}`;
     return this.#archived((past) => this.#decisions(past, { platform: client.platform }, where, limit));
   }
 
-  /** A platform's newest decisions that fit and whose order has the status, if one is asked for. */
+  /**
+   * Returns the newest decisions of a platform that match the filter and, when a status is given, whose order has
+   * that status.
+   */
   async findDecisions(
     platform: PlatformName,
     filter: DecisionFilter,
@@ -216,7 +234,7 @@ export class ArchiveReader {
             createFilterCondition({ ...filter, from }, bind),
             ...(status === null ? [] : [statusConditionSql(source('outcomes', { platform }), status)]),
           ].join(' AND ');
-        // One more than wanted shows whether that was all.
+        // One decision more than the limit shows whether there are more.
         const { decisions, unreadable } = await this.#decisions(past, within(from), where, limit + 1);
         const isCut = decisions.length > limit;
         if (since !== null && !isCut) continue;
@@ -230,14 +248,17 @@ export class ArchiveReader {
     });
   }
 
-  /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
+  /** Returns what is known of orders of a platform, in the order of `asked`. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
     const among: SegmentFilter = (segments) => this.#orders.holding(segments, orderRefs);
     return this.#archived((past) => readOrders(past, platform, asked, among, this.#store.clientKeys));
   }
 
-  /** What happened to a client before a place (null: ever), newest first, by the tables that are asked for. */
+  /**
+   * Returns what happened to a client before a place, the newest first, from the given tables. A place of null means
+   * no bound.
+   */
   async history(
     client: ClientKey,
     before: HistoryPlace | null,
@@ -264,7 +285,7 @@ export class ArchiveReader {
     });
   }
 
-  /** Whom a hash stands for; null when nothing is known of that client. */
+  /** Finds the client with this hash. Returns null when nothing is known of such a client. */
   async clientOf(hash: string): Promise<ClientKey | null> {
     const { clientKeys } = this.#store;
     return this.reading(async (past) => {
@@ -278,7 +299,9 @@ export class ArchiveReader {
     });
   }
 
-  /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
+  /**
+   * Returns the time of the newest erasure that the archive holds, in epoch ms. Infinity while the archive is empty.
+   */
   async erasedTo(): Promise<number> {
     const state = await this.archive.refresh();
     if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
@@ -286,7 +309,10 @@ export class ArchiveReader {
     return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
   }
 
-  /** When clients were last erased, epoch ms by their numbers, as far as the archive still names them. */
+  /**
+   * Returns the times of the last erasures, in epoch ms, by the client's number, as far as the archive still names
+   * the clients.
+   */
   async erasureTimes(): Promise<ReadonlyMap<string, number>> {
     const times = (rows: string) =>
       `SELECT client_number, epoch_ms(max(erased_at))::DOUBLE AS last_at FROM ${rows} GROUP BY ALL`;
@@ -322,16 +348,16 @@ export class ArchiveReader {
     return { decisions, unreadable: past.unreadable };
   }
 
-  /** What is archived now. */
+  /** Returns the newest state of the archive. */
   archived(): Promise<ArchiveState> {
     return this.archive.refresh();
   }
 
-  /** The engine is loaded when it is first needed: most services are never asked about last year. */
+  /** The engine is loaded when it is first needed. Most services are never asked about last year. */
   #open(): Promise<QueryEngine> {
     const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
     this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
-      // Out of files or memory for a moment: the next question tries again.
+      // The process may be out of files or memory for a moment. The next question tries again.
       this.#duck = null;
       throw error;
     });
@@ -349,23 +375,23 @@ const ARCHIVE_ALONE = {
 
 async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
   const duck = await QueryEngine.open({ ...READER_LIMITS, temporaryFolder });
-  // No question goes by the order of rows in a file, and keeping it costs memory.
+  // No question depends on the order of rows in a file, and keeping that order costs memory.
   await duck.run('SET preserve_insertion_order = false');
   return duck;
 }
 
-/** SQL: whether a row's entry came before another of its client. */
+/** Returns SQL: whether a row's entry came before a place in the history of its client. */
 function isBefore(time: string, { at, place }: HistoryPlace): string {
   const moment = `make_timestamp_ms(${at})`;
   return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
 }
 
-/** SQL: that a row is of a client. */
+/** Returns SQL: whether a row is about this client. */
 function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
   return `client_hash = ${toClientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 
-/** How many decisions were compared, and how far back they reach. */
+/** Counts the decisions within the bounds, and finds the oldest of them. */
 async function lookedAt(
   past: Snapshot,
   bounds: SegmentBounds,
@@ -386,7 +412,10 @@ function partition<T>(
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
-/** When so many of the newest rows begin, epoch ms; null: there are not many more. */
+/**
+ * Returns the time at which the newest `rows` rows begin, in epoch ms. Null when the segments hold not many more
+ * rows.
+ */
 function beginOfNewest(
   newestFirst: readonly Segment[],
   rows: number,

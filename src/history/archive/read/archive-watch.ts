@@ -13,7 +13,7 @@ export class ArchiveWatch {
   #journalEntries = 0;
   #completeTo: number;
 
-  /** `clock` gives the store's time, epoch ms. */
+  /** `clock` returns the store's time in epoch ms. */
   constructor(archive: Archive, journal: Journal, clock: () => number) {
     this.#archive = archive;
     this.#journal = journal;
@@ -25,22 +25,25 @@ export class ArchiveWatch {
     try {
       this.#contents = this.#archive.contents();
     } catch {
-      // While the folder cannot be read, the archive's lag grows.
+      // The last known contents are returned. While the folder cannot be read, the archive's lag grows.
     }
     return this.#contents;
   }
 
-  /** Entries in the journal, shipped or not, as it was last asked. */
+  /** Returns the number of entries in the journal, shipped or not, or the last known number when the store is away. */
   async journalEntries(): Promise<number> {
     try {
       this.#journalEntries = await this.#journal.journalLength();
     } catch {
-      // Other signs show that the store is away.
+      // Other metrics show that the store is away.
     }
     return this.#journalEntries;
   }
 
-  /** How long the oldest entry has waited that is not archived; it grows while that is not known. */
+  /**
+   * Returns how long, in ms, the oldest entry has waited that is not archived. The figure grows while this is not
+   * known.
+   */
   async lagMs(): Promise<number> {
     try {
       this.#completeTo = (await this.#unshippedSince()) ?? this.#clock();
@@ -50,7 +53,7 @@ export class ArchiveWatch {
     return Math.max(0, this.#clock() - this.#completeTo);
   }
 
-  /** Epoch ms; null when everything is archived. */
+  /** Returns the time of the oldest entry that is not archived, in epoch ms. Null when everything is archived. */
   async #unshippedSince(): Promise<number | null> {
     const { cursor, shippedAt } = await this.#archive.refresh();
     try {

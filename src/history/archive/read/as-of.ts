@@ -16,20 +16,23 @@ export const asOfShape = shape(
 
 export type AsOf = Shape<typeof asOfShape>;
 
-/** SQL: who was erased, of rows of `erasures`. */
+/** Returns SQL: the erased clients, from rows of `erasures`. */
 export function erasedSql(rows: string): string {
   return `SELECT list_distinct(list(client_number)) AS payers, count(*) FILTER (client_number IS NULL) AS nameless,
     sum(rows_removed)::DOUBLE AS removed FROM ${rows}`;
 }
 
-/** What is told of a moment, by rows of `erasedSql`; `unshipped` are the numbers of those whom the archive was not told of yet. */
+/**
+ * Returns what the figures of a moment say about themselves. `rows` are those of `erasedSql`. `unshipped` are the
+ * numbers of erased clients that the archive does not know of yet.
+ */
 export function describeMoment(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
   const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);
   const sum = (column: string) => rows.reduce((total, row) => total + (toNumberOrNull(row[column]) ?? 0), 0);
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
 }
 
-/** What is told of a moment of the past by what is known now: who was erased since. */
+/** Returns who was erased after a moment of the past, because figures of that moment counted those clients then. */
 export async function readMoment(past: Snapshot, at: number, platform: PlatformName | null): Promise<AsOf> {
   const rows = await past.rows((source) =>
     erasedSql(

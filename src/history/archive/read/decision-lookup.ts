@@ -13,33 +13,36 @@ import type { ArchiveReader } from './archive-reader.ts';
 import { toUnreadDecisions } from './decision-sql.ts';
 import { addUnread, type FoundDecisions } from './found-decisions.ts';
 
-/** One decision, null when there is none in what could be read, and where else it may lie. */
+/**
+ * A decision, and the places that could not be read. The decision is null when no place that could be read holds it.
+ */
 export interface LookedUpDecision {
   readonly decision: Decision | null;
-  /** Empty when it was found, and when everything could be read. */
+  /** Empty when the decision was found, and when everything could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
-/** Decisions that could be read, newest first, and where more of them may lie. */
+/** The decisions that could be read, the newest first, and the places that may hold more. */
 export interface LookedUpDecisions {
   readonly decisions: readonly Decision[];
-  /** Empty when everything could be read, or need not be. */
+  /** Empty when everything could be read, or nothing more had to be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
 /** A page of a client's history. */
 export interface HistoryPage {
-  /** Newest first. */
+  /** The newest entry comes first. */
   readonly entries: readonly Placed<JournalEntry>[];
-  /** Nothing older is known about the client. */
+  /** Whether nothing older is known about the client. */
   readonly complete: boolean;
-  /** Where it is read on; null: it ends here. */
+  /** The place before which the next page begins. Null when this is the last page. */
   readonly next: HistoryPlace | null;
 }
 
 /**
- * Decisions wherever they are: by their keys in the hot store first, then in the archive, and by what they have in common
- * or whose they are from the one source of the past. A node without an archive does not have all where others have one.
+ * Finds decisions wherever they are. By id, order or client it asks the store first and then the archive. Searches
+ * and histories ask archive and journal as one source. A node without an archive does not know all decisions when
+ * other nodes have one.
  */
 export class DecisionLookup {
   readonly #store: Store;
@@ -50,7 +53,7 @@ export class DecisionLookup {
     this.#archive = archive;
   }
 
-  /** The decision of this id, of any platform where that is null. */
+  /** Finds a decision by its id. A platform of null means any platform. */
   async decision(decisionId: string, platform: PlatformName | null): Promise<LookedUpDecision> {
     if (parseDecisionId(decisionId) === null) return { decision: null, unread: [] };
     const hot = await this.#store.decision(decisionId);
@@ -59,7 +62,7 @@ export class DecisionLookup {
     return { decision, unread: decision === null ? await this.#unread(unreadable) : [] };
   }
 
-  /** At most RETENTION.decisionsPerOrder. */
+  /** Returns the decisions of an order, at most RETENTION.decisionsPerOrder. */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<LookedUpDecisions> {
     const limit = RETENTION.decisionsPerOrder;
     const hot = await this.#store.decisionsOfOrder(platform, orderRef);
@@ -68,7 +71,7 @@ export class DecisionLookup {
     return { decisions: together(hot, decisions).slice(0, limit), unread: await this.#unread(unreadable) };
   }
 
-  /** A client's decisions with a seq below `beforeSeq`. */
+  /** Returns a client's decisions with a seq below `beforeSeq`. */
   async ofClient(
     client: ClientKey,
     limit: number,
@@ -85,7 +88,10 @@ export class DecisionLookup {
     return { decisions: together(hot, decisions), unread: await this.#unread(unreadable) };
   }
 
-  /** The platform's newest decisions that fit and whose order has the status, if one is asked for. */
+  /**
+   * Finds the newest decisions of a platform that match the filter and, when a status is given, whose order has that
+   * status.
+   */
   async find(
     platform: PlatformName,
     filter: DecisionFilter,
@@ -111,12 +117,12 @@ export class DecisionLookup {
     return addUnread({ decisions, next, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
   }
 
-  /** Whom a hash stands for; null when nothing is known of that client. */
+  /** Finds the client with this hash. Returns null when nothing is known of such a client. */
   clientOf(hash: string): Promise<ClientKey | null> {
     return this.#archive.clientOf(hash);
   }
 
-  /** What happened to a client before a place (null: ever), newest first, and whether there is nothing older. */
+  /** Returns a page of what happened to a client before a place, the newest first. A place of null means no bound. */
   async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
     const { entries, isWhole } = await this.#archive.history(client, before, limit + 1);
     const isCut = entries.length > limit;
@@ -128,7 +134,7 @@ export class DecisionLookup {
     };
   }
 
-  /** All of a client's decisions that are kept, newest first, by pages; in the end whether none is missing. */
+  /** Yields all kept decisions of a client by pages, the newest first. Returns whether everything could be read. */
   async *allOfClient(client: ClientKey): AsyncGenerator<readonly Decision[], boolean> {
     let isWhole = true;
     for (let beforeSeq = Number.MAX_SAFE_INTEGER; beforeSeq > 1; ) {
@@ -140,7 +146,7 @@ export class DecisionLookup {
     return isWhole;
   }
 
-  /** All that happened to a client besides its decisions, as `allOfClient`. */
+  /** Yields everything else that happened to a client, as `allOfClient` yields its decisions. */
   async *allHistory(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
     const tables = TABLE_NAMES.filter((table) => isAboutClients(table) && table !== 'decisions');
     let oldest: HistoryPlace | null = null;
@@ -153,7 +159,7 @@ export class DecisionLookup {
     }
   }
 
-  /** What this node cannot look into: some files, or all of an archive that only others have. */
+  /** Lists what this node cannot read: some files, or the whole archive when only other nodes have it. */
   async #unread(segments: readonly UnreadSegment[]): Promise<readonly UnreadDecisions[]> {
     const unread = segments.map(toUnreadDecisions);
     if (!(await isArchivedElsewhere(this.#store.registers, this.#archive.folder))) return unread;
@@ -163,7 +169,7 @@ export class DecisionLookup {
 
 type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 
-/** How much of a client's data is in memory at once. */
+/** The most entries of a client that are in memory at once. */
 const PAGE_MAX = 100;
 
 function othersOf(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry[] {

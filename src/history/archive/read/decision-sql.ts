@@ -16,7 +16,7 @@ export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegm
   return { from, to, decisions, ...(why === undefined ? {} : { why }) };
 }
 
-/** SQL: that a decision fits, as `matchesFilter` says. */
+/** Returns SQL: whether a decision matches the filter, as `matchesFilter` decides. */
 export function createFilterCondition(filter: AskedFilter, bind: Bind): string {
   const { after, ...members } = filter;
   return [
@@ -51,19 +51,19 @@ function wantedSql(wanted: string | number, value: FilterValueKind, bind: Bind):
   return value === 'moment' ? `make_timestamp_ms(${wanted})` : String(wanted);
 }
 
-/** The column of `decisions` that a member of a filter is compared with. */
+/** Returns the column of `decisions` that a member of a filter is compared with. */
 export function getComparedColumn(compared: FilterMember['compared']): string {
   return 'fact' in compared ? toFactColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
 }
 
-/** What `isAfter` says, in SQL. */
+/** Returns SQL: whether a decision comes after the position, as `isAfter` decides. */
 function afterSql({ at, clientHash, seq }: DecisionPosition): string {
   const [time, client] = [`make_timestamp_ms(${at})`, toClientNumber(clientHash)];
   const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
   return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }
 
-/** SQL: whole rows. */
+/** Returns SQL that selects whole rows. */
 export function selectRows(source: string, where: string): string {
   return `SELECT * FROM ${source} WHERE ${where}`;
 }

@@ -31,24 +31,27 @@ import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
-/** An event of the feed. */
+/** An event of the feed. Scores are in the journal and not in the feed. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
 
 export interface FeedPage {
-  /** Oldest first. */
+  /** The oldest event comes first. */
   readonly records: readonly FeedRecord[];
-  /** Entries that were lost before the feed had them; before the records or between them. */
+  /** Entries that were lost before the feed had them. They came before the records or between them. */
   readonly gaps: readonly JournalGap[];
-  /** Where to read on; it survives shipping and merging. */
+  /** The cursor behind the page. It stays valid when entries are shipped and segments are merged. */
   readonly cursor: string | null;
-  /** Nothing is known to follow. */
+  /** Whether no further entry is known. */
   readonly ended: boolean;
 }
 
-/** How many entries of other platforms and scores are skipped before a page is returned without a record. */
+/**
+ * The number of steps that may find only scores and entries of other platforms. After that a page without a record is
+ * returned.
+ */
 const STEPS_MAX = 50;
 
-/** What happened to a platform's clients, from the archive and the journal as one, oldest first. */
+/** What happened to a platform's clients, from archive and journal as one source, the oldest first. */
 export class EventFeed {
   readonly #store: Store;
   readonly #archive: ArchiveReader | null;
@@ -62,7 +65,10 @@ export class EventFeed {
     this.#tail = new JournalTail(store);
   }
 
-  /** What comes behind a cursor, or from the oldest that is kept; sometimes less than the limit. Throws UnknownCursor. */
+  /**
+   * Returns the events behind a cursor, or from the oldest that is kept. A page may have fewer events than the limit.
+   * Throws UnknownCursor.
+   */
   async page(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
     this.#store.cursors.read(after);
     try {
@@ -81,21 +87,21 @@ export class EventFeed {
     return this.#fromJournal(platform, told.cursor, limit);
   }
 
-  /** The number of a client, by which an erasure names it. */
+  /** Returns the number of a client, by which an erasure names it. */
   readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
     toClientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
-  /** The place before the first entry of all. */
+  /** The cursor before the first entry. */
   get beginning(): string {
     return this.#store.cursors.write([]);
   }
 
-  /** Begins before a page is read, so that one can wait for what comes after it. */
+  /** Begins a watch. Begin it before a page is read, to wait for what comes after that page. */
   watch(platform: PlatformName): TailWatch {
     return this.#tail.watch(platform);
   }
 
-  /** Whoever waits is answered, and nobody waits any more. */
+  /** Answers all readers that wait. From now on no reader waits. */
   endWaiting(): void {
     this.#tail.end();
   }
@@ -121,13 +127,14 @@ export class EventFeed {
   }
 
   /**
-   * A store that was put back to an earlier moment numbers its entries from there again, so that a cursor from before
-   * says nothing about them. Entries that were shipped since may be missing: that is a gap.
+   * Returns a page with a gap. A store that was restored to an earlier moment numbers its entries again from there,
+   * so a cursor from before the restore means nothing there. Entries that were shipped since may be missing, which is
+   * a gap.
    */
   async #afterRestore(after: string | null): Promise<FeedPage> {
     const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
     const to = shippedAt ?? 0;
-    // Nothing was shipped since then, which takes seconds.
+    // Nothing was shipped since the restore. Shipping takes seconds.
     if (cursor === after) return { records: [], gaps: [], cursor, ended: true };
     return { records: [], gaps: [{ from: to, to, entries: 0 }], cursor, ended: false };
   }
@@ -141,7 +148,7 @@ function isTold(record: Placed<JournalRecord>): record is FeedRecord {
   return record.kind !== 'score';
 }
 
-/** The entries that platforms get; a score is only a question. */
+/** The tables of the entries that platforms get. A score is only a question. */
 const TOLD_TABLES = [
   'decisions',
   'outcomes',
@@ -168,11 +175,14 @@ interface PlacedRow {
 interface FoundRows {
   readonly rows: readonly PlacedRow[];
   readonly unreadable: readonly Segment[];
-  /** The archive may have others behind them. */
+  /** Whether the archive may have further rows behind these. */
   readonly more: boolean;
 }
 
-/** A merged segment is sorted by clients and searched for each question: this many rows are kept for the next pages. */
+/**
+ * A merged segment is sorted by client, so each question searches all of it. Therefore this many rows are kept for
+ * the next pages.
+ */
 const ROWS_AHEAD = 4096;
 const READERS_AHEAD_MAX = 4;
 const AHEAD_KEPT_MS = 60_000;
@@ -182,7 +192,7 @@ const PLACE_COLUMNS = PLACE.columns.map(({ name }) => name);
 class ArchivedEvents {
   readonly #reader: ArchiveReader;
   readonly #store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>;
-  /** By platform, cursor and version of the archive. */
+  /** The rows by platform, cursor and version of the archive. */
   readonly #ahead = new LRUCache<string, FoundRows>({
     max: READERS_AHEAD_MAX,
     ttl: AHEAD_KEPT_MS,
@@ -195,13 +205,14 @@ class ArchivedEvents {
   }
 
   /**
-   * The oldest of what a platform's clients did behind a cursor, as far as the archive has it; null where it has nothing
-   * behind the cursor, so that the journal tells what follows. Throws UnknownCursor.
+   * Returns the oldest archived events of a platform's clients behind a cursor. Null when the archive has none behind
+   * it; then the journal has what follows. Throws UnknownCursor.
    */
   async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
     const { cursors, clientKeys } = this.#store;
     const begin = cursors.read(after);
-    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    // The erasures are read before the archive: a commit takes an erasure off this list and the client out of the
+    // segments.
     const erasures = await this.#store.unshippedErasures();
     return withSnapshot(this.#reader.openArchive, async (past) => {
       const { state } = past;
@@ -243,7 +254,7 @@ class ArchivedEvents {
   }
 }
 
-/** When the oldest entry may have come that was not read and lies in the archive; null where there is none. */
+/** Returns the tick from which archived entries may be unread. Null when the archive has no unread entry. */
 function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;
@@ -252,13 +263,13 @@ function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number |
   return behind.length === 0 ? null : Math.min(...behind);
 }
 
-/** As `JOURNAL_TICK_SQL`; 0 where nothing was read. */
+/** Computes a place's `JOURNAL_TICK_SQL`. Returns 0 when nothing was read. */
 function tickOf(place: JournalPlace | null): number {
   if (place === null) return 0;
   return place.ms === 0 ? place.seq : place.ms;
 }
 
-/** Segments that may hold what is told from a moment on, those that begin first in front. */
+/** Lists the segments that may hold events from a tick on, those with the earliest rows first. */
 function segmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
   return [...segments.values()]
     .filter((segment) => segment.platform === platform && segment.lastTick >= from)
@@ -271,7 +282,7 @@ interface Asked {
   readonly from: number;
 }
 
-/** In the order of the journal; no segment is read that begins later. */
+/** Finds the oldest rows, in the order of the journal. Segments that begin later are not read. */
 async function oldestRows(segments: readonly Segment[], past: Snapshot, asked: Asked): Promise<FoundRows> {
   for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
     const before = segments[count]?.firstTick ?? null;
@@ -317,7 +328,7 @@ function oldestSql(source: string, { begin, from }: Asked, before: number | null
     ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${ROWS_AHEAD + 1}`;
 }
 
-/** Up to where each partition was read with some rows, of which none is left out before the last. */
+/** Returns the places up to which each partition was read. No row before the last one was left out. */
 function placesAfter(
   rows: readonly PlacedRow[],
   begin: JournalPlaces,
@@ -325,7 +336,7 @@ function placesAfter(
 ): JournalPlaces {
   const last = rows.at(-1)?.place;
   const own = new Map(rows.map(({ place: { partition, ms, seq } }) => [partition, { ms, seq }]));
-  // Where nothing was found there is nothing before the last row, and looking begins there the next time.
+  // A partition without rows has none before the last row. Reading it begins there the next time.
   const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
   return through.map((end, partition) => {
     const read = begin[partition] ?? null;
@@ -338,7 +349,10 @@ function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace |
   return comparePlaces(a, b) < 0 ? a : b;
 }
 
-/** The gaps that lie behind the first places and, unless the archive ends there, before the last. */
+/**
+ * Returns the gaps that lie behind the first places and before the last ones. Null as the last places means up to the
+ * end of the archive.
+ */
 function gapsBetween(
   { gaps, gapCursors }: ArchiveState,
   cursors: JournalCursors,
@@ -351,7 +365,7 @@ function gapsBetween(
   });
 }
 
-/** Whether nothing is left to read up to a gap that lies behind these places, and something was read behind it. */
+/** Whether everything before a gap was read, and something behind it. `gap` are the places after which the gap lies. */
 function isPast(read: JournalPlaces, gap: JournalPlaces): boolean {
   const order = read.map((place, partition) => compareRead(place, gap[partition] ?? null));
   return order.every((sign) => sign >= 0) && order.some((sign) => sign > 0);
@@ -362,7 +376,7 @@ function compareRead(a: JournalPlace | null, b: JournalPlace | null): number {
   return comparePlaces(a, b);
 }
 
-/** What a client did before it was erased; since then it may have come again. */
+/** Whether a client was erased after this entry. The client may have come again since. */
 function isErased(
   { client, record }: { readonly client: string; readonly record: Placed<JournalRecord> },
   erasures: readonly Placed<ErasureEntry>[],

@@ -28,7 +28,10 @@ import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readMoment } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
-/** What decisions may be split by, as SQL over the table of decisions; an attribute by the columns that it may have. */
+/**
+ * What decisions can be split by, as SQL over the table `decisions`. An attribute is split by its own columns
+ * instead.
+ */
 const SPLITS = {
   verdict: valueSql('verdict'),
   rule: valueSql('rule'),
@@ -45,7 +48,7 @@ const SPLITS = {
   attribute: '',
 } as const;
 
-/** SQL: the value that a member of a filter is compared with; of a list each of its values. */
+/** Returns SQL for the value that a member of a filter is compared with. A list gives each of its values. */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);
@@ -58,64 +61,73 @@ export const SPLIT_NAMES = Object.freeze(
   Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
 );
 
-/** What may be the cause of a change. Of two that explain as much, the version goes before its arm. */
+/**
+ * The dimensions that may be the cause of a change. When a version and its arm explain as much, the version comes
+ * first.
+ */
 export const CAUSE_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
 
 const CAUSE_ORDER: readonly string[] = CAUSE_NAMES;
 
-/** An operator gives each version its share of the traffic. */
+/** The dimensions whose shares an operator sets: each version gets its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
 
-/** From a time on and before another, epoch ms. */
+/** A span of time in epoch ms. `from` is included and `to` is not. */
 export interface TimeSpan {
   readonly from: number;
   readonly to: number;
 }
 
 export interface ExplorationAsk extends TimeSpan {
-  /** Null for all platforms. */
+  /** Null means all platforms. */
   readonly platform: PlatformName | null;
   readonly by: SplitName;
-  /** Which attribute decisions are split by; only with `by: attribute`. */
+  /** The attribute by which decisions are split. Only with `by: attribute`. */
   readonly attribute?: string | null;
-  /** What is counted; null for all verdicts. */
+  /** The verdict that is counted. Null means all verdicts. */
   readonly verdict: Verdict | null;
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
-  /** The time that it is compared with; null for none. */
+  /** The span with which this one is compared. Null means no comparison. */
   readonly against: TimeSpan | null;
-  /** Whether amounts are summed up, and what was granted and paid, too: every order has to be looked at. */
+  /** Whether amounts, grants and payments are summed up, too. That needs a look at every order. */
   readonly money: boolean;
-  /** What came later was not known then, epoch ms; null: all that is known. */
+  /** A moment in epoch ms: what came later is left out. Null means that all that is known counts. */
   readonly asOf: number | null;
 }
 
 interface ExploredValue {
-  /** Null for all values beside the most frequent ones together. */
+  /** Null stands for all values except the most frequent ones together. */
   readonly value: string | null;
-  /** Slot by slot. */
+  /** The count of each slot. */
   readonly decisions: readonly number[];
-  /** The amounts asked for, by slot and currency; an order counts once, when it was first asked for. Empty unless asked for. */
+  /**
+   * The amounts asked for, by currency and slot. An order counts once, when it was first asked for. Empty unless
+   * `money` is asked for.
+   */
   readonly money: Readonly<Record<string, readonly number[]>>;
-  /** These orders by whether a requisite was shown within the time, and of those how many are paid; null unless asked for. */
+  /**
+   * For each slot, the orders for which a requisite was shown within the span, and how many of them are paid. Null
+   * unless `money` is asked for.
+   */
   readonly orders: { readonly granted: readonly number[]; readonly paid: readonly number[] } | null;
 }
 
 export interface Exploration {
   readonly stepMs: number;
-  /** Beginnings of the slots, epoch ms, oldest first. */
+  /** The beginnings of the slots in epoch ms, the oldest first. */
   readonly slots: readonly number[];
-  /** Decisions that fit, whatever their verdict, slot by slot. */
+  /** The decisions of each slot that match the filter, whatever their verdict. */
   readonly all: readonly number[];
-  /** The most frequent first. */
+  /** The most frequent value comes first. */
   readonly values: readonly ExploredValue[];
-  /** What changed since the time that it is compared with; null without one. */
+  /** What changed since the span of the comparison. Null without a comparison. */
   readonly change: (TwoTimes & { readonly contributions: readonly Contribution[] }) | null;
   readonly gaps: readonly ArchiveGap[];
-  /** What lies in files of the archive that cannot be read; it is counted nowhere. */
+  /** The decisions in files of the archive that cannot be read. No figure counts them. */
   readonly unreadable: readonly UnreadDecisions[];
-  /** Before this all is counted, epoch ms; null: all is. */
+  /** The time, in epoch ms, before which everything is counted. Null when everything is. */
   readonly upTo: number | null;
   /** Absent unless figures of the past were asked for. */
   readonly asOf?: AsOf;
@@ -140,12 +152,12 @@ type SpanName = keyof typeof SPANS_MS;
 
 export const SPAN_NAMES = ['hour', 'day', 'week', 'month', 'quarter'] as const satisfies readonly SpanName[];
 
-/** How far back a question may reach. */
+/** How far back a question may reach, in ms. */
 export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 
 const NO_CURRENCY = '–';
 
-/** Counts the decisions of a time by what they have in common, those of the archive and of the journal as one. */
+/** Counts the decisions of a span by what they have in common. Archive and journal are one source. */
 export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
   const ask = asKnown(asked);
   const { asOf, against, platform } = ask;
@@ -166,7 +178,7 @@ export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<
   });
 }
 
-/** Of a moment of the past what had been decided by then. */
+/** Ends the spans at the moment `asOf`, because later decisions had not been made then. */
 function asKnown(ask: ExplorationAsk): ExplorationAsk {
   const { asOf, against } = ask;
   if (asOf === null) return ask;
@@ -178,7 +190,7 @@ function stepOf(lengthMs: number): number {
   return STEPS_MS.find((step) => lengthMs / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
 }
 
-/** Whole slots up to a moment, of which the last may still run. */
+/** Returns a span of whole slots that ends at a moment. The last slot may still run. */
 export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
   const stepMs = stepOf(lengthMs);
@@ -206,16 +218,16 @@ function within({ from, to }: TimeSpan): TimeSpan {
   return { from, to };
 }
 
-/** Where a question finds its tables, and puts its values. */
+/** The sources of a question's tables, and the function that adds its values. */
 type Place = readonly [source: Source, bind: Bind];
 
-/** Decisions of one span. */
+/** Returns SQL for the decisions of a span that match the filter. */
 function lookedAt([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
   return `(SELECT * FROM ${source('decisions', { ...within(span), platform })}
     WHERE ${createFilterCondition({ ...filter, ...within(span) }, bind)})`;
 }
 
-/** SQL: the value that decisions are split by. */
+/** Returns SQL for the value that decisions are split by. */
 function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
@@ -224,7 +236,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 
-/** SQL: the columns of an attribute also where no decision has it. */
+/** Returns SQL that adds the columns of an attribute, for the case that no decision has it. */
 function attributeSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return '';
   const columns = listAttributeColumns(attribute ?? '');
@@ -248,7 +260,10 @@ function slotSql(
     ${money ? `UNION ALL ${FIRST_ASKED_SQL}` : ''}`;
 }
 
-/** What was asked for with each value, and the first time of orders that were asked for several times. */
+/**
+ * SQL for the orders that were asked for, by value, and for the first time of those that were asked for several
+ * times.
+ */
 const ASKED_SQL = `asked AS NOT MATERIALIZED (
     SELECT slot, value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, coalesce(fact_amount, 0)::DOUBLE AS amount,
       hash(client_hash, order_ref, value) AS asked_order, epoch_ms(decided_at) * 1048576 + seq AS asked_at, ${ORDER_KEY_SQL} AS order_key FROM valued
@@ -257,7 +272,10 @@ const ASKED_SQL = `asked AS NOT MATERIALIZED (
     SELECT asked_order, min(asked_at) AS first_at FROM asked GROUP BY asked_order HAVING count(*) > 1
   )`;
 
-/** The orders of which a requisite was shown, and whether they are paid; a technical failure says nothing about the payer. */
+/**
+ * Returns SQL for the orders for which a requisite was shown, and whether they are paid. Orders that failed
+ * technically are left out, because that says nothing about the payer.
+ */
 function paidSql([source, bind]: Place, { platform, asOf, ...span }: ExplorationAsk): string {
   const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
   return `reports AS MATERIALIZED (
@@ -273,7 +291,10 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
   )`;
 }
 
-/** An order counts once, when it was first asked for. Decimals add up to the same in every order; only few amounts are none. */
+/**
+ * SQL that counts each order once, when it was first asked for. Amounts are added as decimals, whose sum is the same
+ * in every order. Amounts from 1e21 on do not fit and are added as doubles.
+ */
 const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
     coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0),
     count(is_paid), count(*) FILTER (is_paid)
@@ -323,7 +344,7 @@ class SlotTable {
       );
   }
 
-  /** All values beside the most frequent ones count together. */
+  /** Returns the counts of the most frequent values. All other values count together, under null. */
   values(): readonly ExploredValue[] {
     const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
     const ranked = [...this.#counts].toSorted(
@@ -339,7 +360,7 @@ class SlotTable {
       }));
     for (const [value, counts] of ranked)
       for (const [slot, count] of counts.entries()) addAt(of(value).decisions, slot, count);
-    // In order, so that sums come out the same to the last digit.
+    // The amounts are added in a fixed order, so that sums are the same to the last digit.
     for (const { value, currency, slot, amount, granted, paid } of this.#money.toSorted((a, b) =>
       a.value < b.value ? -1 : 1,
     )) {
@@ -361,7 +382,7 @@ function addAt(sums: number[], place: number, more: number): void {
   sums[place] = (sums[place] ?? 0) + more;
 }
 
-/** How much the counts of a verdict changed since an earlier time, and why. */
+/** Returns how much the counts of a verdict changed since an earlier span, and why. */
 async function changeSince(
   past: Snapshot,
   ask: ExplorationAsk,
@@ -379,7 +400,7 @@ async function changeSince(
       counts.add(time, toTextOrNull(row['dimension']), toTextOrNull(row['value']) ?? '', part, whole);
     }
   const { all } = counts;
-  // Of one verdict alone its name explains nothing.
+  // When only one verdict is counted, the verdict explains nothing.
   const counted = counts
     .values()
     .toSorted((a, b) => CAUSE_ORDER.indexOf(a.dimension) - CAUSE_ORDER.indexOf(b.dimension))
@@ -398,7 +419,7 @@ function changeSql(looked: string, { verdict }: ExplorationAsk): string {
     UNION ALL ${CAUSE_NAMES.map(of).join(' UNION ALL ')}`;
 }
 
-/** Counts of two times by dimension and value. */
+/** Counts of two spans by dimension and value. */
 class ChangeCounts {
   readonly all = noCounts();
   readonly #values = new Map<string, { dimension: string; value: string } & ReturnType<typeof noCounts>>();

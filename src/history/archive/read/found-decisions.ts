@@ -10,7 +10,7 @@ import {
 } from '#decision/decision-filter.ts';
 import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-decisions.ts';
 
-/** What a bounded search backwards found, and how far it went. */
+/** The decisions that a bounded search backwards found, and how far it went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
   decisions: list(DecisionSchema, 'At most `limit`'),
   next: nextPlace,
@@ -31,17 +31,22 @@ export const FoundDecisionsSchema = shape('Decisions, newest first', {
 
 export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
 
-/** Some thousands take a tenth of a second, and are more than a person reads. */
+/**
+ * The most decisions that a search looks at. Ten thousand take a tenth of a second, and are more than a person reads.
+ */
 export const LOOKED_AT_DECISIONS_MAX = 10_000;
 
-/** How many are asked for at once. The store reads a page in steps that hold up no other request (`searchThrottle`). */
+/**
+ * The number of decisions that are asked for at once. The store reads a page in steps that do not hold up other
+ * requests (`searchThrottle`).
+ */
 export const PAGE_DECISIONS_MAX = 200;
 
 /**
- * Looks through pages of at most PAGE_DECISIONS_MAX decisions, by time from the newest on, until `limit` of them fit,
- * nothing is left, or LOOKED_AT_DECISIONS_MAX were looked at. It ends between two milliseconds and not within one: the
- * pages have the decisions of one in any order. A page that is not full is the last one, and so is one that reaches
- * past `from`.
+ * Looks through pages of at most PAGE_DECISIONS_MAX decisions, from the newest back in time. It ends when `limit`
+ * decisions match, nothing is left, or LOOKED_AT_DECISIONS_MAX were looked at. It never ends within a millisecond,
+ * because pages have the decisions of one millisecond in any order. A page that is not full is the last one, and so
+ * is a page that reaches past `from`.
  */
 export async function findInPages(
   nextPage: () => Promise<readonly Decision[]>,
@@ -69,36 +74,36 @@ export async function findInPages(
   }
 }
 
-/** How a look for decisions went. */
+/** How a search for decisions went. */
 interface Look {
   readonly filter: DecisionFilter;
   readonly limit: number;
-  /** How many were looked at, and the last of them. */
+  /** The number of decisions that were looked at, and the oldest of them. */
   readonly decisions: number;
   readonly oldest: Decision | null;
-  /** Nothing older was left to look at. */
+  /** Whether nothing older was left to look at. */
   readonly isAll: boolean;
 }
 
-/** Cuts what was found to the limit. */
+/** Cuts the decisions that were found to the limit. */
 function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
   const { filter, limit } = look;
   const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
   const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
-  // A bounded search may have ended before the place where it was to continue.
+  // A bounded search may have ended before the place from which it was to continue.
   const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
   return { decisions, next, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete } };
 }
 
-/** The same where something could not be read: then the list is incomplete. */
+/** Adds what could not be read. The list is then incomplete. */
 export function addUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
   if (unread.length === 0) return found;
   return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
 }
 
-/** The one of the two that is listed last. */
+/** Returns the decision that is listed last. */
 function oldestOf(a: Decision | null, b: Decision): Decision {
   return a === null || compareNewestFirst(a, b) < 0 ? b : a;
 }

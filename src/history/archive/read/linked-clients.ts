@@ -22,50 +22,50 @@ import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readMoment } from './as-of.ts';
 
-/** What payers may share: a device by its fingerprint, or an address. */
+/** What payers may share: a device, known by its fingerprint, or an IP address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
 
 type DeviceKind = (typeof DEVICE_KINDS)[number];
 
-/** A device or an address by its HMAC. */
+/** A device or an address, known by its HMAC. */
 export interface Device {
   readonly kind: DeviceKind;
   readonly hmac: string;
 }
 
-/** A client on a device, by the scores that told of it. Times are epoch ms. */
+/** A client seen on a device, according to its scores. Times are epoch ms. */
 export interface SeenClient extends Device {
   readonly clientIdKey: string;
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** A device with those of its clients who were seen last. */
+/** A device with the clients who were seen on it. */
 interface DeviceClients {
   readonly device: Device;
-  /** How many there are, shown or not. */
+  /** The number of clients, listed or not. */
   readonly clients: number;
-  /** Empty where there are more than were asked for. */
+  /** The clients, the last seen first. Empty when there are more than were asked for. */
   readonly seen: readonly SeenClient[];
 }
 
-/** An order of a client with what was answered about it. */
+/** An order of a client, with the decisions about it. */
 export interface LinkedOrder {
   readonly clientIdKey: string;
   readonly orderRef: string;
-  /** Decisions by verdict; none of an order that was only reported. */
+  /** The number of decisions by verdict. All are 0 for an order that was only reported. */
   readonly verdicts: Readonly<Record<Verdict, number>>;
   readonly granted: boolean;
   readonly amount: number | null;
   readonly currency: string | null;
-  /** As `REPORT_SQL` gives it; null without a report. */
+  /** The number that `REPORT_SQL` gives. Null without a report. */
   readonly report: number | null;
 }
 
-/** What is looked at, epoch ms. */
+/** The span that is looked at, in epoch ms. */
 interface LinkTime {
   readonly from: number;
-  /** What came later was not known then; null: all that is known. */
+  /** What came later is left out. Null means that all that is known counts. */
   readonly asOf: number | null;
 }
 
@@ -74,7 +74,7 @@ interface Span extends LinkTime {
   readonly keys: ClientKeys;
 }
 
-/** Reads who was seen on what within a time, and what came of it. What `work` does may be done twice. */
+/** Runs `work` on the links between clients and devices within a span. `work` may run twice. */
 export async function readLinks<T>(
   { store, archive }: { readonly store: Store; readonly archive: ArchiveReader },
   platform: PlatformName,
@@ -87,7 +87,7 @@ export async function readLinks<T>(
 
 const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 
-/** Questions about the clients and devices of one platform, of archive and journal as they are at one moment. */
+/** Answers questions about the clients and devices of one platform, from archive and journal at one moment. */
 class LinkReading {
   readonly #span: Span;
   readonly #past: Snapshot;
@@ -143,7 +143,7 @@ class LinkReading {
     return [...orders.values()];
   }
 
-  /** What a person decided last about each of these clients, whenever that was. */
+  /** Returns what a person decided last about each of these clients, at any time. */
   async overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>> {
     const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
     const rows = await this.#rows(
@@ -159,13 +159,16 @@ class LinkReading {
     );
   }
 
-  /** Absent where all that is known is read. */
+  /** Undefined when all that is known is read. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
     return asOf === null ? undefined : readMoment(this.#past, asOf, platform);
   }
 
-  /** SQL: that a row is of one of these clients; nobody's hash is compared with names alone, which would read all. */
+  /**
+   * Returns SQL: whether a row is about one of these clients. The hashes come first, because comparing only names
+   * would read everything.
+   */
   #are(clients: readonly string[], bind: Bind): string {
     const { platform, keys } = this.#span;
     const numbers = clients.map((clientIdKey) => toClientNumber(keys.of(platform, clientIdKey).hash));
@@ -193,7 +196,7 @@ function nameOf({ kind, hmac }: Device): string {
   return `${kind} ${hmac}`;
 }
 
-/** SQL: that `kind` and `hmac` are one of these. */
+/** Returns SQL: whether `kind` and `hmac` are those of one of these devices. */
 function isOneOf(devices: readonly Device[], bind: Bind): string {
   const ofKind = (wanted: DeviceKind) =>
     devices
@@ -255,7 +258,7 @@ function decidedOf(row: DuckRow): LinkedOrder {
   };
 }
 
-/** The report of an order, with the decisions about it where some are known. */
+/** Reads the report of an order, and adds the decisions about it when some are known. */
 function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
@@ -267,7 +270,10 @@ function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): Linked
   };
 }
 
-/** The money of the result, otherwise what the decisions asked for, otherwise what the report remembers of that. */
+/**
+ * Returns the settled money, or else what the decisions asked for, or else the amount that the report has of the
+ * request.
+ */
 function amountOf(row: DuckRow, decided: LinkedOrder | undefined): Pick<LinkedOrder, 'amount' | 'currency'> {
   const settled = toNumberOrNull(row['settled_amount']);
   if (settled !== null) return { amount: settled, currency: toTextOrNull(row['settled_currency']) };
@@ -276,7 +282,7 @@ function amountOf(row: DuckRow, decided: LinkedOrder | undefined): Pick<LinkedOr
   return { amount: amount === undefined ? null : Number(amount), currency };
 }
 
-/** How a client is linked to the one in question, the closest first. */
+/** How a client is linked to the client in question, the closest first. */
 export const LINK_KINDS = {
   self: 'the client itself',
   device: 'by a device at each step',
@@ -286,7 +292,7 @@ export const LINK_KINDS = {
 
 type Tie = keyof typeof LINK_KINDS;
 
-/** A device or address of more clients is a shop's terminal or a carrier's: it is shown, and nobody is linked by it. */
+/** A device or address of more clients is a shop's terminal or a carrier's. It is shown, and links nobody. */
 export const DEVICE_CLIENTS_MAX = 30;
 
 const DEVICES_MAX = 60;
@@ -296,17 +302,17 @@ export interface LinksAsk extends LinkTime {
   readonly clientsMax: number;
 }
 
-/** Clients and devices around a client. */
+/** The clients and devices around a client. */
 export interface LinkGraph {
   readonly devices: readonly DeviceClients[];
-  /** The shown clients, the closest first. */
+  /** The clients that are shown, the closest first. */
   readonly ties: ReadonlyMap<string, Tie>;
-  /** The devices on which the wanted clients were seen. */
+  /** The devices on which these clients were seen. */
   readonly seen: readonly SeenClient[];
   readonly cut: { readonly devices: number; readonly clients: number };
 }
 
-/** Goes from the client to its devices, to the clients on them, and once more. */
+/** Finds the devices of a client and the clients on them, and repeats this `depth` times. */
 export async function findLinkedClients(
   reading: LinkReading,
   clientIdKey: string,
@@ -341,17 +347,20 @@ export async function findLinkedClients(
   };
 }
 
-/** As shared lists take it. */
+/** Writes a device as shared lists have it: `hmac:HMAC`. */
 export function toListValue({ hmac }: Device): string {
   return `hmac:${hmac}`;
 }
 
-/** The last tie-breaker of every order here: the result is the same wherever rows were read from. */
+/**
+ * Compares texts. It is the last criterion of every order here, so the result is the same wherever rows were read
+ * from.
+ */
 export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Each once, the one that was shown last first. */
+/** Returns each device once, the last seen first. */
 function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
   const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || compareTexts(a.hmac, b.hmac));
   return [
@@ -361,7 +370,10 @@ function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
 
 const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly Tie[];
 
-/** A path is as close as its weakest step, and of several paths the closest counts. Returns the closest first. */
+/**
+ * Returns the tie of each client, the closest first. A path is as close as its weakest step, and the closest of
+ * several paths counts.
+ */
 function tiesFrom(
   clientIdKey: string,
   devices: ReadonlyMap<string, DeviceClients>,
@@ -380,7 +392,7 @@ function tiesFrom(
   return new Map([...ties].toSorted((a, b) => rank(a) - rank(b)));
 }
 
-/** For each client the kinds of device that link it to each other client. */
+/** Returns for each client the kinds of the devices that link it to each other client. */
 function sharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
   const shared = new Map<string, Map<string, readonly Device['kind'][]>>();
   for (const { device, seen } of devices.values())

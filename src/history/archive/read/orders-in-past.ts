@@ -17,7 +17,10 @@ import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { selectRows } from './decision-sql.ts';
 
-/** What the past knows of some orders of a platform. `among` leaves out segments without them. Throws StoreUnavailable. */
+/**
+ * Returns what archive and journal know of orders of a platform. `among` leaves out segments without these orders.
+ * Throws StoreUnavailable.
+ */
 export async function readOrders(
   past: Snapshot,
   platform: PlatformName,
@@ -31,7 +34,7 @@ export async function readOrders(
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
   const known = await knownOrdersIn(past, platform, where, clientKeys);
   const exposures = await exposuresIn(past, platform, where, among);
-  // What is missing may be what is asked about.
+  // What cannot be read may be the order that is asked about.
   if (past.unreadable.length > 0)
     throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
   return asked.map(({ client, orderRef }) => {
@@ -40,7 +43,7 @@ export async function readOrders(
   });
 }
 
-/** By the names of the orders. */
+/** Reads what is reported of orders, by `orderName`. */
 async function knownOrdersIn(
   past: Snapshot,
   platform: PlatformName,
@@ -61,7 +64,7 @@ async function knownOrdersIn(
   return known;
 }
 
-/** By the names of the orders. */
+/** Reads whether orders were granted, by `orderName`. */
 async function exposuresIn(
   past: Snapshot,
   platform: PlatformName,
@@ -81,7 +84,7 @@ async function exposuresIn(
   return exposures;
 }
 
-/** What is known of an order after one more report of it. */
+/** Returns what is known of an order after one more report. */
 function afterEntry(
   before: KnownOrder | null,
   { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,

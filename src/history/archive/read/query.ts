@@ -20,8 +20,8 @@ interface QueryLimits {
 }
 
 /**
- * Answers one SELECT over the archive's tables and the view `orders` (order-status.ts), without the clients who were
- * erased. It can read the archive and nothing else of this machine, and write nothing.
+ * Answers one SELECT over the archive's tables and the view `orders` (order-status.ts), without erased clients. The
+ * SELECT can read the archive and nothing else of this machine, and can write nothing.
  */
 export async function queryArchive(
   folder: string,
@@ -32,7 +32,7 @@ export async function queryArchive(
   return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
 }
 
-/** Writes what one SELECT gives to a new Parquet file. */
+/** Writes the answer to one SELECT to a new Parquet file. */
 export async function exportQuery(
   folder: string,
   sql: string,

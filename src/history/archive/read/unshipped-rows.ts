@@ -37,29 +37,29 @@ import {
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 
-/** Shipping leaves no more than a tenth of it behind, unless it has stopped. */
+/** Shipping leaves at most a tenth of this behind, unless it has stopped. */
 export const UNSHIPPED_ROWS_MAX = 100_000;
 
-/** When the bound is reached, room is made for this part of it at once. */
+/** The part of the rows that is removed at once when the bound is reached. */
 const ROOM_PART = 0.1;
 
-/** A question waits for no more than this; what follows is read behind it. */
+/** A question waits for this many entries at most. Later ones are read after it was answered. */
 const READ_AT_ONCE_MAX = 20_000;
 
 const FOLLOWED_EVERY_MS = 1_000;
 
-/** After the last question; the next one begins anew. */
+/** The time, in ms, for which the journal is followed after the last question. A later question begins anew. */
 const FOLLOWED_FOR_MS = 600_000;
 
 const MISSING_MAX = 100;
 
-/** What the journal had at one moment that the archive did not, for as long as it is not disposed of. */
+/** The entries that the journal had and the archive lacked at one moment. They stay until this is disposed of. */
 interface OpenSpan extends Disposable {
   readonly state: ArchiveState;
   readonly span: UnshippedSpan;
 }
 
-/** Of what came up to some places something is missing. */
+/** A gap in the entries up to some places. */
 interface Missing {
   readonly gap: ArchiveGap;
   readonly through: JournalPlaces;
@@ -70,30 +70,30 @@ type Journal = Pick<Store, 'readJournal' | 'journalLength' | 'newestCursor' | 'c
 interface Parts {
   readonly store: Journal;
   readonly duck: () => Promise<QueryEngine>;
-  /** What is archived now. */
+  /** Returns the newest state of the archive. */
   readonly archived: () => Promise<ArchiveState>;
-  /** How many of the newest entries the tables hold. */
+  /** The number of newest entries that the tables hold at most. */
   readonly rowsMax: number;
 }
 
 /**
- * The entries of the journal that the archive does not have, as tables of the engine with the archive's columns. They are
- * made with the first question and kept up as entries come, for as long as somebody asks. Every row has the place of
- * its entry: a question takes the rows behind the cursor of the archive that it reads, so that none is in both and none
- * in neither, whatever is shipped meanwhile.
+ * The journal's entries that the archive does not have, as tables of the engine with the archive's columns. The first
+ * question makes the tables, and new entries are added for as long as questions come. Every row has the place of its
+ * entry. A question takes the rows behind the cursor of the archive state that it reads. So no entry counts twice or
+ * is left out, whatever is shipped meanwhile.
  */
 export class UnshippedRows {
   readonly #parts: Parts;
-  /** Of all facts that were read, and those that the table has a column for. */
+  /** The types of all facts that were read, and of those for which the table has a column. */
   readonly #facts = new Map<FactKey, FactType>();
   #columns = new Map<string, ColumnType>();
   #begun = false;
-  /** How far the journal was read. */
+  /** The cursor up to which the journal was read. */
   #cursor: string | null = null;
-  /** The cursor of an archive of which this store knows nothing: its rows are all that the archive does not have. */
+  /** The cursor of an archive that this store does not know. Then all rows count as missing in the archive. */
   #unknownCursor: string | null = null;
   #missing: readonly Missing[] = [];
-  /** States that questions are asked of now: what they do not have stays. */
+  /** The states that questions read now. Rows that one of these states lacks stay in the tables. */
   readonly #held = new Set<{ readonly state: ArchiveState }>();
   #prunedTo: string | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -104,7 +104,7 @@ export class UnshippedRows {
     this.#parts = parts;
   }
 
-  /** The archive and the journal as they are at one moment. */
+  /** Opens the entries that the archive lacks, together with the archive's state at the same moment. */
   async open(): Promise<OpenSpan> {
     this.#askedMs = performance.now();
     for (;;) {
@@ -112,7 +112,7 @@ export class UnshippedRows {
       const held = this.#hold(state);
       try {
         const span = await this.#inTurn(() => this.#readFor(state));
-        // Otherwise it was shipped while the journal was read, and forgotten there before it was seen.
+        // Otherwise entries were shipped, and removed from the journal, before they were read.
         if ((await this.#parts.archived()).cursor === state.cursor) return { state, span, ...held };
       } catch (error) {
         held[Symbol.dispose]();
@@ -122,7 +122,7 @@ export class UnshippedRows {
     }
   }
 
-  /** What a state does not have stays in the tables until this is disposed of, perhaps more than once. */
+  /** Keeps the rows that `state` lacks in the tables until this is disposed of, which may happen more than once. */
   #hold(state: ArchiveState): Disposable {
     const hold = { state };
     this.#held.add(hold);
@@ -139,7 +139,7 @@ export class UnshippedRows {
     this.#askedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Reads on while somebody asks, so that no question has much to read. */
+  /** Reads on while questions come, so that no question has much to read. */
   #follow(): void {
     if (this.#timer !== null || this.#askedMs === Number.NEGATIVE_INFINITY) return;
     this.#timer = setTimeout(async () => {
@@ -148,7 +148,7 @@ export class UnshippedRows {
         if (isWanted) await this.#readFor(await this.#parts.archived());
         else await this.#begin(await this.#parts.duck());
       }).catch(() => {
-        // The store or the archive is away: the next question says so.
+        // The store or the archive is away. The next question reports it.
       });
       if (this.#timer === null) return;
       this.#timer = null;
@@ -184,7 +184,7 @@ export class UnshippedRows {
     return cursor === this.#unknownCursor ? [] : this.#parts.store.cursors.read(cursor);
   }
 
-  /** Empty tables, and the journal unread. */
+  /** Makes the tables empty, and begins the journal anew. */
   async #begin(duck: QueryEngine): Promise<void> {
     this.#facts.clear();
     for (const [label, type] of NEEDED_FACTS) this.#facts.set(label, type);
@@ -204,13 +204,16 @@ export class UnshippedRows {
     this.#begun = true;
   }
 
-  /** Reads what came; returns when the first entry came that was not read, null after the last. */
+  /**
+   * Reads the new entries. Returns the time of the first entry that was not read, in epoch ms, or null after the
+   * last.
+   */
   async #readOn(duck: QueryEngine, state: ArchiveState): Promise<number | null> {
     const lines = new RowLines();
     try {
       return await this.#readInto(lines, duck, state);
     } finally {
-      // Also where the store fails between two pages: what was read is not read again.
+      // Rows are kept also when the store fails between two pages, because what was read is not read again.
       await this.#keep(duck, lines);
     }
   }
@@ -242,7 +245,7 @@ export class UnshippedRows {
     }
   }
 
-  /** What is shipped already need not be read. */
+  /** Reads the first page behind what is shipped already. */
   async #firstPage(
     duck: QueryEngine,
     state: ArchiveState,
@@ -268,8 +271,8 @@ export class UnshippedRows {
   }
 
   /**
-   * Where reading begins when more than the tables may hold is not shipped; null: behind what is shipped. As much as they
-   * may hold stays in the journal once it is shipped.
+   * Returns the places from which reading begins when more entries are unshipped than the tables may hold. Null means
+   * behind the shipped entries. The journal keeps as many shipped entries as the tables may hold, hence the factor 2.
    */
   async #newestPlaces(): Promise<JournalPlaces | null> {
     const { store } = this.#parts;
@@ -278,7 +281,7 @@ export class UnshippedRows {
     return cursor === null ? null : store.cursors.read(cursor);
   }
 
-  /** What lies between the archive and the newest entries is a gap, if anything does. */
+  /** Records the entries between the archive and the newest entries as a gap. */
   async #missOlder(
     newest: JournalPlaces,
     { shippedAt }: ArchiveState,
@@ -288,7 +291,7 @@ export class UnshippedRows {
     this.#miss([{ from: shippedAt ?? 0, to: entries[0]?.at ?? 0, entries: Math.max(0, older) }], newest);
   }
 
-  /** What is held once room was made. */
+  /** The number of rows that the tables hold after room was made. */
   get #roomyRows(): number {
     return Math.floor(this.#parts.rowsMax * (1 - ROOM_PART));
   }
@@ -301,7 +304,10 @@ export class UnshippedRows {
     this.#missing = [...this.#missing, ...gaps.map((gap) => ({ gap, through }))].slice(-MISSING_MAX);
   }
 
-  /** Puts lines into their tables, and makes room where there are too many rows. Where the engine fails all is read anew. */
+  /**
+   * Inserts lines into their tables, and makes room when there are too many rows. When the engine fails, everything
+   * is read anew.
+   */
   #keep(duck: QueryEngine, lines: RowLines): Promise<void> {
     return this.#insert(duck, lines).catch((error: unknown) => {
       this.#begun = false;
@@ -338,7 +344,7 @@ export class UnshippedRows {
     }
   }
 
-  /** Removes what every question finds in the archive. */
+  /** Removes the rows that every open question finds in the archive. */
   async #prune(duck: QueryEngine, now: ArchiveState): Promise<void> {
     const oldest = [...this.#held]
       .map((hold) => hold.state)
@@ -350,7 +356,7 @@ export class UnshippedRows {
     this.#prunedTo = oldest.cursor;
   }
 
-  /** A table that only loses rows would keep their memory. */
+  /** Copies the tables with the wanted rows. A table from which rows are only deleted would keep their memory. */
   async #keepOnly(duck: QueryEngine, where: string): Promise<void> {
     for (const table of TABLE_NAMES) {
       const name = tableName(table);
@@ -358,7 +364,7 @@ export class UnshippedRows {
     }
   }
 
-  /** The oldest rows go where there are too many: lately matters most. */
+  /** Removes the oldest rows when there are too many, because the newest matter most. */
   async #makeRoom(duck: QueryEngine): Promise<void> {
     const [{ held } = { held: 0 }] = await duck.rows(`SELECT count(*) AS held FROM ${ALL_ROWS_SQL}`);
     if ((toNumberOrNull(held) ?? 0) <= this.#parts.rowsMax) return;
@@ -382,7 +388,7 @@ export class UnshippedRows {
   }
 }
 
-/** Rows on their way into the tables, as lines of JSON. */
+/** Rows for the tables, as lines of JSON. */
 class RowLines {
   readonly #lines = new Map<TableName, string[]>();
 
@@ -413,7 +419,7 @@ function tableName(table: TableName): string {
   return `unshipped_${table}`;
 }
 
-/** As Parquet's columns are read. */
+/** Returns the type in which Parquet's columns are read. */
 function columnType(type: ColumnType): string {
   return type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type;
 }
@@ -423,7 +429,7 @@ const ALL_ROWS_SQL = `(${TABLE_NAMES.map(
     `SELECT journal_partition, journal_ms, journal_seq, epoch_ms(${TABLES[table].time}) AS "at", ${JOURNAL_TICK_SQL} AS tick FROM ${tableName(table)}`,
 ).join(' UNION ALL ')})`;
 
-/** Whether something of it lies behind what was read. */
+/** Whether a part of the gap lies behind what was read. */
 function isBehindAny({ through }: Missing, read: JournalPlaces): boolean {
   return through.some((place, one) => place !== null && !isRead(read, { partition: one, ...place }));
 }

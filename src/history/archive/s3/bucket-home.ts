@@ -36,20 +36,20 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import { type FileCache, workOnEach } from './file-cache.ts';
 
-/** The register that names the newest commit. */
+/** The store's register that names the newest commit. */
 export const HEAD_REGISTER = 'archive-head';
 
-/** How many files are sent at once. */
+/** The number of files that are sent at once. */
 const UPLOADS_AT_ONCE = 4;
 
 const SET_ASIDE = `${QUARANTINE_FOLDER}/`;
 const LOG = `${LOG_FOLDER}/`;
 
 /**
- * An archive in a store that speaks S3. Objects have the paths that the files of a folder have, and never change. A
- * commit is put under a name of its own, and then the register is changed from the commit before to this one: only one of two
- * writers succeeds. Whoever is killed before that leaves a commit that follows the newest one; the next writer completes
- * it.
+ * An archive in a store that speaks S3. Objects have the paths of a folder's files, and never change. A commit is put
+ * under a name of its own. Then the register is changed from the previous commit to this one, and only one of two
+ * writers can do that. A writer that is killed in between leaves a commit that follows the newest one. The next
+ * writer completes it.
  */
 export class BucketHome implements ArchiveHome {
   readonly name: string;
@@ -58,11 +58,11 @@ export class BucketHome implements ArchiveHome {
   readonly #bucket: Bucket;
   readonly #cache: FileCache;
   readonly #registers: Registers;
-  /** The newest commit that is readable here. */
+  /** The newest commit that is readable on this machine. */
   #newest: string | null;
-  /** What the register held; null before the first commit, and when the store was lost. */
+  /** The register's last known value. Null before the first commit, and when the store was lost. */
   #register: string | null = null;
-  /** What this process put beside the segments, and no commit may name yet. */
+  /** The files besides segments that this process put. A commit may not name them yet. */
   readonly #putBeside = new Set<string>();
   #id: string | null = null;
   #isMirrored = false;
@@ -73,7 +73,7 @@ export class BucketHome implements ArchiveHome {
     this.#bucket = bucket;
     this.#cache = cache;
     this.#registers = registers;
-    // Of an earlier process, until it is asked what holds now.
+    // This is the commit of an earlier process, until `refresh` asks which one is valid now.
     this.#newest = findNewestCommit(listNames(join(folder, LOG_FOLDER)));
   }
 
@@ -98,7 +98,10 @@ export class BucketHome implements ArchiveHome {
     }
   }
 
-  /** The register is what only one of two writers changes; it may already name another commit than this machine knows. */
+  /**
+   * Puts the commit, then changes the register, which only one of two writers can. The register may already name
+   * another commit than this machine knows.
+   */
   async addCommit(version: number, text: string): Promise<boolean> {
     const name = `${formatCommitName(version)}-${randomUUID()}`;
     const path = `${LOG}${name}${COMMIT_ENDING}`;
@@ -153,13 +156,13 @@ export class BucketHome implements ArchiveHome {
     return this.#cache.bring(files);
   }
 
-  /** Nothing is known of a file that was not fetched. */
+  /** Returns false for a file that was not fetched, because nothing is known of it. */
   isCutOff({ path, bytes }: ArchiveFile): boolean {
     const found = statSync(join(this.folder, path), { throwIfNoEntry: false });
     return found !== undefined && bytes !== null && found.size !== bytes;
   }
 
-  /** Erased clients above all go from this machine, too. */
+  /** Brings this machine to the state `now`. Files of erased clients go from it, too. */
   async mirror(before: ArchiveState, now: ArchiveState): Promise<void> {
     const id = await this.id();
     if (id !== null) this.#writeHere(ID_FILE, id);
@@ -174,7 +177,7 @@ export class BucketHome implements ArchiveHome {
     if (hasNewErasure(before, now)) endReading(this.folder);
   }
 
-  /** Files that an earlier process fetched, and that the archive has no more. */
+  /** Lists files that an earlier process fetched and that the archive no longer has. */
   #filesUnknownTo(now: ArchiveState): readonly string[] {
     const named = new Set([...now.segments.values()].flatMap(listSegmentFiles));
     return TABLE_NAMES.flatMap((table) => listFilesBelow(join(this.folder, table)))
@@ -187,7 +190,7 @@ export class BucketHome implements ArchiveHome {
     this.#cache.forget(paths);
   }
 
-  /** Fetches the commits up to this one that are not here yet, or the snapshot that stands for the older ones. */
+  /** Fetches the commits up to `newest` that are not here yet, or the snapshot that stands for the older ones. */
   async #bringLog(newest: string | null): Promise<void> {
     const fetched: (readonly [path: string, text: string])[] = [];
     for (let name = newest; name !== null && !this.#isHere(name); ) {
@@ -201,7 +204,7 @@ export class BucketHome implements ArchiveHome {
       fetched.push(...found);
       name = snapshot === null ? parent : null;
     }
-    // The oldest first: whoever is killed in between has an older state, and no hole.
+    // The oldest comes first: a process that is killed in between has an older state, and no missing commit.
     for (const [path, text] of fetched.toReversed()) this.#writeHere(path, text);
   }
 
@@ -221,7 +224,7 @@ export class BucketHome implements ArchiveHome {
     );
   }
 
-  /** The commit that a killed writer put after the newest one. */
+  /** Finds the commit that a killed writer put after the newest one. */
   async #follower(): Promise<string | null> {
     const next = parseCommitVersion(this.#newest) + 1;
     for (const file of await this.#log()) {
@@ -232,7 +235,7 @@ export class BucketHome implements ArchiveHome {
     return null;
   }
 
-  /** The names of the objects of the log. */
+  /** Lists the names of the objects of the log. */
   async #log(): Promise<readonly string[]> {
     return [...(await this.#bucket.list(LOG)).keys()].map((path) => path.slice(LOG.length));
   }
@@ -249,7 +252,7 @@ function hasNewErasure(before: ArchiveState, now: ArchiveState): boolean {
   );
 }
 
-/** Below these lies what is small, and is the same on every node. */
+/** The folders of small files that are the same on every node. */
 const BESIDE = [`${RULE_SETS_FOLDER}/`, SET_ASIDE];
 
 function readParent(commit: string): string | null {

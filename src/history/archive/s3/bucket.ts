@@ -3,51 +3,57 @@ import { Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** Where an archive lies in a store that speaks S3; plain data, so that it can be handed to a process. */
+/** The place of an archive in a store that speaks S3. It is plain data, so that it can be sent to another process. */
 export interface S3Place {
   readonly bucket: string;
-  /** '' or what all keys begin with, ending in `/`. */
+  /** The beginning of all keys, which ends in `/`, or an empty text. */
   readonly prefix: string;
-  /** The bucket in the path instead of the host name, as most stores but Amazon's want it. */
+  /** True when the bucket is a part of the path instead of the host name, as most stores except Amazon's want it. */
   readonly pathStyle: boolean;
-  /** How much of it may lie on this machine. */
+  /** The most bytes of the archive that may lie on this machine. */
   readonly cacheBytesMax: number;
-  /** The AWS_* variables and HOME: what the SDK wants to find in the environment of whatever process opens it. */
+  /** The AWS_* variables and HOME, which the SDK reads from the environment of the process that opens the place. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 interface ComingObject {
   readonly body: Readable;
-  /** In hex; null where whoever wrote it did not note it, as when it was copied back from a backup. */
+  /** The SHA-256 in hex. Null when the writer did not note it, as after a copy from a backup. */
   readonly sha256: string | null;
 }
 
 /**
- * How soon an unreachable store is noticed, and one that takes or gives nothing for that long. How long a transfer takes
- * in all is not bounded: a segment of a hundred megabytes arrives over a slow link, too.
+ * The times after which an unreachable store is noticed, and a store that takes or gives nothing. The whole time of a
+ * transfer is not bounded, so that a segment of a hundred megabytes can arrive over a slow link.
  */
 const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 8_000;
 
-/** Sent piece by piece, because what one write has sent of a larger one is not seen under TLS. */
+/**
+ * Bodies are sent in pieces. Under TLS nobody sees how much of one large write was sent, so it would look like
+ * silence.
+ */
 const PIECE_BYTES = 64 * 1024;
 
-/** The first try and one more: a person who waits prefers an error. */
+/** The first try and one more. A person who waits prefers an error. */
 const TRIES = 2;
 
-/** As many as one request takes. */
+/** The most objects that one request can remove. */
 const REMOVED_AT_ONCE = 1000;
 
 const SHA256 = 'sha256';
 
-/** Loaded where it is needed: most nodes keep their archive in a folder. */
+/** Loads the SDK when it is needed. Most nodes keep their archive in a folder. */
 function sdk() {
   return import('@aws-sdk/client-s3');
 }
 
-/** The objects of one archive in a store that speaks S3, by their paths below its prefix. Everything throws StoreUnavailable. */
+/**
+ * The objects of an archive in a store that speaks S3, by their paths below its prefix. Every method throws
+ * StoreUnavailable.
+ */
 export class Bucket {
-  /** For people: `s3://BUCKET/PREFIX`. */
+  /** The address for people: `s3://BUCKET/PREFIX`. */
   readonly name: string;
   readonly #place: S3Place;
   readonly #silenceMsMax: number;
@@ -67,7 +73,7 @@ export class Bucket {
     );
   }
 
-  /** Null where there is none. */
+  /** Returns null when there is no such object. */
   async get(path: string): Promise<ComingObject | null> {
     const { GetObjectCommand, NoSuchKey } = await sdk();
     return this.#told(`${path} cannot be read`, async (client) => {
@@ -82,7 +88,7 @@ export class Bucket {
     });
   }
 
-  /** A small object as text; null where there is none. */
+  /** Reads a small object as text. Returns null when there is no such object. */
   async text(path: string): Promise<string | null> {
     const found = await this.get(path);
     if (found === null) return null;
@@ -93,7 +99,7 @@ export class Bucket {
     });
   }
 
-  /** The lengths of objects by their paths. */
+  /** Returns the lengths of the objects below a path, by path. */
   async list(below: string): Promise<ReadonlyMap<string, number>> {
     const { paginateListObjectsV2 } = await sdk();
     const { bucket: Bucket, prefix } = this.#place;
@@ -149,12 +155,12 @@ async function open({ pathStyle, environment }: S3Place, silenceMsMax: number): 
     ...keyOf(environment),
     forcePathStyle: pathStyle,
     maxAttempts: TRIES,
-    // Other stores than Amazon's do not know its newer checksums; the archive has its own.
+    // Other stores than Amazon's do not know its newer checksums. The archive has its own.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: CONNECT_MS_MAX, socketTimeout: silenceMsMax },
   });
-  // The last step: what is signed, and sent again where it fails, is the whole body.
+  // This is the last step of the SDK, so that signing, and sending again after a failure, work on the whole body.
   client.middlewareStack.add((next) => (args) => next({ ...args, request: inPieces(args.request) }), {
     step: 'deserialize',
     name: 'inPieces',
@@ -173,7 +179,7 @@ function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let from = 0; from < body.length; from += PIECE_BYTES) yield body.subarray(from, from + PIECE_BYTES);
 }
 
-/** A key from the environment; the SDK itself finds a role or a profile. */
+/** Returns the key from the environment. Without one the SDK finds a role or a profile itself. */
 function keyOf(environment: S3Place['environment']): Pick<S3ClientConfig, 'credentials'> {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
   if (accessKeyId === undefined || secretAccessKey === undefined) return {};

@@ -13,7 +13,7 @@ import type { WhyUnread } from '#history/archive/unread-decisions.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 
-/** Works on all of them, on so many at once. */
+/** Runs `work` on all items, on `atOnce` of them at a time. */
 export async function workOnEach<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
   const left = items.values();
   const workOn = async () => {
@@ -22,24 +22,24 @@ export async function workOnEach<T>(items: readonly T[], atOnce: number, work: (
   await Promise.all(Array.from({ length: atOnce }, workOn));
 }
 
-/** How many files are fetched at once. */
+/** The number of files that are fetched at once. */
 const DOWNLOADS_AT_ONCE = 8;
 
-/** A file that was cut off is fetched again. */
+/** The number of tries for a file. A file that was cut off is fetched again. */
 const TRIES = 2;
 
-/** A file that was asked for within this time is in use. */
+/** A file that was asked for within this time, in ms, is in use and is not removed. */
 const IN_USE_MS = 120_000;
 
-/** A file that is still incomplete by then belongs to a killed process. */
+/** A partial file that is older than this, in ms, belongs to a killed process. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** The fetched file differs from the written one. */
+/** A fetched file that differs from the written one. */
 class WrongBytes extends NamedError {}
 
 /**
- * The fetched files of an archive on this machine; the least recently used are removed when there are too many. A
- * file gets its name once it is complete and checked; a second request for it waits for the first.
+ * The fetched files of an archive on this machine. The least recently used files are removed when there are too many.
+ * A file gets its name when it is complete and checked. A second request for a file waits for the first.
  */
 export class FileCache {
   readonly #folder: string;
@@ -54,7 +54,7 @@ export class FileCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Returns the paths of those that cannot be fetched, and why. */
+  /** Fetches the files that are not here. Returns the paths of those that cannot be fetched, each with the reason. */
   async bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
     const missing = new Map<string, WhyUnread>();
     const waiting: ArchiveFile[] = [];
@@ -80,7 +80,7 @@ export class FileCache {
     return missing;
   }
 
-  /** Removes files that the archive has no more, also those that are still being fetched. */
+  /** Removes files that the archive no longer has, also those that are still being fetched. */
   forget(paths: readonly string[]): void {
     for (const path of paths) {
       const remove = () => removeFile(join(this.#folder, path));
@@ -89,7 +89,7 @@ export class FileCache {
     }
   }
 
-  /** Whether it is here; it was used then. */
+  /** Whether a file is here. Marks it as used. */
   async #isHere({ path, bytes }: ArchiveFile): Promise<boolean> {
     const place = join(this.#folder, path);
     try {
@@ -125,7 +125,7 @@ export class FileCache {
     const part = join(this.#folder, PARTIAL_FOLDER, randomUUID());
     const digest = createHash('sha256');
     let got = 0;
-    const formatCount = new Transform({
+    const hashing = new Transform({
       transform: (chunk: Buffer, _, done) => {
         digest.update(chunk);
         got += chunk.length;
@@ -133,7 +133,7 @@ export class FileCache {
       },
     });
     try {
-      await pipeline(coming.body, formatCount, createWriteStream(part, { mode: 0o600 }));
+      await pipeline(coming.body, hashing, createWriteStream(part, { mode: 0o600 }));
       const isSame = coming.sha256 === null || coming.sha256 === digest.digest('hex');
       if (!isSame || (bytes !== null && bytes !== got))
         throw new WrongBytes(`${path} is not what was written`);
@@ -145,7 +145,7 @@ export class FileCache {
     }
   }
 
-  /** Removes the least recently used files, and what killed processes left. */
+  /** Removes the least recently used files, and the partial files of killed processes. */
   async #makeRoom(): Promise<void> {
     const now = Date.now();
     const kept = (
@@ -183,7 +183,7 @@ async function listCachedFiles(folder: string): Promise<readonly CachedFile[]> {
         const { size, atimeMs } = await stat(path);
         return [{ path, size, usedAt: atimeMs }];
       } catch {
-        // It has just gone.
+        // The file was removed meanwhile.
         return [];
       }
     }),

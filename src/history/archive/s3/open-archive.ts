@@ -13,13 +13,13 @@ import { BucketHome } from './bucket-home.ts';
 import { FileCache } from './file-cache.ts';
 
 export interface ArchivePlace {
-  /** The archive itself, or what this machine holds of it. */
+  /** The folder of the archive itself, or of what this machine holds of it. */
   readonly archiveDir: string;
-  /** Where it is kept for good; null or absent: in the folder. */
+  /** The place where the archive is kept for good. Null or absent means in the folder. */
   readonly archiveS3?: S3Place | null | undefined;
 }
 
-/** The archive of a place. The store's registers say which commit is the newest, where the place itself does not. */
+/** Opens the archive of a place. The store's registers say which commit is the newest when the archive is in S3. */
 export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, registers: Registers): Archive {
   if (archiveS3 === null) return new Archive(new FolderHome(archiveDir));
   const bucket = new Bucket(archiveS3);
@@ -27,7 +27,7 @@ export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, regi
   return new Archive(new BucketHome(archiveDir, bucket, cache, registers));
 }
 
-/** As openStoreBesideArchive: the salt of the archive is made readable here first. Throws SaltRefused. */
+/** Opens the store like `openStoreBesideArchive`, after the archive's salt was fetched. Throws SaltRefused. */
 export async function openStoreWithSalt(
   place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
   ...told: OnTrouble
@@ -40,7 +40,10 @@ export async function openStoreWithSalt(
 
 const SALT = { path: SALT_FILE, bytes: null };
 
-/** Registers for an archive whose store is not asked: it is lost, restored to an earlier moment, or not open yet. */
+/**
+ * Registers for an archive whose store is not asked, because it is lost, was restored to an earlier moment, or is not
+ * open yet.
+ */
 export const NO_STORE: Registers = {
   read: async () => null,
   compareAndSet: async () => false,
@@ -50,13 +53,13 @@ export const NO_STORE: Registers = {
 const FOLLOWED_EVERY_MS = 10_000;
 
 /**
- * Keeps what a process knows of its archive fresh, so that what was taken out of it, erased clients above all, goes from
- * this machine, too. Gives a function that ends it.
+ * Refreshes an archive every ten seconds, so that what the archive removes goes from this machine, too, erased
+ * clients above all. Returns a function that ends this.
  */
 export function followArchive(archive: Archive): () => void {
   const follow = () => {
     archive.refresh().catch(() => {
-      // The store or the archive is away; every question says so.
+      // The store or the archive is away. Every question reports it.
     });
   };
   follow();

@@ -9,9 +9,9 @@ import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
 /**
- * The rule sets that decided, by digest, beside the decisions: old rows re-derive when the folder in RULES_DIR is
- * long gone. A rule set that lies nowhere any more when its first decision is shipped cannot be kept; what
- * re-derives decisions counts those.
+ * The rule sets that decided, by digest, beside the decisions. With them old decisions can be decided again after
+ * their folder is gone from RULES_DIR. A rule set whose folder is gone when its first decision is shipped cannot be
+ * kept; those who decide again count such decisions.
  */
 export class ArchivedRuleSets {
   readonly #folder: string;
@@ -20,8 +20,8 @@ export class ArchivedRuleSets {
   readonly #kept = new Set<string>();
 
   /**
-   * `rulesDir`: where rule sets lie that may have to be kept; null for reading only. `hmacs`: how decisions keep the
-   * pseudonyms that rules compare with constants; only who asks the rules needs it.
+   * `rulesDir` is the folder from which rule sets are copied, or null for reading only. `hmacs` says how decisions
+   * keep the pseudonyms that rules compare with constants; only those who run the rules need it.
    */
   constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_SECRET) {
     this.#hmacs = hmacs;
@@ -29,7 +29,10 @@ export class ArchivedRuleSets {
     this.#rulesDir = rulesDir;
   }
 
-  /** Copies the folder of a version, when it still has this digest and is not kept yet; gives its files the first time. */
+  /**
+   * Copies the folder of a version when it has this digest and is not kept yet. Returns the paths of its files the
+   * first time, and no paths later.
+   */
   keep(version: RuleVersion, digest: string): readonly string[] {
     if (this.#kept.has(digest)) return [];
     const place = this.#placeOf(version, digest);
@@ -44,7 +47,7 @@ export class ArchivedRuleSets {
     return filesOf(place).map((file) => `${below}/${file}`);
   }
 
-  /** The rule set that decided; null when it was not kept. */
+  /** Returns the rule set that decided, or null when it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
     const found = loadRuleSet(this.#placeOf(version, digest));
     return found.ok && found.ruleSet.digest === digest ? rehashConstants(found.ruleSet, this.#hmacs) : null;
@@ -60,7 +63,7 @@ function filesOf(folder: string): readonly string[] {
   return files.filter((file) => existsSync(join(folder, file)));
 }
 
-/** The files that make up the rule set; whole or not at all. */
+/** Copies the files of a rule set. The copy is there completely or not at all. */
 function copyRuleFolder(source: string, place: string): void {
   const draft = `${dirname(place)}.draft`;
   const inner = join(draft, 'files');

@@ -13,7 +13,7 @@ import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { type ArchiveRow, toRows } from '#history/archive/tables.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '#state/journal.ts';
 
-/** The file is not what `journal export` writes; `line` counts from 1. */
+/** A file that `journal export` did not write. `line` counts from 1. */
 export class JournalFileError extends NamedError {
   readonly line: number;
 
@@ -23,12 +23,12 @@ export class JournalFileError extends NamedError {
   }
 }
 
-/** An entry with its client's hash, because the salt of the hashes stays where it was made. */
+/** An entry with its client's hash, because the salt of the hashes stays with its installation. */
 type ExportedEntry = JournalEntry & { readonly clientHash: string };
 
 export type ExportedRecord = ExportedEntry | ErasureEntry;
 
-/** As a line of the file has it. */
+/** Returns an entry in the form of the file's lines. */
 export function toExportedRecord(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
   if (entry.kind === 'erasure') return entry;
   return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };
@@ -41,18 +41,21 @@ interface JournalLine {
 
 interface JournalFilePage {
   readonly lines: readonly JournalLine[];
-  /** Of the last page: the last line has no end. The exporter was stopped in it, or is still writing it. */
+  /**
+   * Only true for the last page: the last line has no end, because the exporter was stopped in it or is still writing
+   * it.
+   */
   readonly torn: boolean;
 }
 
 const CHUNK_BYTES = 1 << 20;
 
-/** A journal entry takes a few KB; a "line" longer than this is another kind of file. */
+/** A journal entry takes a few KB. A file with a longer line than this is no journal. */
 const LINE_BYTES_MAX = 16 << 20;
 
 const NEWLINE = 10;
 
-/** Reads an exported journal some lines at a time, in constant memory; blank lines are passed over. */
+/** Reads an exported journal some lines at a time, in constant memory. Blank lines are skipped. */
 function* journalPages(path: string): Generator<JournalFilePage> {
   const file = openSync(path, 'r');
   try {
@@ -100,7 +103,7 @@ const JOURNAL_KINDS = [
   'erasure',
 ] as const satisfies readonly [...JournalRecord['kind'][]];
 
-/** A line as an entry, or JournalFileError. Members deeper inside are as the exporter wrote them. */
+/** Parses a line as an entry. Throws JournalFileError. Members further inside are not checked. */
 function parseEntry(text: string, line: number): ExportedRecord {
   let entry: ExportedRecord;
   try {
@@ -121,7 +124,7 @@ function whatIsWrong(value: ExportedRecord): string | null {
     return `"kind" must be one of ${JOURNAL_KINDS.join(', ')}`;
   if (typeof at !== 'number' || Number.isNaN(new Date(at).getTime()))
     return '"at" must be a number, epoch ms';
-  // It becomes the name of a folder.
+  // The platform becomes the name of a folder.
   if (typeof platform !== 'string' || !isPlatformName(platform))
     return '"platform" must be the name of a platform';
   if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
@@ -158,16 +161,16 @@ function isDecision(value: unknown): boolean {
   return typeof value['orderRef'] === 'string' && VERDICTS.some((verdict) => verdict === value['verdict']);
 }
 
-/** How many rows become segments together: some hundred megabytes of drafts. */
+/** The number of rows that become segments together. Their buffer takes some hundred megabytes. */
 const ROWS_AT_ONCE_MAX = 50_000;
 
-/** When clients were last erased: by their number, the line that tells. */
+/** For each erased client, by its number, the line with its last erasure. */
 type Erasures = ReadonlyMap<string, number>;
 
 /**
- * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file. A line's
- * number is its entry's place, because the lines of a client follow each other as its entries did. Gives whether
- * the last line has no end and was left out. Throws JournalFileError when the file is no journal.
+ * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file.
+ * The number of a line is the place of its entry, because a client's lines are in the order of its entries. Returns
+ * whether the last line has no end and was left out. Throws JournalFileError when the file is no journal.
  */
 export async function importJournal(
   path: string,
@@ -184,7 +187,7 @@ export async function importJournal(
       await intake.add(rowsIn(page.lines, erasures));
       lines += page.lines.length;
       torn = page.torn;
-      // Reading a file takes no turn of the event loop, and a signal wants one.
+      // Reading a file never yields to the event loop, and signals need the event loop.
       await turnOfOthers();
     }
     if (lines === 0) throw new JournalFileError(1, 'the file has no complete line; this is not a journal');
@@ -209,7 +212,7 @@ class Intake {
   readonly #segments: Segment[] = [];
   #drafted = 0;
 
-  /** By month, for a file costs some milliseconds and a year has many days. */
+  /** Segments are by month, because a file costs some milliseconds and a year has many days. */
   constructor(archive: Archive, writer: SegmentWriter) {
     this.#drafts = new RowBuffer(archive, (at) => getMonth(formatDay(at)));
     this.#writer = writer;
@@ -241,7 +244,9 @@ function rowsIn(lines: readonly JournalLine[], erasures: Erasures): readonly Arc
   return toRows<Placed<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
 }
 
-/** An export writes the kind first, so that the other lines need not be parsed for this. */
+/**
+ * Finds the erasures in an exported journal. An export writes the kind first, so the other lines need not be parsed.
+ */
 function erasuresIn(path: string): Erasures {
   const erasures = new Map<string, number>();
   for (const { lines } of journalPages(path))
@@ -253,8 +258,8 @@ function erasuresIn(path: string): Erasures {
 }
 
 /**
- * An export does not tell what was lost before it could be exported, but the decisions of a client are numbered
- * without gaps: a number that is missing in between is a decision that is missing.
+ * Finds the decisions that were lost before the export. An export does not name them, but a client's decisions are
+ * numbered without gaps, so a missing number is a missing decision.
  */
 async function gapBySeq(
   archive: Archive,

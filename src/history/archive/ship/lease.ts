@@ -8,27 +8,27 @@ import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Documents } from '#state/documents.ts';
 import type { Registers, Store } from '#state/store.ts';
 
-/** A node that may become the one that ships. */
+/** A node that may become the node that ships. */
 export interface ShippingNode {
   readonly store: Pick<Store, 'name' | 'registers' | 'clientKeys' | 'documents'>;
   readonly archive: Archive;
   readonly lease: Lease;
-  /** For people who ask who ships: `host/pid`. */
+  /** The name of the node for people who ask which node ships: `host/pid`. */
   readonly name: string;
-  /** The clock that decides, which is the store's; epoch ms. */
+  /** Returns the store's time, in epoch ms. */
   readonly clock: () => number;
 }
 
 /**
- * Takes or renews the lease; false while another node ships. Throws what keeps this node from shipping: it has given the
- * lease back then, and every node can see why.
+ * Takes or renews the lease. Returns false while another node ships. Throws when this node cannot ship; it then has
+ * released the lease and recorded the reason for all nodes.
  */
 export async function acquireLease(node: ShippingNode): Promise<boolean> {
   const { store, archive, lease, name: by, clock } = node;
   try {
     await archive.refresh();
     await claimArchive(store, archive, { by, at: clock(), add: [], remove: [], cursor: ADOPTED_CURSOR });
-    // A node that cannot write must not keep the lease from those that can.
+    // A node that cannot write must not keep the lease from the others.
     return await lease.hold(() => archive.tryWriting());
   } catch (error) {
     if (error instanceof CommitConflict) return false;
@@ -37,18 +37,18 @@ export async function acquireLease(node: ShippingNode): Promise<boolean> {
   }
 }
 
-/** Gives the lease back, and tells every node why this one does not ship. */
+/** Releases the lease, and records why this node does not ship. */
 export async function releaseLease(
   { store, lease, name, clock }: ShippingNode,
   error: unknown,
 ): Promise<void> {
   await lease.release().catch(() => {
-    // The store is away: the lease runs out by itself.
+    // The store is away. The lease expires.
   });
   const why = error instanceof Error ? error.message : String(error);
   const trouble: ShippingTrouble = { name, why, at: clock() };
   await store.documents.set(COLLECTION, name, trouble, TOLD_FOR_MS).catch(() => {
-    // The store is away, and nobody ships.
+    // The store is away, so no node ships.
   });
 }
 
@@ -56,9 +56,10 @@ export async function releaseLease(
 export class AnotherArchive extends NamedError {}
 
 /**
- * A store has one archive: the one that was first shipped to. An archive of another id, on another disk, would
- * hold a part of the history and look like all of it, so it is refused. It keeps the salt of the store's clients.
- * `adoption` is committed where the archive was another store's until now.
+ * Makes sure that this archive is the store's one archive, which is the first that was shipped to. An archive with
+ * another id, on another disk, would hold a part of the history and look complete, so it is refused. The archive
+ * keeps the salt of the store's clients. `adoption` is committed when the archive belonged to another store until
+ * now.
  */
 async function claimArchive(
   store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
@@ -74,7 +75,7 @@ async function claimArchive(
   requireSalt(store, folder);
 }
 
-/** An archive that exists already is not taken over by itself: a person has to say so. */
+/** Claims the archive for this store. An archive in S3 that exists already needs a person to adopt it. */
 async function claimId(registers: Registers, archive: Archive, adoption: Commit): Promise<void> {
   const { home } = archive;
   const own = await home.id();
@@ -86,8 +87,8 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
       `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
     );
   if (claimed === null) {
-    // First: a process that ends in between begins anew, and nobody continues from the other store's
-    // cursor.
+    // The commit comes first: a process that ends in between begins anew, and no node continues from the other
+    // store's cursor.
     if (archive.read().version > 0) await archive.commit(archive.read(), adoption);
     if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
   }
@@ -96,7 +97,7 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
   );
 }
 
-/** The register comes first: two nodes that begin at once both use its id. */
+/** Begins a new archive. The register is set first: two nodes that begin at once then use the same id. */
 async function beginArchive(registers: Registers, archive: Archive, claimed: string | null): Promise<void> {
   const { home } = archive;
   if (claimed !== null && archive.read().version > 0)
@@ -108,12 +109,12 @@ async function beginArchive(registers: Registers, archive: Archive, claimed: str
 
 const COLLECTION = 'shipping-troubles';
 
-/** A trouble is reported with every try; an older one is over, or its node is gone. */
+/** How long a trouble is kept, in ms. Every try reports it again; an older one is over, or its node is gone. */
 const TOLD_FOR_MS = 60_000;
 
-/** Why a node could not ship when it tried last. */
+/** Why a node could not ship at its last try. */
 interface ShippingTrouble {
-  /** `host/pid/..` */
+  /** The node's name: `host/pid/..`. */
   readonly name: string;
   readonly why: string;
   /** Epoch ms. */
@@ -127,21 +128,21 @@ export async function listShippingTroubles(documents: Documents): Promise<readon
 
 const REGISTER = 'archive-lease';
 
-/** The holder renews the lease far more often; one that is silent this long counts as dead. */
+/** The holder renews the lease far more often. A holder that is silent for this long, in ms, counts as dead. */
 const SILENCE_MS = 30_000;
 
-/** A step may take minutes where the archive is kept behind a slow link. */
+/** The interval, in ms, of renewals during a step. A step may take minutes when the archive is behind a slow link. */
 const RENEW_MS = 10_000;
 
 interface Holder {
   readonly holder: string | null;
-  /** Counts up with every renewal, so that others see the holder live without comparing clocks. */
+  /** Grows with every renewal, so that other nodes see that the holder lives, without comparing clocks. */
   readonly renewals: number;
 }
 
 /**
- * One node of the fleet ships. The lease spares the others the work; it is not what keeps entries from being shipped
- * twice: of two commits with the same number only one succeeds.
+ * The lease of the one node that ships. It only spares the other nodes the work. Entries are never shipped twice even
+ * without it, because only one of two commits with the same number succeeds.
  */
 export class Lease {
   readonly #registers: Registers;
@@ -155,7 +156,10 @@ export class Lease {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Takes or renews the lease; false while another holder is alive. What must succeed before it is taken comes first. */
+  /**
+   * Takes or renews the lease. Returns false while another holder is alive. Before the lease is taken, `beforeTaking`
+   * must succeed.
+   */
   async hold(beforeTaking = async () => {}): Promise<boolean> {
     const text = await this.#registers.read(REGISTER);
     const current = parse(text);
@@ -165,9 +169,9 @@ export class Lease {
     return this.#registers.compareAndSet(REGISTER, text, JSON.stringify(next));
   }
 
-  /** Does work of the holder, and renews the lease meanwhile. */
+  /** Runs the holder's work, and renews the lease meanwhile. */
   async whileHeld<T>(work: () => Promise<T>): Promise<T> {
-    // Where the store is away, nothing can be committed either.
+    // A failed renewal is ignored: while the store is away, nothing can be committed either.
     const renewing = setInterval(() => this.hold().catch(() => {}), RENEW_MS);
     try {
       return await work();
@@ -184,7 +188,7 @@ export class Lease {
     await this.#registers.compareAndSet(REGISTER, text, JSON.stringify(none));
   }
 
-  /** Whether the holder has not renewed its lease for long enough, as seen from here. */
+  /** Whether the holder has not renewed its lease for SILENCE_MS, by this node's own clock. */
   #isSilent(text: string | null): boolean {
     const now = this.#monotonicMs();
     if (this.#seen?.text !== text) this.#seen = { text, sinceMs: now };
@@ -192,12 +196,12 @@ export class Lease {
   }
 }
 
-/** Who ships, for people: `host/pid/..`; null when nobody holds the lease. */
+/** Returns the name of the node that ships, for people: `host/pid/..`. Null when no node holds the lease. */
 export async function findLeaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return parse(await registers.read(REGISTER)).holder;
 }
 
-/** An unreadable lease holds nobody back. */
+/** Parses the register. An unreadable lease counts as free. */
 function parse(text: string | null): Holder {
   const nobody: Holder = { holder: null, renewals: 0 };
   if (text === null) return nobody;

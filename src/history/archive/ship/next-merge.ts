@@ -1,19 +1,22 @@
 import type { Segment } from '#history/archive/archive-log.ts';
 import { getMonth } from '#history/archive/period.ts';
 
-/** How many segments of about the same size become one: each row is rewritten once a tier, about five times. */
+/**
+ * The number of segments of about the same size that become one. Each row is rewritten once a tier, which is about
+ * five times.
+ */
 const TIER_SEGMENTS = 10;
 
-/** A merged segment stays below this, so that a merge holds up shipping for seconds and no longer. */
+/** A merged segment has at most this many rows, so that a merge holds up shipping for seconds only. */
 const SEGMENT_ROWS_MAX = 2_000_000;
 
 /** Above this the fixed cost of a file (about 12 KB) is small beside its rows. */
 const QUIET_DAY_ROWS_MAX = 50_000;
 
 /**
- * Small segments that should become one; null when there are none. They have table and platform in common, and day or
- * month. A day that is over becomes one segment, and so do the quiet days of a month that is over; today's become fewer
- * whenever many of a size have come together.
+ * Finds small segments that should become one. Returns null when there are none. The segments have the same table and
+ * platform, and the same day or month. The segments of a past day become one, and so do the quiet days of a past
+ * month. Today's segments are merged whenever TIER_SEGMENTS of about the same size exist.
  */
 export function findNextMerge(segments: readonly Segment[], today: string): readonly Segment[] | null {
   for (const day of groupsBy(segments, (segment) => segment.day)) {
@@ -24,7 +27,8 @@ export function findNextMerge(segments: readonly Segment[], today: string): read
     ({ table, nameless, day, rows }) =>
       rows <= QUIET_DAY_ROWS_MAX &&
       getMonth(day) < getMonth(today) &&
-      // A whole month of numbers would stay for as long as its last.
+      // Erasures that still name clients are not merged: the numbers of a whole month would stay as long as the last
+      // one.
       (table !== 'erasures' || nameless === true),
   );
   for (const month of groupsBy(quiet, ({ day }) => getMonth(day))) {
@@ -47,14 +51,14 @@ function groupsBy(
 function fullTier(segments: readonly Segment[]): readonly Segment[] | null {
   const tiers = Map.groupBy(segments, ({ rows }) => Math.floor(Math.log10(rows)));
   for (const tier of tiers.values()) {
-    // Ten of the largest stay as they are, and must not keep smaller ones from being merged.
+    // Ten of the largest segments stay as they are, and must not keep smaller ones from being merged.
     const parts = tier.length < TIER_SEGMENTS ? null : withinRowsMax(tier);
     if (parts !== null) return parts;
   }
   return null;
 }
 
-/** The smallest segments that together stay below the limit; null when there are not two of them. */
+/** Returns the smallest segments that together stay below the limit. Null when these are fewer than two. */
 function withinRowsMax(segments: readonly Segment[]): readonly Segment[] | null {
   let rows = 0;
   const parts = segments

@@ -8,14 +8,20 @@ import { findNextMerge } from './next-merge.ts';
 
 type Rewriting = Pick<Commit, 'add' | 'remove'>;
 
-/** An erasure holds up what is shipped with it no longer than for this, and for no larger file; the rest is rewritten later. */
+/**
+ * The longest time, in ms, and the largest file that an erasure rewrites at once, because shipping waits for it. The
+ * rest is rewritten later.
+ */
 const REWRITING_MS_MAX = 20_000;
 const REWRITTEN_BYTES_MAX = 16 * 1024 ** 2;
 
-/** When a file of full length that cannot be read is tried again, ms; a shorter one is noticed at once. */
+/**
+ * The time, in ms, after which a file of full length that cannot be read is tried again. A shorter file is noticed at
+ * once.
+ */
 const TRY_AGAIN_MS = 600_000;
 
-/** How long the archive names an erased client's number, ms; then only that somebody was erased. */
+/** How long the archive names an erased client's number, in ms. After that it only says that a client was erased. */
 const ERASURES_NAMED_MS = 30 * 24 * 3_600_000;
 
 const NAMELESS_SQL = ["'' AS client_number"];
@@ -24,7 +30,7 @@ function isOldErasure({ table, to, nameless }: Segment, now: number): boolean {
   return table === 'erasures' && nameless !== true && to < now - ERASURES_NAMED_MS;
 }
 
-/** A client's number and a count of rows. */
+/** A client's number and a number of rows. */
 type ClientRows = readonly [string, number];
 
 function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
@@ -34,14 +40,15 @@ function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Writes segments anew: without clients who were erased, and many small ones as one. A file that cannot be read harms
- * only itself. Whom it is to be without is noted on its segment, and it is rewritten once it can be read again.
+ * Rewrites segments: without erased clients, and many small ones as one. A file that cannot be read does not affect
+ * the others. The clients it is to be read without are noted on its segment, and it is rewritten when it can be read
+ * again.
  */
 export class SegmentRewriter {
   readonly #archive: Archive;
   readonly #duck: QueryEngine;
   readonly #writer: SegmentWriter;
-  /** When to try segments again that could not be read, by name, epoch ms. */
+  /** The times, in epoch ms, from which segments that could not be read are tried again, by name. */
   readonly #tryAgainAt = new Map<string, number>();
 
   constructor(archive: Archive, duck: QueryEngine, writer: SegmentWriter) {
@@ -51,9 +58,9 @@ export class SegmentRewriter {
   }
 
   /**
-   * The segments of a platform without some clients, and how many rows of each are gone. Segments that cannot be read, or
-   * not in time, or all of them where they are only to be noted, are marked to be read without them; the next ones to
-   * be rewritten are these.
+   * Returns the changes that take clients out of the segments of a platform, and the number of removed rows of each
+   * client. A segment is marked to be read `without` the clients, and is among the next to be rewritten, when it
+   * cannot be read, when it is too large or time is over, and always with `onlyNoted`.
    */
   async withoutClients(
     state: ArchiveState,
@@ -82,7 +89,10 @@ export class SegmentRewriter {
     return { add, remove, rowsRemoved: sumsOf(removed) };
   }
 
-  /** What a segment is without some clients, null when it has no others, and how many rows of each it had. */
+  /**
+   * Returns the segment without the clients, and the number of rows that each had. The segment is null when it held
+   * no other clients.
+   */
   async #leftOf(segment: Segment, isErased: string) {
     try {
       if ((await this.#archive.bring([segment])).length > 0) return 'later';
@@ -93,13 +103,13 @@ export class SegmentRewriter {
       const removed = rows.map(({ client, n }): ClientRows => [String(client), toNumberOrNull(n) ?? 0]);
       return { segment: await this.#writer.merge([segment], isErased), removed };
     } catch (error) {
-      // Readable rows could not be written, for example to a full disk: the step must be repeated.
+      // Readable rows could not be written, for example to a full disk. The step must be repeated.
       if (await this.#archive.canRead(this.#duck, segment)) throw error;
       return 'later';
     }
   }
 
-  /** One segment in the place of others; null when there is nothing to rewrite. */
+  /** Returns the change that puts one segment in the place of others. Null when there is nothing to rewrite. */
   async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
     const add = await this.#notedInVain(this.#readable(state, now));
     if (add.length > 0) return { add, remove: [] };
@@ -122,7 +132,10 @@ export class SegmentRewriter {
     return whole === null || !isNameless ? whole : { ...whole, nameless: true };
   }
 
-  /** Those that hold nothing of whom they are to be read without, and need not be. */
+  /**
+   * Finds segments whose `without` names only clients that the segment does not hold, and returns them without that
+   * mark.
+   */
   async #notedInVain(readable: readonly Segment[]): Promise<readonly Segment[]> {
     const endMs = performance.now() + REWRITING_MS_MAX;
     const found: Segment[] = [];
@@ -142,7 +155,10 @@ export class SegmentRewriter {
       .filter((segment) => !this.#archive.isCutOff(segment));
   }
 
-  /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */
+  /**
+   * Returns the segments to rewrite next. Erased clients come first, as soon as the file is back, then the numbers of
+   * old erasures, then small segments.
+   */
   #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
     const readable = this.#readable(state, now);
     const noted =
@@ -151,12 +167,15 @@ export class SegmentRewriter {
     return noted === undefined ? findNextMerge(readable, formatDay(now)) : [noted];
   }
 
-  /** Leaves segments for later, by their names, whose rewriting could not be committed. */
+  /** Leaves segments for later whose rewriting could not be committed. */
   postpone(names: readonly string[], now: number): void {
     for (const name of names) this.#tryAgainAt.set(name, now + TRY_AGAIN_MS);
   }
 
-  /** Leaves those for later that cannot be read; false when all can, so that something else went wrong. */
+  /**
+   * Leaves segments for later that cannot be read. Returns false when all can be read; then something else went
+   * wrong.
+   */
   async #setAside(segments: readonly Segment[], now: number): Promise<boolean> {
     let isAny = false;
     for (const segment of segments) {

@@ -12,12 +12,13 @@ const works = { ship };
 
 export type ShipperWorks = typeof works;
 
-/** Ships until it is stopped, or another node has the lease. */
+/** Ships until it is stopped, or until another node has the lease. */
 async function ship(config: ShippingConfig, { progress, signal }: JobContext<ShippingReport>): Promise<void> {
   let open: OpenShipper | null = null;
   const lost = new AbortController();
   const step = async (turn: ShippingTurn) => {
-    // Opened within the loop: a store that is away at the start is tried again like any other failure.
+    // The shipper is opened within the loop, so that a store that is away at the start is tried again like after any
+    // other failure.
     open ??= await openShipper(config, () => {});
     const done = await open.shipper.step(turn);
     if (done.did === 'nothing' && done.because === 'another node ships') lost.abort();
@@ -32,6 +33,7 @@ function closed(open: OpenShipper | null): Promise<void> | undefined {
   return open?.close();
 }
 
-// Sent to all processes of the service at once; the one that answers callers tells this one when it is time.
+// These signals are sent to all processes of the service at once. The process that answers callers stops this one
+// when it is time.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 serveWork(works);

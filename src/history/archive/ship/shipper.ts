@@ -17,39 +17,39 @@ import { acquireLease, releaseLease, type ShippingNode } from './lease.ts';
 import { SegmentRewriter } from './segment-rewriter.ts';
 
 interface ShippingLimits {
-  /** How much one commit ships: a second's work, and little to repeat when it fails. */
+  /** The number of entries that one commit ships. It is a second's work, and little to repeat when the commit fails. */
   readonly commitEntriesMax: number;
-  /** How much of it is in memory at once. */
+  /** The number of entries that are in memory at once. */
   readonly pageEntriesMax: number;
 }
 
 const SHIPPING_LIMITS: ShippingLimits = { commitEntriesMax: 10_000, pageEntriesMax: 1_000 };
 
-/** How often it looks for files that no commit names, where the folder does not show them. */
+/** The interval, in ms, between searches for files that no commit names. */
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface ShipperParts extends ShippingNode {
   readonly store: Store;
   readonly duck: QueryEngine;
   readonly ruleSets: ArchivedRuleSets;
-  /** How long rows are kept, ms. */
+  /** How long rows are kept, in ms. */
   readonly keepMs: number;
-  /** What is known of jumps of the clock; absent where it makes none. */
+  /** What is known of jumps of the clock. Absent when the clock makes no jumps. */
   readonly clockJumps?: Pick<ClockJumps, 'isSettled'>;
   readonly kept: KeptAfterShipping;
   readonly limits?: ShippingLimits;
 }
 
-/** What a step is for: `ship` tidies up only where nothing is new, `tidy` leaves what is new to a later step. */
+/** The purpose of a step. `ship` tidies up only when nothing is new, `tidy` leaves new entries to a later step. */
 export type ShippingTurn = 'ship' | 'tidy';
 
-/** The result of a step. `more`: the journal holds more, so the next step need not wait. */
+/** The result of a step. With `more` the journal holds more entries, so the next step need not wait. */
 export type ShippingStep =
   | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
   | { readonly did: 'tidied' };
 
-/** How far drafts go, and whether the journal holds more. */
+/** The cursor behind the buffered rows, and whether the journal holds more entries. */
 interface Drafted {
   readonly cursor: string | null;
   readonly entries: number;
@@ -57,9 +57,9 @@ interface Drafted {
 }
 
 /**
- * Moves journal entries into the archive. A step reads some pages of the journal, writes them as segments, and commits
- * them together with the cursor behind the page; it can be killed anywhere and repeated. Only then does the
- * journal forget what was shipped.
+ * Moves journal entries into the archive. A step reads some pages of the journal, writes them as segments, and
+ * commits the segments together with the cursor behind the pages. It can be killed at any point and repeated. The
+ * journal removes the shipped entries only after the commit.
  */
 export class Shipper {
   readonly #parts: ShipperParts;
@@ -67,9 +67,11 @@ export class Shipper {
   readonly #rewriter: SegmentRewriter;
   readonly #limits: ShippingLimits;
   #leads = false;
-  /** When it was last looked for files that no commit names, epoch ms. */
+  /** The time of the last search for files that no commit names, in epoch ms. */
   #sweptAt = 0;
-  /** Where a step ended, behind this cursor, that had to rewrite what holds erased clients and failed. */
+  /**
+   * The archive's cursor before a failed step that had to remove erased clients. Undefined when no such step failed.
+   */
   #failedAfter: string | null | undefined;
 
   constructor(parts: ShipperParts) {
@@ -119,7 +121,7 @@ export class Shipper {
       const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
-      // Before the commit, which names what is left beside the segments.
+      // The quarantine is cleaned before the commit, which names the files that are left.
       await archive.forgetSetAside(new Set(erasures.map(({ clientNumber }) => clientNumber)));
       await archive.commit(state, this.#commit(shipped));
       this.#failedAfter = undefined;
@@ -131,15 +133,18 @@ export class Shipper {
     }
   }
 
-  /** Also those whose entries the journal lost before anybody shipped them. */
+  /** Returns all unshipped erasures, also those whose entries the journal lost before they were shipped. */
   async #erasuresAfter({ cursor }: ArchiveState): Promise<readonly Placed<ErasureEntry>[]> {
     const { store, kept } = this.#parts;
-    // A writer that was killed after its commit did not say what it had shipped.
+    // A writer that was killed after its commit did not tell the store what it had shipped.
     if (cursor !== null) await store.trimJournal(cursor, kept);
     return store.unshippedErasures();
   }
 
-  /** Drafts the rows of a page, and of those after it until one commit has enough or a page needs a commit of its own. */
+  /**
+   * Buffers the rows of a page and of the pages after it. It stops when one commit has enough rows, or a page needs a
+   * commit of its own.
+   */
   async #draft(drafts: RowBuffer, first: JournalPage): Promise<Drafted> {
     const { commitEntriesMax, pageEntriesMax } = this.#limits;
     let entries = 0;
@@ -158,7 +163,10 @@ export class Shipper {
     }
   }
 
-  /** Each once a page: one whose folder has changed since costs some 30 ms to find that out. */
+  /**
+   * Keeps the rule sets that decided, each once a page. A rule set whose folder has changed since costs some 30 ms
+   * each time.
+   */
   async #keepRuleSets({ entries }: JournalPage): Promise<void> {
     const decisions = entries.flatMap((entry) => (entry.kind === 'verdict' ? [entry.decision] : []));
     const versions = new Map(decisions.map(({ digest, ruleVersion }) => [digest, ruleVersion]));
@@ -166,7 +174,7 @@ export class Shipper {
       await this.#parts.archive.keepFiles(this.#parts.ruleSets.keep(version, digest));
   }
 
-  /** A row of each erasure up to a cursor: what comes behind it is shipped with its own page. */
+  /** Returns a row for each erasure up to the cursor. Later erasures are shipped with their own page. */
   #tombstones(
     erasures: readonly Placed<ErasureEntry>[],
     cursor: string | null,
@@ -180,8 +188,8 @@ export class Shipper {
   }
 
   /**
-   * What a commit changes so that nothing of erased clients is left, and how many rows of each are gone. What takes long,
-   * or has failed once, is noted alone: then nothing of them is read any more, and shipping goes on.
+   * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client.
+   * What takes long, or has failed once, is only noted: then nobody reads their rows any more, and shipping goes on.
    */
   async #withoutErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[], onlyNoted: boolean) {
     const add: Segment[] = [];
@@ -197,10 +205,11 @@ export class Shipper {
     return { add, remove, rowsRemoved };
   }
 
-  /** Takes out what is past its retention, or rewrites some segments; false when there is nothing to do. */
+  /** Removes segments that are past their retention, or rewrites some. Returns false when there is nothing to do. */
   async #tidyUp(state: ArchiveState): Promise<boolean> {
     const { store, archive, clock, clockJumps, keepMs } = this.#parts;
-    // The store's clock says what is old, and it is known once the store was asked: a node's own may be years ahead.
+    // The store's clock decides what is old, and it is known only after the store was asked. A node's own clock may
+    // be years ahead.
     if ((await store.check()).some(({ failure }) => failure !== null)) return false;
     const now = clock();
     const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);

@@ -17,23 +17,26 @@ import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
 
-/** A shipper with much to do rests this many times as long as it works: callers come first. */
+/** A shipper with much to do rests this many times as long as it works, because callers come first. */
 const REST_FACTOR = 3;
 
-/** Behind by more than this it rests only as long as it works: the journal must not overflow. */
+/**
+ * A shipper that is behind by more than this, in ms, rests only as long as it works, so that the journal does not
+ * overflow.
+ */
 const BEHIND_MS = 60_000;
 
-/** After a failure the same step is tried again this much later: a full disk is not mended within a second. */
+/** The time, in ms, after which a failed step is tried again. A full disk is not repaired within a second. */
 export const RETRY_MS = 5_000;
 
-/** Before anything was shipped. */
+/** The report before anything was shipped. */
 export const NOTHING_SHIPPED: ShippingReport = { leads: false, shippedEntries: 0, trouble: null };
 
 export interface ShippingReport {
   readonly leads: boolean;
-  /** Entries that were shipped since the process began. */
+  /** The number of entries that were shipped since the process began. */
   readonly shippedEntries: number;
-  /** Why the last step failed; null when it did not. */
+  /** Why the last step failed. Null when it did not fail. */
   readonly trouble: string | null;
 }
 
@@ -43,13 +46,13 @@ interface ShippingParts {
   readonly clock: () => number;
   readonly signal: AbortSignal;
   readonly onReport: (report: ShippingReport) => void;
-  /** Entries wait no longer than this for a segment of their own: ten seconds, unless told otherwise. */
+  /** The longest time, in ms, that entries wait for a segment. Ten seconds by default. */
   readonly everyMs?: number;
 }
 
 /**
- * Ships until the signal, a step after the other; a failed step is reported and tried again. Where something is new at
- * every turn, tidying up gets its own whenever shipping has caught up.
+ * Ships one step after the other until the signal. A failed step is reported and tried again. When every turn finds
+ * new entries, tidying up gets a turn of its own whenever shipping has caught up.
  */
 export async function keepShipping({
   step,
@@ -74,12 +77,15 @@ export async function keepShipping({
     const endedMs = performance.now();
     const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
     const pauseMs = pauseAfter(outcome, restMs, turns.next(outcome, endedMs));
-    // The signal ends the pause, and so the loop.
+    // The signal ends the pause, and with it the loop.
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 
-/** Whose turn it is: shipping's as soon as something is due, tidying's between that it has caught up and then, and once at least. */
+/**
+ * Decides whether a step ships or tidies up. It ships as soon as entries are due. Between catching up and then it
+ * tidies up, at least once.
+ */
 class Turns {
   readonly #everyMs: number;
   #turn: ShippingTurn = 'ship';
@@ -93,7 +99,7 @@ class Turns {
     return this.#turn;
   }
 
-  /** Goes on to the next turn; returns how long that can wait when there was nothing to do, ms. */
+  /** Goes on to the next turn. Returns how long that turn can wait, in ms, when there was nothing to do. */
   next(outcome: StepOutcome, nowMs: number): number {
     const wasTidying = this.#turn === 'tidy';
     const isCaughtUp = outcome.did === 'shipped' && !outcome.more;
@@ -124,14 +130,14 @@ export function explainTrouble(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a process needs to ship; plain data, so that it can be handed to a thread. */
+/** What a process needs to ship. It is plain data, so that it can be sent to a thread. */
 export interface ShippingConfig extends StorePlace, ArchivePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
-  /** How long decisions stay in the store after they were made, ms. */
+  /** How long decisions stay in the store after they were made, in ms. */
   readonly decisionsHotMs: number;
   readonly rulesDir: string;
-  /** Who holds the lease, where somebody has taken it already; absent: this process for itself. */
+  /** The name that already holds the lease. Absent when this process takes the lease itself. */
   readonly shipperName?: string;
 }
 
@@ -139,19 +145,19 @@ export interface OpenShipper {
   readonly store: Store;
   readonly shipper: Shipper;
   readonly archive: Archive;
-  /** Gives up the lease and closes what was opened. */
+  /** Releases the lease and closes what was opened. */
   close(): Promise<void>;
 }
 
-/** Merging sorts at most two million rows; more than this goes to the disk. */
+/** Merging sorts at most two million rows. Rows that do not fit in this memory go to the disk. */
 const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
-/** `host/pid/..`: containers may share host name and process number. */
+/** Returns a unique name: `host/pid/..`. Containers may share host name and process id. */
 export function createShipperName(): string {
   return `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
 }
 
-/** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
+/** Opens a shipper with its own connection to the store. Throws StoreUnavailable. */
 export async function openShipper(
   { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, shipperName, ...place }: ShippingConfig,
   onError: (error: Error) => void,
@@ -179,7 +185,7 @@ export async function openShipper(
   });
   const close = async () => {
     await lease.release().catch(() => {
-      // The store is away: the lease runs out by itself.
+      // The store is away. The lease expires.
     });
     duck.close();
     await store.close();

@@ -14,16 +14,19 @@ import {
 
 export interface Shipping {
   report(): ShippingReport;
-  /** Resolves when the step under way is through and the lease is given up. */
+  /** Resolves when the current step has finished and the lease is released. */
   stop(): Promise<void>;
 }
 
 const PROCESS = new URL('./shipper-process.ts', import.meta.url);
 
-/** Longer than the longest step: what was merged may have to go over a link of a megabit a second. Each step is reported. */
+/**
+ * Longer than the longest step, in ms, in which a merged segment goes over a link of a megabit a second. Each step is
+ * reported.
+ */
 const SILENCE_MS = 1_800_000;
 
-/** It needs what it reads only briefly. */
+/** The process needs what it reads only briefly, hence the small young memory. */
 const PLACE = {
   where: 'process',
   memoryMiB: 512,
@@ -32,15 +35,15 @@ const PLACE = {
   silenceMs: SILENCE_MS,
 } as const;
 
-/** The service has its start behind it by then. */
+/** By then, in ms, the service has finished its start. */
 const START_DELAY_MS = 3_000;
 
-/** What this node asks for the lease with. */
+/** What this node needs to ask for the lease. */
 type Asking = Pick<ShippingNode, 'store' | 'archive' | 'clock'>;
 
 /**
- * Ships in a process of its own once this node has the lease. The process gives way: neither the thread that answers
- * callers nor the threads that help it wait for any of it. One that dies, or hangs, is replaced.
+ * Ships in a process of its own as soon as this node has the lease. Neither the thread that answers callers nor its
+ * helper threads wait for that process. A process that dies or hangs is replaced.
  */
 export function startShipping(
   config: ShippingConfig,
@@ -72,7 +75,7 @@ export function startShipping(
     }
   }
 
-  /** Gives how long the next try can wait, ms. */
+  /** Ships until the process ends. Returns how long the next try can wait, in ms. */
   async function shipOnce(): Promise<number> {
     try {
       if (!(await acquireLease({ ...asking, lease, name }))) {
@@ -94,7 +97,7 @@ export function startShipping(
       if (!signal.aborted) pauseMs = await shipOnce();
     }
     await lease.release().catch(() => {
-      // The store is away: the lease runs out by itself.
+      // The store is away. The lease expires.
     });
   }
 
@@ -109,8 +112,8 @@ export function startShipping(
 }
 
 /**
- * Finds the reports with a new trouble. The same trouble may concern another file at every try, and other nodes may
- * have tried in between: it is logged once until this node has shipped.
+ * Creates a filter that finds the reports with a new trouble. The same trouble may concern another file at every try,
+ * and other nodes may have tried in between. So a trouble is logged once until this node has shipped.
  */
 export function createTroubleFilter(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
   let told: string | null = null;
@@ -122,5 +125,5 @@ export function createTroubleFilter(): (report: Pick<ShippingReport, 'leads' | '
   };
 }
 
-/** In quotes, or with a random id in it. */
+/** A name in quotes, or with a UUID in it. */
 const FILE_NAMES = /'[^']*'|[\w/=.-]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[\w.]*/g;
