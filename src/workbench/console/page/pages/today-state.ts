@@ -137,8 +137,8 @@ function listCountFaults(found: Exploration | null): readonly Html[] {
     ),
     ...found.unreadable.map(
       ({ from, to, decisions }) => html`<p>
-        ${counted(decisions, 'decision')} between ${formatDateTime(from)} and
-        ${formatDateTime(to)} are not counted: their
+        ${counted(decisions, 'decision')} between ${formatDateTime(from)} and ${formatDateTime(to)} are not
+        counted: their
         file cannot be read now.
       </p>`,
     ),
@@ -212,8 +212,8 @@ function describeEmptyHints({
 function describeStoppedReports({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
   return html`<p>
     <b>Outcomes of orders are not reported any more.</b> The newest report came at
-    ${` ${formatDateTime(newestAt ?? 0)}`}. Nothing is known of the
-    ${count(awaited)} orders that were granted since
+    ${` ${formatDateTime(newestAt ?? 0)}`}. Nothing is known
+    of the ${count(awaited)} orders that were granted since
     ${` ${formatDateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
     ${` ${formatDuration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports
     to POST /v1/platform/outcomes.

@@ -141,8 +141,8 @@ function renderCondition(condition: ConditionTrace): Html {
     const value = list === undefined ? formatFact(expected) : `the list ${list}`;
     const limit = otherFact === undefined ? value : `${otherFact} (${value})`;
     const asked = `${fact} ${SIGNS[operator] ?? operator} ${limit}`;
-    return html`<li>${mark} <code>${asked}</code> <span class="saw">saw
-      <b>${formatFact(seen)}</b></span></li>`;
+    return html`<li>${mark} <code>${asked}</code> <span
+      class="saw">saw <b>${formatFact(seen)}</b></span></li>`;
   }
   return html`<li>
     ${mark} ${formatKind(condition)}

@@ -217,8 +217,8 @@ function renderEntry({ entry, wait, corrects }: Extract<Row, { entry: HistoryEnt
     case 'override':
       return renderOverride(entry.override);
     case 'waitEnded':
-      return html`<p class="moment-head"><b>wait</b> ${renderPill('ended')} <span>by
-        <b>${entry.by}</b></span></p>
+      return html`<p class="moment-head"><b>wait</b> ${renderPill('ended')} <span
+        >by <b>${entry.by}</b></span></p>
         <p>${entry.reason}</p>`;
     default:
       return entry;
