@@ -92,8 +92,11 @@ function describeCheck({ checkedAt, entries, forgotten, faults }: AuditCheck) {
   if (faults.length > 0) return renderFaults(faults);
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
   return html`<p>
-    All entries
-    were in order at ${formatDateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
+    All entries were in order at ${formatDateTime(checkedAt)}: ${counted(
+      entries,
+      'entry',
+      'entries',
+    )}${erased}.
     Somebody who can write to the store could have made a new chain:${' '}
     <code>audit verify --known</code> shows that.
   </p>`;
