@@ -69,7 +69,7 @@ export interface Application {
 
 /** A node with stale lists decides by them, which is better than no answer. */
 const STALE_LISTS =
-  'The shared lists could not be compared with the store for more than 10 s; changes since then do not count here.';
+  'This node could not read the shared lists from the store for more than 10 s; it decides by the lists as they were then.';
 
 /** How many of a listener's connections one address may use. */
 export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
@@ -90,8 +90,16 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const auditEnd = new AuditEnd({
     auditLog: store.auditLog,
     clock,
-    onTold: (known) => parts.log.info({ known }, 'the newest entry of the audit, for audit verify --known'),
-    onTrouble: (error) => tellTrouble(parts.log)('the newest entry of the audit is not told', error),
+    onTold: (known) =>
+      parts.log.info(
+        { known },
+        'newest entry of the audit; keep it elsewhere, and pass it to "audit verify --known"',
+      ),
+    onTrouble: (error) =>
+      tellTrouble(parts.log)(
+        'the newest entry of the audit could not be read, so the log does not name it',
+        error,
+      ),
   });
   const hourly = setInterval(() => auditEnd.look(), AUDIT_END_LOOK_EVERY_MS).unref();
   let draining = false;
@@ -137,7 +145,14 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await Promise.all([closeListener(callers), closeListener(platform)]);
     lists.stop();
     await reporting.stop();
-    await audit.sumUp().catch((error: unknown) => parts.log.warn({ err: error }, 'the audit has no sum'));
+    await audit
+      .sumUp()
+      .catch((error: unknown) =>
+        parts.log.warn(
+          { err: error },
+          'the summary of bindings and sign-ins could not be written to the audit',
+        ),
+      );
     clearInterval(hourly);
     await auditEnd.tell();
   };
@@ -170,18 +185,17 @@ function createCallerListener(
 async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
   const { clients, unreadable, waitsForArchive } = await retryWhileStoreIsLate(
     () => erasure.repeat(),
-    ({ message }) => log.warn({ store: message }, 'the erasures of the ledger wait for the store'),
+    ({ message }) =>
+      log.warn({ store: message }, 'waiting for the store, to repeat the erasures of the erasure ledger'),
   );
-  if (clients > 0) log.warn({ clients }, 'erased again whom a backup had brought back');
+  if (clients > 0) log.warn({ clients }, 'payers that a restored backup had brought back were erased again');
   if (unreadable > 0)
     log.warn(
       { lines: unreadable },
-      'the erasure ledger has lines that cannot be read: whom they name is not erased again',
+      'the erasure ledger has lines that cannot be read; the payers in those lines were not erased again',
     );
   if (!waitsForArchive) return;
-  log.warn(
-    'the archive is away: whether it was put back, too, is seen by the erasure ledger once it is there',
-  );
+  log.warn('the archive cannot be reached; the erasure ledger is repeated on it as soon as it can be');
   repeatOnceArchiveIsThere(erasure, log);
 }
 
@@ -196,7 +210,7 @@ function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
     if (repeated === null || repeated.waitsForArchive) return repeatOnceArchiveIsThere(erasure, log);
     log.info(
       { clients: repeated.clients },
-      'the archive is there, and the erasure ledger was repeated on it',
+      'the archive can be reached again, and the erasure ledger was repeated on it',
     );
   };
   setTimeout(again, ARCHIVE_TRIED_EVERY_MS).unref();
@@ -207,7 +221,7 @@ const ARCHIVE_TRIED_EVERY_MS = 5_000;
 const AUDIT_END_LOOK_EVERY_MS = 60_000;
 
 function explainLostKey({ id, platform }: LostKey): string {
-  return `The store has lost the access key ${id} of ${platform}, whose callers get 503: put a backup of the store back, or issue another key.`;
+  return `The store has lost the access key ${id} of ${platform}, and its callers get 503: restore a backup of the store, or issue another key.`;
 }
 
 function listRolloutTexts(trouble: string | null): readonly string[] {
@@ -218,7 +232,7 @@ function listRolloutTexts(trouble: string | null): readonly string[] {
 function createStoreWatch({ store, log }: ApplicationParts): StoreWatch {
   return new StoreWatch(store, ({ kind, text }) => {
     if (kind === 'trouble') log.warn({ store: text }, 'the store needs attention');
-    else log.info({ store: text }, 'the store is mended');
+    else log.info({ store: text }, 'the store is in order again');
   });
 }
 
@@ -227,7 +241,7 @@ async function startLists(lists: ListNode, log: Logger): Promise<void> {
   const onTrouble = tellTrouble(log);
   await retryWhileStoreIsLate(
     () => lists.start(),
-    (error) => onTrouble('the shared lists are late', error),
+    (error) => onTrouble('the shared lists could not be loaded from the store yet', error),
   );
 }
 

@@ -52,7 +52,7 @@ const SECOND_SIGNAL_MS_MIN = 1000;
 export async function serve(config: Config, log: Logger): Promise<void> {
   const patiently = <T>(step: () => Promise<T>) =>
     retryWhileStoreIsLate(step, ({ message }) =>
-      log.warn({ store: message }, 'the start waits for the store'),
+      log.warn({ store: message }, 'waiting for the store before the service starts'),
     );
   const store = await patiently(() =>
     openStoreWithSalt(config, createConnectionErrorListener(log), (error) => endProcess(error, log)),
@@ -99,7 +99,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     node.watchLists(application.hasStaleLists);
     log.info(describeRollout(node.rollout), FOLLOWING);
     const onTrouble = (err: unknown) =>
-      log.warn({ err }, 'the states of payers who stay away could not be made smaller; it is tried again');
+      log.warn({ err }, 'the stored states of absent payers could not be shortened; the service tries again');
     const sweep = new ClientSweep({ store, clock, onTrouble });
     stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, log });
     const { callerUrl, platformUrl } = application;
@@ -114,7 +114,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to stop.
       if (!(error instanceof StoreUnavailable)) throw error;
-      log.warn({ err: error }, 'whether there is an access key could not be looked up');
+      log.warn({ err: error }, 'could not look up whether there is an access key');
     });
   } catch (error) {
     await store.close();
@@ -266,11 +266,11 @@ See why it was answered so at ${onThisMachine(platformUrl)}/#/find
 function warnAboutSettings({ redisUrl, signalSecret, consoleUrl }: Config, log: Logger): void {
   if (redisUrl !== null && signalSecret === null)
     log.warn(
-      'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',
+      'SIGNAL_SECRET is not set, so this node made a secret of its own; give every node of this store the same one',
     );
   if (consoleUrl?.protocol !== 'http:' || LOOPBACK.test(consoleUrl.hostname)) return;
   log.warn(
-    `PLATFORM_URL is ${consoleUrl.href}: keys and sessions of the console cross the network readable by anybody on the way; give it https://, with PLATFORM_TLS_CERT and PLATFORM_TLS_KEY or a proxy that has the certificate`,
+    `PLATFORM_URL is ${consoleUrl.href}: keys and sessions of the console cross the network unencrypted; make it https://, with PLATFORM_TLS_CERT and PLATFORM_TLS_KEY or behind a proxy that has the certificate`,
   );
 }
 

@@ -44,7 +44,7 @@ describeOnStores('a service whose store has lost an access key', (store) => {
     const [status, why] = await readiness(bank);
     expect(status).to.equal(200);
     expect(why).to.include(
-      `The store has lost the access key ${id} of shop, whose callers get 503: put a backup of the store back, or issue another key.`,
+      `The store has lost the access key ${id} of shop, and its callers get 503: restore a backup of the store, or issue another key.`,
     );
     expect(await metric(bank, 'scoring_lost_keys')).to.equal('1');
     await documents.set('access-keys', id, record);

@@ -62,7 +62,7 @@ export function findExample(schema: object): unknown {
 
 /** Where the next page of a list begins. */
 export const nextPlace = Type.Union([
-  Type.String({ description: 'Where to read on: pass it as `after`; null at the end' }),
+  Type.String({ description: 'Pass it as `after` to get the next page; null on the last page' }),
   Type.Null(),
 ]);
 
@@ -84,7 +84,7 @@ export const INSTANT_SCHEMA = { type: 'string', format: 'date-time' } as const;
 
 export const instant = Type.Unsafe<string>({
   instant: true,
-  description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z"',
+  description: 'A date and time (RFC 3339), like "2026-11-21T10:00:00Z"',
 });
 
 /** A moment that is stored as text. */

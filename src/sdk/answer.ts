@@ -84,7 +84,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isPointed(value: unknown): value is PointedDetail {
-  return isObject(value) && typeof value['pointer'] === 'string' && typeof value['detail'] === 'string';
+  if (!isObject(value) || typeof value['detail'] !== 'string') return false;
+  return typeof value['pointer'] === 'string' || typeof value['header'] === 'string';
 }
 
 function toText(value: unknown, otherwise: string): string {

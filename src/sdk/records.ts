@@ -20,9 +20,10 @@ export interface Place {
   readonly column: number;
 }
 
-/** One thing that is wrong in the body */
+/** One fault of the request */
 export interface PointedDetail {
-  readonly pointer: string;
+  readonly pointer?: string;
+  readonly header?: string;
   readonly detail: string;
 }
 
@@ -572,7 +573,7 @@ export interface ListChange {
   readonly remove?: boolean | undefined;
   /** Why; needed unless it is removed */
   readonly reason?: string | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
 }
 
@@ -636,7 +637,7 @@ export interface NewBinding {
   readonly acceptorKeys: readonly string[];
   /** The only method that the binding fits; absent: all */
   readonly method?: string | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
 }
 
@@ -650,7 +651,7 @@ export interface NewList {
 export interface NewListEntry {
   /** Why, for whoever reads it later */
   readonly reason: string;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
 }
 
@@ -659,7 +660,7 @@ export interface NewOverride {
   readonly group: 'BLOCKED' | 'TRUSTED';
   /** Why, for whoever reads it later */
   readonly reason: string;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
 }
 
@@ -705,7 +706,7 @@ export interface OutcomeReport {
   readonly outcome: 'PAID' | 'UNPAID';
   /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody knows, and it counts neither way; REVERSED: it was paid and taken back, whole or in part */
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly occurredAt?: string | undefined;
   /** With PAID: all that was captured for the order so far; absent: what was asked for. With REVERSED: all that was taken back so far; absent: all of it. At most the digits after the point that ISO 4217 gives the currency. A JSON string, not a number */
   readonly amount?: string | undefined;
@@ -1009,7 +1010,7 @@ export interface TrialCounts {
   readonly candidateErrors: number;
 }
 
-/** Interface, section 2.4: one of four commands, told apart by `verdict` */
+/** Interface, section 2.4: one of four commands; `verdict` says which */
 export type VerdictAnswer = GetNewAnswer | GetSameStickyAnswer | WaitAnswer | BlockAnswer;
 
 /** A verdict was answered */

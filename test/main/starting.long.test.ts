@@ -66,7 +66,7 @@ describeOnSharedStates('starting with an unreadable access key', (share) => {
     const { dataDir, env, key } = await share();
     await damageOneKey({ dataDir, redisUrl: env['REDIS_URL'] ?? null });
     const service = await spawnService(dataDir, env);
-    const said = 'whether there is an access key could not be looked up';
+    const said = 'could not look up whether there is an access key';
     await until('it says so', async () => service.stderr().includes(said));
     const { status } = await askUnlessStandstill(() => new Tenant(service, key).score());
     expect(status).to.equal(200);
@@ -150,7 +150,9 @@ describe('starting the service', () => {
   /** A service whose start waits for its store until that can be used. */
   async function waitsFor(env: Readonly<Record<string, string>>, dataDir: string, free: () => void) {
     const service = beginService(dataDir, { ARCHIVE_DIR: 'off', ...env });
-    await until('it waits', async () => service.stderr().includes('the start waits for the store'));
+    await until('it waits', async () =>
+      service.stderr().includes('waiting for the store before the service starts'),
+    );
     free();
     await until('it serves', async () => service.stdout().includes('Client Scoring Service: callers '));
     service.child.kill('SIGTERM');

@@ -25,6 +25,11 @@ export function watchEventLoop(onTrouble: (message: string, error: unknown) => v
   const workerData: WatchedProcess = { beats, standstillMsMax: STANDSTILL_MS_MAX };
   const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 };
   new Worker(new URL('./loop-watcher.js', import.meta.url), { workerData, resourceLimits })
-    .on('error', (error) => onTrouble('nobody watches any more whether the event loop stands still', error))
+    .on('error', (error) =>
+      onTrouble(
+        'the thread that watches the event loop has ended; a process that hangs is no longer killed',
+        error,
+      ),
+    )
     .unref();
 }

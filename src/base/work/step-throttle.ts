@@ -52,7 +52,8 @@ export class StepThrottle {
     const startedMs = performance.now();
     const turn = { isOver: false };
     try {
-      if (wanted.getStore()?.() === false) throw new WorkAbandoned('nobody waits for this any more');
+      if (wanted.getStore()?.() === false)
+        throw new WorkAbandoned('the work was given up, because nobody waits for its result');
       return await this.#within.run(turn, step);
     } finally {
       turn.isOver = true;

@@ -213,7 +213,7 @@ export class AccessKeys {
     );
     if (live.length < LIVE_KEYS_MAX) return;
     throw new KeyRefused(
-      `${platform} has ${live.length} live keys, and may have ${LIVE_KEYS_MAX}; revoke those that nobody uses`,
+      `${platform} has ${live.length} live keys, and at most ${LIVE_KEYS_MAX} are allowed; revoke keys that are no longer used`,
     );
   }
 
@@ -268,7 +268,7 @@ export class AccessKeys {
     if (!isLost) return record;
     this.#admitted.noteTried(record);
     throw new KeyLost(
-      `the access key ${record.id} of ${record.platform} was live when it was last read, and the store does not hold it any more`,
+      `the access key ${record.id} of ${record.platform} was live when it was last read, but the store no longer holds it`,
     );
   }
 
@@ -354,7 +354,7 @@ function requireLifetime(platform: PlatformName, lifetimeMs: number | null): voi
   const asked = lifetimeMs === null ? 'for ever' : `for ${Math.ceil(lifetimeMs / DAY_MS)} days`;
   const others = isInstallation(platform) ? '' : '; only keys of "*" may live for ever';
   throw new KeyRefused(
-    `a key of ${platform} cannot live ${asked}: it ends after at most ${KEY_DAYS_MAX} days${others}`,
+    `a key of ${platform} cannot live ${asked}: at most ${KEY_DAYS_MAX} days are allowed${others}`,
   );
 }
 

@@ -37,9 +37,9 @@ interface ScoreParts {
 
 const score = declareOperation({
   route: 'post /v1/client/score',
-  summary: 'Which payer this is',
+  summary: 'Classify a payer: group, payment score and bot flag',
   description:
-    'Interface, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
+    'Interface, section 4.1. Call it before payment methods are shown, at most a couple of times per checkout. Idempotent per sellPointKey and clientIdKey.',
   grant: 'score',
   body: declareJsonBody('ScoreBody', ScoreBodySchema, {
     sellPointKey: 'shop-1',
@@ -64,7 +64,7 @@ const score = declareOperation({
 });
 
 const ALWAYS = {
-  reason: word('For people, free form', 'No reason to hold the payer back.'),
+  reason: word('Explanation for people, free form', 'No reason to hold the payer back.'),
   ruleVersion,
   isBot,
 };
@@ -97,7 +97,7 @@ const VerdictAnswerSchema = named(
       ),
       BLOCK: named('BlockAnswer', shape('A refusal', { verdict: verdictWord('BLOCK'), ...ALWAYS })),
     },
-    'Interface, section 2.4: one of four commands, told apart by `verdict`',
+    'Interface, section 2.4: one of four commands; `verdict` says which',
   ),
 );
 
@@ -110,7 +110,7 @@ const BAD_IDEMPOTENCY_KEY = declareRefusal(
   'The header Idempotency-Key is not valid.',
   () =>
     badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
-      { pointer: '', detail: 'the header Idempotency-Key is not valid' },
+      { header: 'Idempotency-Key', detail: 'must come once, with 1 to 255 visible ASCII characters' },
     ]),
 );
 
@@ -120,7 +120,7 @@ const IDEMPOTENCY_KEY: Parameter<string | null> = {
   in: 'header',
   required: false,
   description:
-    'Send the same key with a repeat of the same request: within 24 h it gets the stored answer and counts once',
+    'Send the same key when you repeat a request: for 24 hours it gets the stored answer, and the verdict counts once',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
   read: ({ req }) => {
     const given = req.headersDistinct['idempotency-key'] ?? [];
@@ -133,9 +133,9 @@ const IDEMPOTENCY_KEY: Parameter<string | null> = {
 
 const verdict = declareOperation({
   route: 'post /v1/client/verdict',
-  summary: 'Whether a requisite may be issued right now',
+  summary: 'Decide whether a requisite may be issued right now',
   description:
-    'Interface, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
+    'Interface, section 4.2. Call it directly before a requisite is shown, after score, and again when the method or the amount changes. After WAIT, call it no earlier than waitSeconds.',
   grant: 'verdict',
   parameters: [IDEMPOTENCY_KEY],
   body: declareJsonBody('VerdictBody', VerdictBodySchema, {

@@ -231,7 +231,8 @@ export class ListNode implements SharedLists {
       await this.#sweep();
       this.#isTroubled = false;
     } catch (error) {
-      if (!this.#isTroubled) this.#parts.onTrouble?.('the shared lists cannot be followed', error);
+      if (!this.#isTroubled)
+        this.#parts.onTrouble?.('the shared lists could not be updated from the store', error);
       this.#isTroubled = true;
     }
     if (this.#timer !== null) this.#followLater();

@@ -33,30 +33,35 @@ const COUNTERS = {
   scoring_ladder_waits_total: ['Waits imposed, by level of the cooldown ladder', 'level'],
   scoring_outcomes_total: ['Outcome reports', 'outcome', 'effect'],
   scoring_outcomes_of_another_client_total: [
-    'Outcome reports of an order that another client of the platform asked for, and the reported one did not',
+    'Outcome reports that name another client than the one who asked for the order',
   ],
   scoring_absent_hints_total: [
-    'Fingerprints and addresses of scores that say nothing about the payer and count as absent',
+    'Fingerprints and IP addresses of scores that are placeholders or not public, and count as absent',
     'field',
     'why',
   ],
   scoring_unknown_attributes_total: [
-    'Attributes of requests whose value is not what the rule set that decides declares, and counts as not known',
+    'Attributes of requests whose value does not fit the declaration in the deciding rule set, and counts as not known',
     'attribute',
     'why',
   ],
   scoring_undeclared_attributes_total: [
-    'Attributes of requests that the rule set that decides does not declare, and ignores',
+    'Attributes of requests that the deciding rule set does not declare, and ignores',
     'operation',
   ],
   scoring_placeholder_clients_total: [
-    'Requests with a clientIdKey like guest or undefined, which makes all such payers one',
+    'Requests whose clientIdKey is a placeholder like guest or undefined, so that different payers count as one',
     'operation',
   ],
-  scoring_store_errors_total: ['Requests that failed because state could not be reached', 'operation'],
-  scoring_commit_races_total: ['Commits lost to another node, then decided again', 'operation'],
-  scoring_idempotent_replays_total: ['Verdicts answered again under their Idempotency-Key'],
-  scoring_shed_total: ['Requests refused because there was too much work', 'operation'],
+  scoring_store_errors_total: ['Requests that failed because the store could not be reached', 'operation'],
+  scoring_commit_races_total: [
+    'Commits that lost a race against another node and were decided again',
+    'operation',
+  ],
+  scoring_idempotent_replays_total: [
+    'Verdicts whose stored answer was given again for the same Idempotency-Key',
+  ],
+  scoring_shed_total: ['Requests refused because of overload', 'operation'],
   scoring_rate_limited_total: ['Requests over the rate limit', 'effect'],
 } as const;
 
@@ -80,7 +85,7 @@ export class Metrics {
   readonly #counters = new Map<string, Counter>();
   readonly #waitsRefused = new Gauge({
     name: 'scoring_too_many_waits_ended_timestamp_seconds',
-    help: 'When somebody was last refused to end a wait, because of how many were ended in 24 hours',
+    help: 'When ending a wait was last refused, because too many had been ended within 24 hours',
     labelNames: ['who'],
     registers: [this.registry],
   });

@@ -10,31 +10,31 @@ import type { TrialCounts } from './trial-counts.ts';
 export const NodeSchema = s.named(
   'Node',
   s.shape('One node, as it reports itself', {
-    nodeId: s.word('New at every start'),
-    host: s.word('Its machine'),
-    pid: s.count('Its process'),
+    nodeId: s.word('Id of the process, new at every start'),
+    host: s.word('Name of its machine'),
+    pid: s.count('Id of its process'),
     startedAt: s.epochMs('Start'),
     seenAt: s.epochMs('Last report'),
-    revision: s.count('Of the rollout that it follows'),
-    active: versionRef('The version that decides on it'),
+    revision: s.count('Revision of the rollout that it follows'),
+    active: versionRef('The version that decides on this node'),
     versions: s.list(
       s.shape('A loaded version', {
-        version: s.word('Like p2.v10'),
-        digest: s.digestWord('Over its files'),
+        version: s.word('The version, like p2.v10'),
+        digest: s.digestWord('Digest of its files'),
         released: s.yesNo('False for a draft'),
       }),
-      'What it has loaded',
+      'The versions that it has loaded',
     ),
     refused: s.list(
-      s.shape('A folder that is not sound', {
+      s.shape('A rule set folder that has problems', {
         version: Type.Unsafe<RuleVersion>(ruleVersion),
-        problems: s.list(Type.String(), 'With file, line and column'),
+        problems: s.list(Type.String(), 'Each problem with file, line and column'),
       }),
-      'What it refuses',
+      'The folders that it refuses',
     ),
     trouble: s.nullable(s.word('Why it does not follow the newest revision; null when it does')),
     hasStaleLists: s.yesNo(
-      'It could not ask the store for the shared lists for more than 10 s; changes since then do not count there',
+      'It could not read the shared lists from the store for more than 10 s, and decides by the lists as they were then',
     ),
   }),
 );

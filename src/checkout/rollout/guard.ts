@@ -9,7 +9,7 @@ export interface ArmClients {
 /** Explains why a canary for this percent of the clients cannot have a guard. Returns null when it can. */
 export function refuseGuard(percent: number): string | null {
   if (percent < 100) return null;
-  return 'compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out';
+  return 'compares the canary with clients of the active version, and at 100 percent there are none; choose fewer percent, or leave the guard out';
 }
 
 /** If a canary has the same rules as the active version, the guard takes it back with at most this probability. */
@@ -67,7 +67,7 @@ function listStrayed(arms: ArmClients, percent: number, points: number, towards:
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
     const told = final ? '' : ` (${formatClientCounts(candidate)}; against ${formatClientCounts(active)})`;
     return [
-      `${name} share ${formatPercent(candidateShare)} of ${candidate.seen} clients against ${formatPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`,
+      `${name} share ${formatPercent(candidateShare)} of ${candidate.seen} clients against ${formatPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart; chance alone shows this in fewer than 1 of ${trials} trials`,
     ];
   });
 }

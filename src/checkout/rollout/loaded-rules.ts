@@ -122,7 +122,7 @@ export class LoadedRules {
     if (refused.length > 0) {
       const names = refused.map(({ version }) => version).join(', ');
       const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.rulesDir, line)));
-      return `no rule set can decide; ${names} is not sound:\n${problems.join('\n')}`;
+      return `no rule set can decide, because ${names} has problems:\n${problems.join('\n')}`;
     }
     if (draft !== null)
       return `the rule set ${draft} is a draft; run "rules release ${draft}" before it may decide`;

@@ -25,7 +25,7 @@ export function rememberRollout(dataDir: string, remembered: RememberedRollout):
   } catch (error) {
     // A read-only disk must not stop a node whose store works.
     const why = error instanceof Error ? error.message : String(error);
-    return `the rollout cannot be kept in DATA_DIR, for a start with a store that lost it: ${why}`;
+    return `the rollout could not be copied to DATA_DIR, where a start finds it if the store loses it: ${why}`;
   }
 }
 

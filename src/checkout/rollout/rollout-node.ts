@@ -269,7 +269,7 @@ export class RolloutNode implements RuleSource {
     await this.rules.close();
     await this.#refreshing;
     await this.#sendTallies().catch((error: unknown) => {
-      this.#parts.onTrouble('what was counted last of the trial is lost', error);
+      this.#parts.onTrouble('the newest counts of the trial could not be stored, and are lost', error);
     });
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report expires by itself.
@@ -325,7 +325,7 @@ export class RolloutNode implements RuleSource {
   #continueAfterLoss(what: string): void {
     const { revision, active } = this.#following.rollout;
     this.#continueInTrouble(
-      `${what}, and this node follows revision ${revision} with ${active.version} active; it goes on with that, and "rules restore-rollout --reason TEXT" writes it back`,
+      `${what}; this node goes on with revision ${revision}, in which ${active.version} is active, and "rules restore-rollout --reason TEXT" writes it back`,
     );
     this.#hasLost = true;
   }
@@ -391,7 +391,7 @@ export class RolloutNode implements RuleSource {
 }
 
 const UNREADABLE =
-  'what the store holds as the rollout cannot be read; this node continues with what it has, and "rules rollback" rewrites it';
+  'the rollout in the store cannot be read; this node goes on with the rollout that it has, and "rules rollback" writes it again';
 
 /** Finds the rule sets that a rollout names, or returns why this node cannot follow it. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {

@@ -7,7 +7,10 @@ import { type Draw, objective } from '#decision/decision.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 
 /** A version. The digest is that of the files that somebody chose. */
-const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: s.digestWord('Over its files') };
+const VERSION = {
+  version: Type.Unsafe<RuleVersion>(ruleVersion),
+  digest: s.digestWord('Digest of its files'),
+};
 
 export const versionRef = (description: string) => s.shape(description, VERSION);
 
@@ -15,13 +18,13 @@ export type VersionRef = s.Shape<ReturnType<typeof versionRef>>;
 
 const DRAWN = {
   ...VERSION,
-  percent: s.percent('Of the clients'),
+  percent: s.percent('Percent of the clients'),
   slices: s.list(
-    s.shape('From one place in the draw to another, in percent', {
-      from: s.percent('The first'),
-      to: s.percent('Behind the last'),
+    s.shape('A part of the draw, in percent of all places', {
+      from: s.percent('Where the part begins'),
+      to: s.percent('Where the part ends; not part of it'),
     }),
-    'Which clients; none of a shadow',
+    'The clients drawn into it; empty for a shadow',
   ),
 };
 
@@ -30,10 +33,12 @@ const CandidateSchema = s.shape('A version on trial', {
   ...DRAWN,
   mode: s.choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
   /** A new trial draws other clients than the last one. Changing the percent of a trial keeps its clients. */
-  trial: s.word('Names the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
-  since: s.epochMs('Since when it is on trial'),
-  stageSince: s.epochMs('Since when the shares of all candidates are these, beside this active version'),
-  guardPoints: s.nullable(s.percent('Ends the trial when a share is off by more points than this')),
+  trial: s.word('Name of the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
+  since: s.epochMs('When its trial began'),
+  stageSince: s.epochMs('When the shares of the candidates or the active version last changed'),
+  guardPoints: s.nullable(
+    s.percent('The guard: it ends the trial when a share differs by more points than this'),
+  ),
   objective: Type.Optional(objective),
 });
 
@@ -49,27 +54,32 @@ const RolloutEntrySchema = s.shape('One change', {
       shadow: 'a candidate is compared',
       canary: 'a candidate decides for a share',
       active: 'a version decides for all',
-      rollback: 'somebody took it back',
-      guard: 'the guard of a canary took it back',
+      rollback: 'somebody rolled it back',
+      guard: 'the guard of a canary rolled it back',
       repair: 'a rollout that was lost or could not be read was written again',
     },
     'What',
   ),
   from: s.nullable(VERSION.version),
   to: VERSION.version,
-  digest: s.digestWord('Over the files of `to`'),
-  percent: Type.Optional(s.percent('Only of a canary')),
+  digest: s.digestWord('Digest of the files of `to`'),
+  percent: Type.Optional(s.percent('Percent of the clients; only for a canary')),
   also: Type.Optional(
     s.list(
-      s.shape('Another candidate', { version: VERSION.version, percent: s.percent('Of the clients') }),
+      s.shape('Another candidate', {
+        version: VERSION.version,
+        percent: s.percent('Percent of the clients'),
+      }),
       'Beside `to`',
     ),
   ),
   reason: s.word('Why', 'chargebacks'),
   acceptedDifference: Type.Optional(
-    s.word('How it was much another policy, which whoever did it accepted; not for one platform'),
+    s.word(
+      'How much the version answers otherwise, which the person who made the change accepted; never shown to a single platform',
+    ),
   ),
-  emergency: Type.Optional(s.yesNo('One person returned to it alone')),
+  emergency: Type.Optional(s.yesNo('One person returned to the version alone, without approval')),
 });
 
 export type RolloutEntry = s.Shape<typeof RolloutEntrySchema>;
@@ -78,15 +88,15 @@ export type RolloutEntry = s.Shape<typeof RolloutEntrySchema>;
 export const RolloutSchema = s.named(
   'Rollout',
   s.shape('Which version decides', {
-    revision: Type.Integer({ minimum: 1, description: 'One more for every change' }),
+    revision: Type.Integer({ minimum: 1, description: 'Number of the rollout, one more for every change' }),
     active: versionRef('The version that decides'),
     candidates: s.list(
       CandidateSchema,
       'The versions on trial: one shadow, or one or several canaries in one draw',
     ),
     ended: s.list(
-      s.shape('A candidate that was taken back', DRAWN),
-      'Their clients are decided by the active version, and compared with nobody until shares change',
+      s.shape('A candidate that was rolled back', DRAWN),
+      'Candidates that were rolled back; the active version decides for their clients, who are left out of comparisons until shares change',
     ),
     history: s.list(RolloutEntrySchema, 'Newest last'),
   }),

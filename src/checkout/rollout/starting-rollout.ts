@@ -68,7 +68,7 @@ async function recallAnyRollout(parts: StartParts, rules: LoadedRules): Promise<
 function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active }: Rollout): void {
   if (firstVersion === null || firstVersion === active.version) return;
   onTrouble(
-    `RULE_VERSION is ${firstVersion}, and ${active.version} decides: RULE_VERSION counts at the first start of a store alone; use rules rollout to change what decides, and leave RULE_VERSION out`,
+    `RULE_VERSION is ${firstVersion}, but ${active.version} decides: RULE_VERSION counts only at the first start of a store; change what decides with "rules rollout", and remove RULE_VERSION`,
   );
 }
 

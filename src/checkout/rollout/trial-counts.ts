@@ -10,14 +10,14 @@ import type { Tallies, TallyBatch } from '#state/store.ts';
  * the clients. Verdicts of one client depend on each other, so only clients can be compared statistically.
  */
 const ClientCountsSchema = shape(
-  'By client, each counted once by all of its verdicts since the canary has this percent',
+  'Clients, each counted once by all of its verdicts since the canary has this percent',
   {
     seen: count('All'),
     blocked: count('Answered BLOCK at least once'),
     waited: count('Answered WAIT at least once'),
     bots: count('isBot true at least once'),
-    paid: count('Of those who asked since then: paid an order, and that was not taken back'),
-    unpaid: count('Of the same: paid none, and an order ended unpaid; of the others nothing is known'),
+    paid: count('Clients who paid an order that was not reversed'),
+    unpaid: count('Clients who paid no order, and had one that ended unpaid; of the others nothing is known'),
   },
 );
 

@@ -313,7 +313,7 @@ function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unk
   const { status, message, errors } = error;
   const flags = new Map(listInputs(operation).map((input) => [input.name, input.shown]));
   const [at] = errors;
-  const member = at === undefined ? undefined : flags.get(at.pointer.slice(1).split('/')[0] ?? '');
+  const member = at?.pointer === undefined ? undefined : flags.get(at.pointer.slice(1).split('/')[0] ?? '');
   const said =
     at !== undefined && member !== undefined
       ? `${member} ${at.detail}`

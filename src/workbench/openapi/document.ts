@@ -64,7 +64,7 @@ const REQUEST_ID_PARAMETER = {
   name: 'X-Request-Id',
   in: 'header',
   required: false,
-  description: "The caller's own id of the request; comes back in the answer and stands in the log",
+  description: "The caller's own id of the request; the answer repeats it, and the log has it",
   schema: { type: 'string', pattern: '^[A-Za-z0-9._~:/+=-]{1,128}$' },
 } as const;
 
@@ -75,27 +75,27 @@ const HEADERS = {
     schema: { type: 'string', minLength: 1, maxLength: 128 },
   },
   'Cache-Control': {
-    description: 'Always no-store: an answer is for one caller and one moment',
+    description: 'Always no-store: an answer must not be cached',
     required: true,
     schema: { type: 'string', enum: ['no-store'] },
   },
   'X-Ignored-Members': {
     description:
-      'Members of the body that the operation does not have, percent-encoded, ten at most: perhaps misspelt',
+      'Members of the body that the operation does not have and ignored, perhaps misspelt: at most ten, percent-encoded',
     schema: { type: 'string' },
   },
   'X-Decision-Id': {
-    description: 'Names the decision record; leads to its explanation',
+    description: 'Id of the decision record, by which the platform finds its explanation',
     required: true,
     schema: { type: 'string', pattern: DECISION_ID_PATTERN },
   },
   ETag: {
-    description: 'The revision in quotes: what If-Match takes',
+    description: 'The revision in quotes, as If-Match takes it',
     required: true,
     schema: { type: 'string', pattern: '^"[1-9][0-9]*"$' },
   },
   'Idempotent-Replayed': {
-    description: 'Only on an answer that was given before under the same Idempotency-Key',
+    description: 'Only with the stored answer of an earlier request with the same Idempotency-Key',
     schema: { type: 'string', enum: ['true'] },
   },
   'Retry-After': {
@@ -104,7 +104,7 @@ const HEADERS = {
     schema: { type: 'integer', minimum: 0 },
   },
   'WWW-Authenticate': {
-    description: 'Names the header that the access key belongs into',
+    description: 'Names the header that must carry the access key',
     required: true,
     schema: { type: 'string' },
   },
@@ -306,7 +306,10 @@ function createRefusalResponse(
             components.published(ProblemSchema),
             {
               type: 'object',
-              properties: { code: { type: 'string', enum: refusals.map(({ name }) => name) } },
+              properties: {
+                code: { type: 'string', enum: refusals.map(({ name }) => name) },
+                title: { type: 'string', enum: [...new Set(refusals.map(({ example }) => example.title))] },
+              },
             },
           ],
         },

@@ -72,7 +72,7 @@ const TOO_MANY_KEYS = declareRefusal(
   'too-many-keys',
   'The platform has too many live keys.',
   (detail: string) => new HttpProblem(409, 'too many keys', detail),
-  'shop has 200 live keys, and may have 200; revoke those that nobody uses',
+  'shop has 200 live keys, and at most 200 are allowed; revoke keys that are no longer used',
 );
 
 const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');

@@ -56,14 +56,14 @@ describeOnStores('access keys', (store) => {
       );
     expect(await refusal(shop, 3650 * DAY_MS)).to.equal('2035-12-30T00:00:00.000Z');
     expect(await refusal(shop, 20_000 * DAY_MS)).to.equal(
-      'a key of shop cannot live for 20000 days: it ends after at most 3650 days; only keys of "*" may live for ever',
+      'a key of shop cannot live for 20000 days: at most 3650 days are allowed; only keys of "*" may live for ever',
     );
     expect(await refusal(shop, null)).to.equal(
-      'a key of shop cannot live for ever: it ends after at most 3650 days; only keys of "*" may live for ever',
+      'a key of shop cannot live for ever: at most 3650 days are allowed; only keys of "*" may live for ever',
     );
     expect(await refusal(INSTALLATION, null)).to.equal(null);
     expect(await refusal(INSTALLATION, 3651 * DAY_MS)).to.equal(
-      'a key of * cannot live for 3651 days: it ends after at most 3650 days',
+      'a key of * cannot live for 3651 days: at most 3650 days are allowed',
     );
   });
 
@@ -83,7 +83,7 @@ describeOnStores('access keys', (store) => {
     const refused = await keys.issue(crowd, ['score'], DAY_MS).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(KeyRefused);
     expect(String(refused)).to.include(
-      'crowd has 200 live keys, and may have 200; revoke those that nobody uses',
+      'crowd has 200 live keys, and at most 200 are allowed; revoke keys that are no longer used',
     );
     await keys.revoke(first.record.id);
     expect((await keys.issue(crowd, ['score'], DAY_MS)).record.platform).to.equal('crowd');
@@ -307,7 +307,7 @@ describeOnStores('an access key that the store has lost', (store) => {
     return keys.authenticate(key).catch(String);
   };
   const refused = (id: string) =>
-    `KeyLost: the access key ${id} of shop was live when it was last read, and the store does not hold it any more`;
+    `KeyLost: the access key ${id} of shop was live when it was last read, but the store no longer holds it`;
   beforeEach(() => {
     clock = new MovableClock();
     laterMs = 0;

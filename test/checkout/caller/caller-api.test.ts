@@ -187,6 +187,10 @@ describe('the API for callers', () => {
         expect(answer.body.detail, key).to.equal(
           'Idempotency-Key must come once, with 1 to 255 visible ASCII characters.',
         );
+        expect([answer.body.title, answer.body.errors], key).to.deep.equal([
+          'bad request',
+          [{ header: 'Idempotency-Key', detail: 'must come once, with 1 to 255 visible ASCII characters' }],
+        ]);
       }
       expect((await shop.client('bad-key')).status).to.equal(404);
     });
@@ -229,7 +233,7 @@ const expectUnavailable = ({ status, headers, body }: Awaited<ReturnType<Tenant[
     code: 'store-away',
     retryable: true,
     detail:
-      'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
+      'The service cannot reach its store right now. Send the same request again shortly; repeat a verdict with the same Idempotency-Key.',
     requestId: headers.get('X-Request-Id'),
   });
 };

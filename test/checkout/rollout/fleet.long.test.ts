@@ -287,12 +287,12 @@ function describeFleet(open: () => Promise<Store>): void {
     const damaged = await fleet.status();
     expect(damaged).to.deep.include({ rollout: null, unreadable: true });
     expect(damaged.nodes?.map(({ trouble }) => trouble?.split(';')[0])).to.deep.equal([
-      'what the store holds as the rollout cannot be read',
-      'what the store holds as the rollout cannot be read',
+      'the rollout in the store cannot be read',
+      'the rollout in the store cannot be read',
     ]);
     expect((await fleet.start(rulesDir)).active.version).to.equal('p2.v11');
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', ACTIVE))).to.match(
-      /^what the store holds as the rollout cannot be read; .* "rules rollback" rewrites it/,
+      /^the rollout in the store cannot be read; .* "rules rollback" writes it again/,
     );
     const { rollout, following } = await fleet.rollBack();
     expect(rollout).to.deep.include({ candidates: [] });
@@ -343,7 +343,7 @@ function describeFleet(open: () => Promise<Store>): void {
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
     await fleet.start(rulesDir);
     expect(fleet.troubles).to.deep.equal([
-      'RULE_VERSION is p2.v10, and p2.v11 decides: RULE_VERSION counts at the first start of a store alone; use rules rollout to change what decides, and leave RULE_VERSION out',
+      'RULE_VERSION is p2.v10, but p2.v11 decides: RULE_VERSION counts only at the first start of a store; change what decides with "rules rollout", and remove RULE_VERSION',
     ]);
   });
 

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
 import { refusal, TestFleet } from './test-fleet.ts';
 
-const GOES_ON = 'it goes on with that, and "rules restore-rollout --reason TEXT" writes it back';
+const WRITES_BACK = '"rules restore-rollout --reason TEXT" writes it back';
 
 describe('a rollout that the store has lost', () => {
   let fleet: TestFleet;
@@ -62,7 +62,7 @@ describe('a rollout that the store has lost', () => {
   for (const [what, text, trouble] of losses)
     it(`and ${what}, is followed by its nodes, who say so until it is written back`, async () => {
       await lose(text());
-      const told = `${trouble}, and this node follows revision 2 with p2.v11 active; ${GOES_ON}`;
+      const told = `${trouble}; this node goes on with revision 2, in which p2.v11 is active, and ${WRITES_BACK}`;
       expect(seen()).to.deep.equal([['p2.v11', told]]);
       expect(fleet.nodes[0]?.report().hasLostRollout).to.equal(true);
       expect(fleet.troubles).to.include(told);

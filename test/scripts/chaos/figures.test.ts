@@ -154,7 +154,7 @@ describe('windows that take turns', () => {
       '{"requestId":"order-3","msg":"request failed"}',
     ].join('\n');
     const samples = [
-      sample('order-1', 503, { refusal: 'State cannot be reached right now.' }),
+      sample('order-1', 503, { refusal: 'The service cannot reach its store right now.' }),
       sample('order-2', 503, { refusal: 'More than it can.' }),
       sample('order-3', 503, { refusal: 'More than it can.' }),
       sample('order-4', null),

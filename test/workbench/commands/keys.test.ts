@@ -57,11 +57,11 @@ describe('keys', () => {
     expect([await refused('never'), await refused('20000d')]).to.deep.equal([
       [
         2,
-        'error: a key of shop cannot live for ever: it ends after at most 3650 days; only keys of "*" may live for ever',
+        'error: a key of shop cannot live for ever: at most 3650 days are allowed; only keys of "*" may live for ever',
       ],
       [
         2,
-        'error: a key of shop cannot live for 20000 days: it ends after at most 3650 days; only keys of "*" may live for ever',
+        'error: a key of shop cannot live for 20000 days: at most 3650 days are allowed; only keys of "*" may live for ever',
       ],
     ]);
     const { stdout } = await scoring(['keys', 'list'], env);

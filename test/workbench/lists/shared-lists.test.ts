@@ -134,7 +134,7 @@ describeOnStores('shared lists', (store) => {
       isAway = false;
       await until('the node has caught up', async () => isListed(node, platform, 'bob'));
       expect(isListed(node, platform, 'ann')).to.equal(false);
-      expect(troubles).to.deep.equal(['the shared lists cannot be followed']);
+      expect(troubles).to.deep.equal(['the shared lists could not be updated from the store']);
     } finally {
       node.stop();
     }

@@ -106,7 +106,7 @@ function refusedParameters(described: DescribedOperation): readonly Refused[] {
   const bad = { status: 400, code: 'bad-parameter' };
   const queried = parametersOf(described).filter((one) => one.in === 'query');
   const names = queried.map(({ name }) => name);
-  const known = names.length === 0 ? 'This operation takes none' : `Known are ${names.join(', ')}`;
+  const known = names.length === 0 ? 'This operation takes none' : `This operation takes ${names.join(', ')}`;
   return [
     {
       ...bad,

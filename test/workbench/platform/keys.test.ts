@@ -131,7 +131,7 @@ describeOnStores('keys over HTTP', (store) => {
     const refused = await shop.ask('POST', 'keys', SOME);
     expect([status, refused.status]).to.deep.equal([200, 409]);
     expect(refused.body.detail).to.equal(
-      `${platform} has 200 live keys, and may have 200; revoke those that nobody uses`,
+      `${platform} has 200 live keys, and at most 200 are allowed; revoke keys that are no longer used`,
     );
     await service.application.keys.revoke(body.record.id);
     expect((await shop.ask('POST', 'keys', SOME)).status).to.equal(200);

@@ -190,7 +190,8 @@ describe('a stream of outcomes', () => {
         line: 2,
         error: 'internal error',
         code: 'internal-error',
-        detail: 'The service failed; the requestId leads to its log.',
+        detail:
+          'The service failed. Quote the requestId to the platform owner, who finds the cause in the log.',
         retryable: true,
       },
       { line: 3, clientIdKey: 'ann', orderRef: 'good-2', result: 'recorded' },

@@ -50,7 +50,7 @@ describe('the goal of a rollout', () => {
       'also gives away 120 percent of the clients; choose 100 or fewer in all',
     );
     expect(goal('canary', { percent: 60, also: also(1, 40), guard: 5 })).to.equal(
-      'guard compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out',
+      'guard compares the canary with clients of the active version, and at 100 percent there are none; choose fewer percent, or leave the guard out',
     );
   });
 });

@@ -143,7 +143,7 @@ describe('the guard of a canary', () => {
   it('names the share that strayed, with the clients of both sides, the limit and the probability', () => {
     const arms = { active: clients(9000, 450), candidate: clients(1000, 150) };
     expect(findGuardBreach(arms, 10, 5)).to.match(
-      /^BLOCK share 15\.0 % of 1000 clients against 5\.0 % of 9000: more than 5 points apart, which chance shows in less than 1 of \d+ trials$/,
+      /^BLOCK share 15\.0 % of 1000 clients against 5\.0 % of 9000: more than 5 points apart; chance alone shows this in fewer than 1 of \d+ trials$/,
     );
   });
 

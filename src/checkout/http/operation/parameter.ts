@@ -29,6 +29,7 @@ export function requireKnownParameters(ctx: RouteContext, parameters: readonly P
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  const allowed = known.length === 0 ? 'This operation takes none' : `Known are ${known.join(', ')}`;
+  const allowed =
+    known.length === 0 ? 'This operation takes none' : `This operation takes ${known.join(', ')}`;
   throw refuseParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
 }

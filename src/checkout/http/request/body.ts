@@ -142,7 +142,7 @@ function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> 
 
 /** Creates the refusal of a body that ended too early. */
 export function refuseBrokenBody(): HttpProblem {
-  return malformedBody('The body broke off before its end.');
+  return malformedBody('The connection ended before the whole body had arrived.');
 }
 
 export function refuseLargeBody(bytesMax: number): Refusal {
@@ -159,7 +159,7 @@ export function refuseLargeBody(bytesMax: number): Refusal {
 
 export const UNSUPPORTED_TYPE = declareRefusal(
   'unsupported-type',
-  'The Content-Type is none that the operation takes, not in UTF-8, or the body is compressed.',
+  'The operation does not take this Content-Type or charset, or the body is compressed.',
   (detail: string) => new HttpProblem(415, 'unsupported content type', detail),
   'Content-Type must be application/json, once, and in UTF-8.',
 );

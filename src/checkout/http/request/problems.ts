@@ -2,9 +2,12 @@ import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { named, shape, word, yesNo } from '#base/shapes.ts';
 
-/** A fault in the body: an RFC 6901 pointer, and what is wrong there. */
+/** A fault of a request: where it is, and what is wrong there. */
 export interface PointedDetail {
-  readonly pointer: string;
+  /** An RFC 6901 pointer into the body. Absent when the fault is in a header. */
+  readonly pointer?: string;
+  /** The name of a header. Absent when the fault is in the body. */
+  readonly header?: string;
   readonly detail: string;
 }
 
@@ -104,12 +107,13 @@ export const MALFORMED_BODY = declareRefusal(
   'is required',
 );
 
-export const retryable = yesNo('Whether the same may be answered well when it is sent again, after a pause');
+export const retryable = yesNo('Whether the same request may succeed when it is sent again after a pause');
 
 export const errors = Type.Optional(
   Type.Array(
-    shape('One thing that is wrong in the body', {
-      pointer: word('RFC 6901 pointer into the body'),
+    shape('One fault of the request', {
+      pointer: Type.Optional(word('RFC 6901 pointer into the body; absent for a fault of a header')),
+      header: Type.Optional(word('Name of the header; absent for a fault of the body')),
       detail: word('What is wrong there'),
     }),
     { minItems: 1, description: 'Only with 400' },
@@ -122,11 +126,11 @@ export const ProblemSchema = named(
   shape('RFC 9457 problem details', {
     title: word("The interface's message text, the same for every refusal of its kind"),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status' }),
-    code: word('Names the refusal; each answer of an operation lists those that it may have'),
+    code: word('Code of the refusal, for programs; the document lists the codes of each operation'),
     detail: word('What is wrong, and what is allowed'),
     errors,
     retryable,
-    requestId: word('To quote; leads to the log line'),
+    requestId: word('Id of the request in the log; quote it to the platform owner'),
   }),
 );
 

@@ -96,16 +96,16 @@ export const UNKNOWN_KEY = declareRefusal(
 
 export const STORE_UNAVAILABLE = declareRefusal(
   'store-away',
-  'State could not be reached in time. Nothing changes after this answer, but a step that was under way may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
+  'The service could not reach its store in time. The request may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
     unavailable(
-      'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
+      'The service cannot reach its store right now. Send the same request again shortly; repeat a verdict with the same Idempotency-Key.',
     ),
 );
 
 export const TOO_MANY_WAITING = declareRefusal(
   'too-many-waiting',
-  'Too many requests of this client wait; nothing was decided or changed.',
+  'Too many requests of this client are waiting; nothing was decided or changed.',
   () =>
     unavailable(
       'Too many requests of this client are waiting; nothing was decided or changed. Try again shortly.',
@@ -114,8 +114,13 @@ export const TOO_MANY_WAITING = declareRefusal(
 
 export const INTERNAL_ERROR = declareRefusal(
   'internal-error',
-  'A fault of the service.',
-  () => new HttpProblem(500, 'internal error', 'The service failed; the requestId leads to its log.'),
+  'The service failed because of a fault of its own.',
+  () =>
+    new HttpProblem(
+      500,
+      'internal error',
+      'The service failed. Quote the requestId to the platform owner, who finds the cause in the log.',
+    ),
 );
 
 export const IDEMPOTENCY_KEY_REUSED = declareRefusal(
@@ -165,26 +170,26 @@ export const TOO_MANY_AT_ONCE = declareRefusal(
 
 /** The refusals of Node before any route is found. The connection ends with each of them. */
 
-export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
-  lastProblem(
-    400,
-    'bad request',
-    'What was sent is not a well-formed HTTP/1.1 request with one Host header.',
-  ),
+export const NOT_HTTP = declareRefusal('no-http', 'The request is not valid HTTP/1.1.', () =>
+  lastProblem(400, 'bad request', 'The request must be well-formed HTTP/1.1 with exactly one Host header.'),
 );
 
 export const REQUEST_TIMED_OUT = declareRefusal('too-slow', 'The request did not arrive in time.', () =>
-  lastProblem(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
+  lastProblem(408, 'request timeout', 'The request did not arrive in time; send it again without pauses.'),
 );
 
 export const UNKNOWN_EXPECTATION = declareRefusal(
   'unknown-expectation',
-  'The header Expect asks for something else than 100-continue.',
+  'The header Expect has another value than 100-continue.',
   () => lastProblem(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
 );
 
 export const HEADERS_TOO_LARGE = declareRefusal('headers-too-large', 'The headers are too large.', () =>
-  lastProblem(431, 'headers too large', 'Request line and headers must have less than 16384 bytes together.'),
+  lastProblem(
+    431,
+    'headers too large',
+    'The request line and the headers together must have less than 16384 bytes.',
+  ),
 );
 
 function lastProblem(status: number, title: string, detail: string): HttpProblem {

@@ -96,6 +96,6 @@ function requireParsed<T>(path: string, what: string, parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    throw new CertificateError(`${path} is no ${what} in PEM form`, { cause });
+    throw new CertificateError(`${path} does not hold a ${what} in PEM form`, { cause });
   }
 }

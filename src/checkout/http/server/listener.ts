@@ -141,7 +141,7 @@ function createSecureServer(
     const server = createTlsServer(secure, onRequest);
     followCertificate(server, files, (problem) => {
       if (problem === null) log.info({ certificate: files.certificateFile }, 'certificate reloaded');
-      else log.warn({ why: problem }, 'the new certificate cannot be used; the one before stays');
+      else log.warn({ why: problem }, 'the new certificate cannot be used; the former one stays in use');
     });
     return server;
   } catch (error) {

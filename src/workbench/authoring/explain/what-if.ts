@@ -9,7 +9,7 @@ export const WhatIfThenSchema = named(
   'DecisionWhatIf',
   shape('What another version would have answered then', {
     version: ruleVersion,
-    digest: digestWord('Over its files'),
+    digest: digestWord('Digest of its files'),
     rules: nullable(RulesAccountSchema),
     /** Null when the record lacks facts that the version needs. */
     decision: nullable(DecisionSchema),

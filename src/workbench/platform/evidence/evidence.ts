@@ -59,7 +59,7 @@ export const EvidenceJobSchema = s.named(
       description: 'What was asked for besides, by the names in the body',
     }),
     ruleSets: s.list(
-      s.shape('A rule set by its files', { ruleVersion, digest: s.digestWord('Over its files') }),
+      s.shape('A rule set by its files', { ruleVersion, digest: s.digestWord('Digest of its files') }),
       'Those that were named, as they were when it was asked',
     ),
     from: s.nullable(s.epochMs('Decisions from this time on; null: from the first')),

@@ -116,7 +116,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     const { certificateFile, keyFile } = authority.issue('third');
     copyFileSync(certificateFile, files.certificateFile);
     expect(() => readCertificate(files)).to.throw(CertificateError);
-    const refused = '"msg":"the new certificate cannot be used; the one before stays"';
+    const refused = '"msg":"the new certificate cannot be used; the former one stays in use"';
     await until('the files are looked at', async () => lines.some((line) => line.includes(refused)));
     expect(await shownName()).to.equal(shown);
     copyFileSync(keyFile, files.keyFile);
@@ -157,8 +157,8 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     writeFileSync(empty, '');
     const refusals: readonly (readonly [CertificateFiles, string])[] = [
       [{ ...one, certificateFile: away }, `${away} cannot be read; check the path and its permissions`],
-      [{ ...one, certificateFile: empty }, `${empty} is no certificate in PEM form`],
-      [{ ...one, keyFile: empty }, `${empty} is no private key without a password in PEM form`],
+      [{ ...one, certificateFile: empty }, `${empty} does not hold a certificate in PEM form`],
+      [{ ...one, keyFile: empty }, `${empty} does not hold a private key without a password in PEM form`],
       [
         { ...one, keyFile: other.keyFile },
         `the key in ${other.keyFile} is not that of the certificate in ${one.certificateFile}`,

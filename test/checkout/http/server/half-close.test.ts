@@ -38,7 +38,7 @@ describe('a caller who closes for writing', () => {
       const answer = await halfClosedExchange(url, text);
       expect(rawStatus(answer), answer).to.equal(400);
       expect(answer).to.include('"title":"malformed JSON body"');
-      expect(answer).to.include('"detail":"The body broke off before its end."');
+      expect(answer).to.include('"detail":"The connection ended before the whole body had arrived."');
     }
   });
 
@@ -47,7 +47,7 @@ describe('a caller who closes for writing', () => {
       service.application.callerUrl,
       'POST /v1/client/score HTTP/1.1\r\nHo',
     );
-    expect(answer).to.include('is not a well-formed HTTP/1.1 request');
+    expect(answer).to.include('must be well-formed HTTP/1.1');
   });
 
   it('long after the request has given up, and work for the answer ends', async () => {

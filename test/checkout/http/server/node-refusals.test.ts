@@ -20,9 +20,9 @@ function problemIn(answer: string): Problem {
 describe('a request that Node refuses before any route', () => {
   const { service } = serviceOfSuite();
 
-  const NO_HTTP = 'What was sent is not a well-formed HTTP/1.1 request with one Host header.';
+  const NO_HTTP = 'The request must be well-formed HTTP/1.1 with exactly one Host header.';
   const BAD = ['bad request', 400, 'no-http', NO_HTTP] as const;
-  const LARGE = 'Request line and headers must have less than 16384 bytes together.';
+  const LARGE = 'The request line and the headers together must have less than 16384 bytes.';
   const EXPECT = 'The header Expect may only be 100-continue.';
 
   for (const [why, request, [title, status, code, detail]] of [
@@ -104,7 +104,7 @@ describe('a request that does not arrive in time', () => {
         title: 'request timeout',
         status: 408,
         retryable: true,
-        detail: 'The request did not arrive in time; send it again, all at once.',
+        detail: 'The request did not arrive in time; send it again without pauses.',
       });
     }
     stop();

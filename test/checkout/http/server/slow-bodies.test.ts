@@ -133,7 +133,7 @@ describe('the body of an operation that needs no key', () => {
     );
     stop();
     expect(rawStatus(answer)).to.equal(408);
-    expect(answer).to.include('The request did not arrive in time; send it again, all at once.');
+    expect(answer).to.include('The request did not arrive in time; send it again without pauses.');
   });
 });
 

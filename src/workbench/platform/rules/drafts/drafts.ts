@@ -58,12 +58,13 @@ export const DraftSchema = named(
   shape('A draft with its files', { ...DraftSummarySchema.properties, files: DRAFT_FILES }),
 );
 
-const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
+const IF_MATCH_RULE = 'must be the ETag of the draft, once, like "7"';
+const IF_MATCH_FORM = `If-Match ${IF_MATCH_RULE}.`;
 
 const BAD_REVISION = declareRefusal(
   'bad-revision',
   'If-Match is not written as a revision.',
-  (detail: string) => badRequest(detail),
+  (detail: string) => badRequest(detail, [{ header: 'If-Match', detail: IF_MATCH_RULE }]),
   IF_MATCH_FORM,
 );
 
