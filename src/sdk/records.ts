@@ -7,7 +7,7 @@ export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
 /** What the caller is to do. GET_NEW: issue a new requisite; GET_SAME_STICKY: show the bound requisite; WAIT: show a timer for waitSeconds, then ask again; BLOCK: do not issue a requisite, show support contact */
 export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
-/** recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger; unknownPayer: the payer was erased since, and the report changes nothing */
+/** recorded: the first report of the order; superseded: it changed the result; unchanged: it repeats the known result; outweighed: a failure, which does not take a payment back; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale' | 'unknownPayer';
 
 /** What the entries of the list are */
@@ -151,7 +151,7 @@ export interface ClientHistory {
   readonly complete: boolean;
 }
 
-/** Who shares devices and addresses with a client */
+/** List who shares devices and addresses with a client */
 export interface ClientLinks {
   readonly clientIdKey: string;
   readonly from: string;
@@ -274,7 +274,7 @@ export interface Decision {
   readonly ladderAfter: Ladder;
 }
 
-/** A payer was erased: whoever keeps earlier events with this subject removes them */
+/** A payer was erased: remove earlier events with this subject from your copies */
 export interface ErasureEvent {
   readonly specversion: '1.0';
   readonly id: string;
@@ -345,7 +345,7 @@ export interface FoundDecisions {
     | null;
 }
 
-/** Events were lost before the feed had them, of this or another platform */
+/** Events were lost before the feed had them; they may be of this or another platform */
 export interface GapEvent {
   readonly specversion: '1.0';
   readonly id: string;
@@ -567,11 +567,11 @@ export interface LinkedOrders extends LinkedMoney {
 }
 
 export interface ListChange {
-  /** What is put on the list, or taken from it */
+  /** The value to put on the list or to remove */
   readonly value: string;
-  /** True takes it from the list */
+  /** True: remove the value from the list */
   readonly remove?: boolean | undefined;
-  /** Why; needed unless it is removed */
+  /** Why; required unless the value is removed */
   readonly reason?: string | undefined;
   /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
@@ -607,7 +607,7 @@ export type ListLineResult =
     }
   | RefusedLine;
 
-/** What waits for somebody else */
+/** A change that waits for approval */
 export interface MadeProposal {
   readonly proposalId: string;
   readonly expiresAt: string;
@@ -708,9 +708,9 @@ export interface OutcomeReport {
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
   /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly occurredAt?: string | undefined;
-  /** With PAID: all that was captured for the order so far; absent: what was asked for. With REVERSED: all that was taken back so far; absent: all of it. At most the digits after the point that ISO 4217 gives the currency. A JSON string, not a number */
+  /** With PAID: the total captured for the order so far; absent: the amount asked for. With REVERSED: the total taken back so far; absent: everything. At most as many decimals as ISO 4217 gives the currency. A JSON string, not a number */
   readonly amount?: string | undefined;
-  /** Of the amount; absent: that of the order, or else the platform's */
+  /** Currency of the amount; absent: that of the order, or else the platform's */
   readonly currency?: string | undefined;
 }
 
@@ -770,7 +770,7 @@ export interface Proposal {
   readonly note: string | null;
 }
 
-/** A line that was refused; the others are not stopped by it */
+/** A line that was refused; the other lines are processed */
 export interface RefusedLine {
   readonly line: number;
   readonly error: string;
@@ -789,15 +789,15 @@ export interface RefusedPayers {
 }
 
 export interface RollbackRequest {
-  /** The one candidate to take back; absent: all of them */
+  /** The candidate to roll back; absent: all candidates */
   readonly version?: string | undefined;
-  /** Why, for the history */
+  /** Why; the history keeps it */
   readonly reason: string;
-  /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */
+  /** The revision that you looked at: the change is refused if the rollout has another one by now. Absent: any revision */
   readonly revision?: number | undefined;
 }
 
-/** Which version decides */
+/** Show which version decides */
 export interface Rollout {
   readonly revision: number;
   readonly active: VersionName;
@@ -837,21 +837,21 @@ export interface Rollout {
 export interface RolloutRequest {
   /** The rule set, like p2.v11 */
   readonly version: string;
-  /** Where to bring it. shadow: decides on a copy and is only compared; canary: decides for `percent` of the clients; active: decides for all */
+  /** The stage to bring the version to. shadow: decides on copies of requests, and is only compared; canary: decides for `percent` of the clients; active: decides for all */
   readonly mode: 'shadow' | 'canary' | 'active';
   readonly percent?: number | undefined;
-  /** So many points worse than the active version, and a canary is taken back by itself */
+  /** The guard: a canary that is worse than the active version by more points than this is rolled back automatically */
   readonly guard?: number | undefined;
-  /** True: it may decide for more than 20 % although it answers very differently from the active version; without it that is refused, with figures */
+  /** True: the version may decide for more than 20 % although it answers very differently from the active version; otherwise that is refused, with figures */
   readonly acceptDifference?: boolean | undefined;
-  /** Candidates beside `version`, in one draw with it: no client is in two of them */
+  /** Further candidates beside `version`, in the same draw: no client is in two of them */
   readonly also?:
     | readonly {
         /** Another candidate */ readonly version: string;
         readonly percent: number;
       }[]
     | undefined;
-  /** True: one person alone makes a version active again that was active before; the history says so, and metrics raise an alert */
+  /** True: one person alone makes a formerly active version active again; the history shows it, and an alert is raised */
   readonly emergency?: boolean | undefined;
   /** Of a payment that is not reversed, what remains of each unit of money */
   readonly margin?: number | undefined;
@@ -866,9 +866,9 @@ export interface RolloutRequest {
   readonly windowDays?: number | undefined;
   readonly reversalDays?: number | null | undefined;
   readonly cap?: number | null | undefined;
-  /** Why, for the history */
+  /** Why; the history keeps it */
   readonly reason: string;
-  /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */
+  /** The revision that you looked at: the change is refused if the rollout has another one by now. Absent: any revision */
   readonly revision?: number | undefined;
 }
 
@@ -972,7 +972,7 @@ export interface SharedList {
   readonly ofInstallation: boolean;
 }
 
-/** The shared lists as this node holds them */
+/** The shared lists as this node has them */
 export interface SharedLists {
   readonly lists: readonly SharedList[];
   readonly next: string | null;
@@ -980,7 +980,7 @@ export interface SharedLists {
   readonly isStale: boolean;
 }
 
-/** What a client that was erased has left for a while */
+/** What is still left of an erased client */
 export interface TracesLeft {
   readonly traces: string;
 }
@@ -1098,37 +1098,37 @@ export interface DecisionQuery {
   readonly from?: Date | string | undefined;
   /** Only decisions before this time; RFC 3339 */
   readonly to?: Date | string | undefined;
-  /** The `next` of the answer before; absent: from the beginning */
+  /** The `next` of the previous answer; absent: from the beginning */
   readonly after?: string | undefined;
-  /** The most to list; 50 when absent */
+  /** The most entries to list; 50 when absent */
   readonly limit?: number | undefined;
-  /** Also what was reported about the orders that are listed */
+  /** Add the outcomes that were reported for the listed orders */
   readonly include?: 'outcomes' | undefined;
 }
 
 export interface LinksQuery {
-  /** How many days are looked back over; 60 when absent */
+  /** How many days to look back; 60 when absent */
   readonly days?: number | undefined;
-  /** 1: whom the client shares something with; 2: also whom these share something with; 2 when absent */
+  /** 1: clients who share a device or address with this one; 2: also clients who share one with those; 2 when absent */
   readonly depth?: 1 | 2 | undefined;
-  /** What was known at this moment, from which `days` are looked back over; absent: now; RFC 3339 */
+  /** Show what was known at this time, and look back `days` from it; absent: now; RFC 3339 */
   readonly asOf?: Date | string | undefined;
-  /** The most to list; 50 when absent */
+  /** The most entries to list; 50 when absent */
   readonly limit?: number | undefined;
 }
 
 export interface ListEntryQuery {
   /** Only the entry for this value */
   readonly value?: string | undefined;
-  /** The `next` of the answer before; absent: from the beginning */
+  /** The `next` of the previous answer; absent: from the beginning */
   readonly after?: string | undefined;
-  /** The most to list; 100 when absent */
+  /** The most entries to list; 100 when absent */
   readonly limit?: number | undefined;
 }
 
 export interface PageQuery {
-  /** The `next` of the answer before; absent: from the beginning */
+  /** The `next` of the previous answer; absent: from the beginning */
   readonly after?: string | undefined;
-  /** The most to list; 100 when absent */
+  /** The most entries to list; 100 when absent */
   readonly limit?: number | undefined;
 }

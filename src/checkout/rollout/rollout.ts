@@ -87,7 +87,7 @@ export type RolloutEntry = s.Shape<typeof RolloutEntrySchema>;
 /** Which version decides, shared by the fleet. Every change makes a new revision. */
 export const RolloutSchema = s.named(
   'Rollout',
-  s.shape('Which version decides', {
+  s.shape('Show which version decides', {
     revision: Type.Integer({ minimum: 1, description: 'Number of the rollout, one more for every change' }),
     active: versionRef('The version that decides'),
     candidates: s.list(

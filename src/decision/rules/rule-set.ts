@@ -50,7 +50,7 @@ export function isRuleVersion(text: string): text is RuleVersion {
 }
 
 export function refuseVersionName(text: string): string {
-  return `"${text}" is no name of a version, which is ${RULE_VERSION_FORM}`;
+  return `"${text}" is not a valid name of a version, which is ${RULE_VERSION_FORM}`;
 }
 
 /** Whether a version has the name of a draft, with a word at its end. Such a version is never released. */

@@ -22,7 +22,7 @@ const TRIES_MAX = 20;
 
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
   version: ruleVersion,
-  from: word('The version that it was begun with', 'p2.v10'),
+  from: word('The version that the draft was begun with', 'p2.v10'),
   revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
   changedBy: word('Who changed it last', 'person:248289761001 (ann@example.com)'),
   changedAt: epochMs('When'),

@@ -116,7 +116,7 @@ export class ListEditor {
     const why =
       before === null
         ? refuseNewList(node.copy, edited, content)
-        : `The list ${list} holds entries of kind ${formatListContent(before)}; make another one.`;
+        : `The list ${list} holds entries of kind ${formatListContent(before)}; make a list with another name.`;
     if (why !== null) throw new ListRefusal(why);
     const made = {
       owner,
@@ -134,7 +134,8 @@ export class ListEditor {
     const isMade = (await listLog.write(changes, findOtherContent(made, node.copy.version))) !== null;
     await node.sync();
     const after = node.copy.made(owner, list);
-    if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
+    if (!isMade || after === null)
+      throw new ListRefusal('Somebody else has just made this list with another kind.');
     const entry = { who, action: 'list', platform: toPlatform(owner), subject: list } as const;
     await audit.note({ ...entry, after: attribute === null ? { kind } : content });
     return after;
@@ -157,7 +158,7 @@ export class ListEditor {
     );
     const meant = nearest === null ? '.' : `; did you mean "${nearest}"?`;
     throw new UnknownList(
-      `There is no list "${list}"${meant} A list is made first, with the kind of its entries: PUT /v1/platform/lists/${list}, or the command lists make.`,
+      `There is no list "${list}"${meant} Make the list first, with the kind of its entries: PUT /v1/platform/lists/${list}, or the command lists make.`,
     );
   }
 

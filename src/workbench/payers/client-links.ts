@@ -107,7 +107,7 @@ const LinkedClientSchema = s.named(
 
 export const ClientLinksSchema = s.named(
   'ClientLinks',
-  s.shape('Who shares devices and addresses with a client', {
+  s.shape('List who shares devices and addresses with a client', {
     clientIdKey: s.word('As the caller chose it', 'ann'),
     from: s.epochMs('Since when was looked'),
     asOf: Type.Optional(asOfShape),

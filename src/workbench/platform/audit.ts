@@ -9,10 +9,17 @@ import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const FILTERS = {
-  who: query.text('who', 'Only entries of whoever has this in the name, in any case'),
-  action: query.choice('action', AUDIT_ACTIONS, 'Only entries about this'),
-  from: query.instant('from', 'Only entries from then on'),
-  to: query.instant('to', 'Only entries from before'),
+  who: query.text(
+    'who',
+    'Only entries by keys, people or users whose name contains this; case does not matter',
+  ),
+  action: query.choice(
+    'action',
+    AUDIT_ACTIONS,
+    'Only entries about this client, key, list, version or person',
+  ),
+  from: query.instant('from', 'Only entries from this time on'),
+  to: query.instant('to', 'Only entries before this time'),
 };
 const AFTER = query.after(query.NUMBER_PLACES);
 const LIMIT = query.limit();
@@ -38,7 +45,7 @@ export const readAudit = declareOperation({
   route: 'get /v1/platform/audit',
   summary: 'Who did what',
   description:
-    'At the platform of whoever asks, newest first; the whole installation is shown all. An answer looks through some thousand entries: it may hold few that fit, or none, and `next` leads on. What told of an erased payer is gone.',
+    'Entries of your own platform, newest first; a key of the whole installation gets all entries. One answer searches a few thousand entries, so it may hold few or none that fit; follow `next` to search on. What entries said about erased payers is removed.',
   grant: 'audit',
   isSearch: true,
   parameters: [...Object.values(FILTERS), AFTER, LIMIT],
@@ -58,11 +65,11 @@ export const readAudit = declareOperation({
 
 export const AuditCheckSchema = named(
   'AuditCheck',
-  shape('Whether the audit is as it was written', {
-    checkedAt: epochMs('When the newest entry was looked at'),
-    entries: count('Of the whole installation'),
-    forgotten: count('Of these, so many told of payers who were erased'),
-    faults: list(FaultSchema, 'None: the chain is whole'),
+  shape('Result of checking the audit', {
+    checkedAt: epochMs('When the check ended'),
+    entries: count('Entries of the whole installation'),
+    forgotten: count('Entries about payers who were erased since'),
+    faults: list(FaultSchema, 'Faults of the chain; empty when it is whole'),
   }),
 );
 
@@ -72,7 +79,7 @@ const KNOWN: Parameter<ChainEnd | null> = {
   in: 'query',
   required: false,
   description:
-    'Number and hash of an entry that was written down elsewhere, like 17:9f86..: it must still be there, and all before it unchanged',
+    'Number and hash of an entry that was noted elsewhere, like 17:9f86..; the check then also proves that this entry and all before it are unchanged',
   schema: { type: 'string', pattern: KNOWN_FORM.source },
   read: (ctx) => {
     const text = KNOWN_TEXT.read(ctx);
@@ -80,7 +87,7 @@ const KNOWN: Parameter<ChainEnd | null> = {
     const [, number, hash = ''] = KNOWN_FORM.exec(text) ?? [];
     if (number !== undefined) return { number: Number(number), hash };
     throw query.BAD_PARAMETER.problem(
-      'The parameter known takes the number and the hash of an entry as the audit tells them, like 17:9f86..',
+      'The parameter known must be the number and the hash of an audit entry, like 17:9f86..',
     );
   },
 };
@@ -91,11 +98,11 @@ export const checkAudit = declareOperation({
     name: 'audit verify',
     summary: 'find entries that were changed, dropped or swapped',
     description:
-      'With --known also those that a chain made anew hides, up to that entry. Exit code 1 when there are any.',
+      'With --known it also finds changes that somebody hid by making the chain anew, up to that entry. Exit code 1 when it finds any.',
   },
-  summary: 'Whether the audit was changed',
+  summary: 'Check whether the audit was changed',
   description:
-    'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. Without `known` it shows nothing that somebody who writes the store chained anew. Of entries of other platforms it says nothing but their number.',
+    'Follows the chain of all kept entries, as the command "audit verify" does; each entry has the hash of the one before. Without `known` it cannot notice that somebody with write access to the store made the chain anew. Of entries of other platforms it shows only their number.',
   grant: 'audit',
   isSearch: true,
   parameters: [KNOWN],

@@ -16,23 +16,23 @@ export const SESSION_ENDED = declareRefusal(
 
 export const OTHER_SITE = declareRefusal(
   'other-site',
-  'A browser sends the cookie on behalf of another site.',
+  'The browser sent the cookie with a request of another site.',
   () =>
     new HttpProblem(
       403,
       'request of another site',
-      'A session is taken from the console alone: Sec-Fetch-Site must be same-origin, or Origin the address of the console (PLATFORM_URL).',
+      'Only the console may use a session: Sec-Fetch-Site must be same-origin, or Origin must be the address of the console (PLATFORM_URL).',
     ),
 );
 
 export const OTHER_PLATFORM = declareRefusal(
   'other-platform',
-  'The session of the cookie does not reach the platform that the header X-KA-Platform names.',
+  'The person of this session has no access to the platform in the header X-KA-Platform.',
   (platform: string) =>
     new HttpProblem(
       403,
       'not provisioned',
-      `The person signed in in this browser may not see the platform "${platform.slice(0, 64)}"; load the page again.`,
+      `The person signed in in this browser has no access to the platform "${platform.slice(0, 64)}"; load the page again.`,
     ),
   'bank',
 );

@@ -18,7 +18,7 @@ export function createCallerDocument(basePath: string): OpenApiDocument {
     title: 'Client Scoring Service',
     description: DESCRIPTION,
     serverUrl: basePath === '' ? '/' : basePath,
-    tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
+    tags: [{ name: 'Scoring', description: 'The two calls of a checkout' }],
     operations: CALLER_OPERATIONS,
     elsewhere: [],
     isStrict: false,

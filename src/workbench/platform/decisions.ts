@@ -53,10 +53,10 @@ export const UNKNOWN_DECISION = declareRefusal(
 
 const UNREAD_DECISION = declareRefusal(
   'unread-decision',
-  'Files of the archive cannot be read, and the decision is nowhere else.',
+  'The decision may be in files of the archive that cannot be read.',
   (detail: string) =>
     new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '60' } }),
-  'Whether there is such a decision is not known: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
+  'It is not known whether there is such a decision: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
 );
 
 export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
@@ -79,7 +79,7 @@ export async function findDecision(
   if (decision !== null) return decision;
   if (unread.length === 0) throw UNKNOWN_DECISION.problem();
   throw UNREAD_DECISION.problem(
-    `Whether there is such a decision is not known: ${unread.map(formatUnread).join('; ')}.`,
+    `It is not known whether there is such a decision: ${unread.map(formatUnread).join('; ')}.`,
   );
 }
 
@@ -88,10 +88,7 @@ export const DecisionListSchema = named(
   shape('Decisions, newest first', {
     ...FoundDecisionsSchema.properties,
     outcomes: nullable(
-      list(
-        ReportedOrderSchema,
-        'Of the orders of these decisions, those of which one was reported; null unless it is asked for',
-      ),
+      list(ReportedOrderSchema, 'Outcomes reported for the orders of these decisions; null unless asked for'),
     ),
   }),
 );
@@ -107,7 +104,7 @@ export const COMMON_FILTERS = Object.values(COMMON);
 const INCLUDE = query.choice(
   'include',
   ['outcomes'],
-  'Also what was reported about the orders that are listed',
+  'Add the outcomes that were reported for the listed orders',
 );
 const AFTER = query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = query.limit(DECISIONS_LISTED);
@@ -116,14 +113,14 @@ export const listDecisions = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions',
   command: {
     name: 'decisions find',
-    summary: 'the decisions about an order or a payer, newest first',
+    summary: 'list the decisions about an order or a payer, newest first',
     description:
-      'With neither the newest of all that the other options let through. Exit code 1 when there is none, or files cannot be read.',
+      'Without --order and --client it lists the newest decisions that the other options select. Exit code 1 when there is none, or files cannot be read.',
     flags: { orderRef: 'order', clientIdKey: 'client' },
   },
-  summary: 'Decisions of an order or a client',
+  summary: 'List decisions of an order or a client',
   description:
-    'Newest first: of an order, of a client, or with neither of all. The other parameters leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
+    'Lists the decisions of an order, of a client, or without both of all clients, newest first. The other parameters filter them. The search ends at `limit` decisions, or after a few thousand; `lookedAt` says how far it went.',
   grant: 'decisions',
   isSearch: true,
   parameters: [
@@ -139,7 +136,7 @@ export const listDecisions = declareOperation<PlatformParts>({
     LIMIT,
     INCLUDE,
   ],
-  answers: declareJsonAnswer('The decisions that are kept', DecisionListSchema),
+  answers: declareJsonAnswer('The decisions found', DecisionListSchema),
   answer: async ({ ctx, caller }, parts) => {
     const found = await listed(ctx, caller.platform, parts);
     const isAsked = INCLUDE.read(ctx) !== null;
@@ -235,18 +232,19 @@ export const explainDecision = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
   command: {
     name: 'decisions explain',
-    summary: 'why a verdict fell: every rule with the values it saw, and whether it is reproduced',
-    description: 'Exit code 1 when there is no such decision, or it is not reproduced.',
+    summary:
+      'explain a verdict: every rule with the values it saw, and whether the rules give the same answer again',
+    description: 'Exit code 1 when there is no such decision, or the rules give another answer now.',
     words: ['decisionId'],
   },
-  summary: 'Why a decision fell as it did',
+  summary: 'Explain a decision',
   description:
-    'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
+    'Shows every rule with its conditions and the values they saw, and whether the rules give the same verdict again.',
   grant: 'decisions',
   isSearch: true,
   parameters: [DECISION_ID],
   answers: declareJsonAnswer(
-    'The explanation; without rules when neither this node nor its archive has the rule set that decided',
+    'The explanation; without rules when neither this node nor its archive has the deciding rule set',
     ExplanationSchema,
   ),
   refusals: DECISION_REFUSALS,
@@ -275,9 +273,9 @@ const VERSION = requiredVersionParameter('version', 'The rule set to ask, like p
 /** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
 const askDecisionWhatIf = declareOperation<RolloutParts>({
   route: 'get /v1/platform/decisions/{decisionId}/what-if',
-  summary: 'What another version would have answered then',
+  summary: 'What another version would have answered',
   description:
-    'The same question on the recorded facts, the client as it was then. Null when the record lacks facts that the version asks; `missing` names them. The key needs both operations.',
+    'Asks another version about the recorded facts, with the client as it was then. The answer is null when the record lacks facts that the version asks for; `missing` names them. The key needs both operations.',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
   answers: declareJsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),

@@ -29,7 +29,7 @@ function cloudEvent<
     s.shape(description, {
       specversion: s.literal('1.0'),
       id: s.word(
-        'Always the same for the same event: what was seen under it may be dropped',
+        'Always the same for the same event, so that a repeated event can be recognised and dropped',
         'shop.0.0.1.m7v1k0',
       ),
       source: s.word('The platform, as a URI-reference', 'client-scoring/shop'),
@@ -72,11 +72,11 @@ export const PlatformEventSchema = s.named(
       ),
       erasure: cloudEvent(
         'erasure',
-        'A payer was erased: whoever keeps earlier events with this subject removes them',
+        'A payer was erased: remove earlier events with this subject from your copies',
         {
           subject: Type.Optional(
             s.word(
-              'As in the events of the payer; absent when that is more than 30 days ago and nobody knows it any more: whoever keeps events from before it, and did not read on since, reads the feed anew from its beginning',
+              'As in the events of the payer. Absent 30 days after the erasure, when the service no longer knows it: if you have older events and have not read on since, read the feed again from its beginning',
             ),
           ),
         },
@@ -84,13 +84,13 @@ export const PlatformEventSchema = s.named(
       ),
       gap: cloudEvent(
         'gap',
-        'Events were lost before the feed had them, of this or another platform',
+        'Events were lost before the feed had them; they may be of this or another platform',
         {},
         {
           kind: s.literal('gap'),
-          from: s.epochMs('About; 0 where nobody knows'),
-          to: s.epochMs('About; 0 where nobody knows'),
-          entries: s.count('How many, about; 0 where nobody knows'),
+          from: s.epochMs('About when; 0 when not known'),
+          to: s.epochMs('About when; 0 when not known'),
+          entries: s.count('About how many; 0 when not known'),
         },
       ),
     },
@@ -166,7 +166,7 @@ const LIMIT = query.limit();
 const WAIT = query.whole(
   'wait',
   { min: 0, default: 0, max: WAIT_SECONDS_MAX },
-  'Seconds to wait while there is no event',
+  'Seconds to wait for an event when there is none',
 );
 
 const PageSchema = s.named(
@@ -174,20 +174,19 @@ const PageSchema = s.named(
   s.shape('What happened to the clients of a platform', {
     events: s.list(
       PlatformEventSchema,
-      'Oldest first, at most about `limit`; it may be empty although more follows',
+      'Oldest first, about `limit` at most; it may be empty although more follow',
     ),
-    next: s.word('Where to read on, also behind no events', '1'),
+    next: s.word('Pass it as `after` to read on; present even without events', '1'),
   }),
 );
 
 const readEvents = declareOperation({
   route: 'get /v1/platform/events',
-  summary: 'What happened, oldest first',
-  description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
-which stays valid while the archive keeps its rows. Each event comes at least once, and the events of a payer in
-their order; the \`id\` of an event never changes, so that what was seen before can be dropped. What was lost before
-the feed had it is an event of the type \`gap\`. With \`wait\` an answer without events comes after that time, or when the
-node shuts down.`,
+  summary: 'Read the event feed, oldest first',
+  description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for a copy in another system. Ask again with \`next\`,
+which stays valid while the archive keeps its rows. Each event comes at least once, and the events of one payer
+come in order; the \`id\` of an event never changes, so that repeats can be dropped. Lost events are reported by an
+event of the type \`gap\`. With \`wait\`, an answer without events comes after that time, or when the node shuts down.`,
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],
   answers: declareJsonAnswer('A page of events', PageSchema),
@@ -216,7 +215,7 @@ node shuts down.`,
 export const EVENT_OPERATIONS = createChapter('Events', { readEvents });
 
 const UNKNOWN_PLACE =
-  'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the list begins anew.';
+  'The parameter after is not a cursor of this installation. It must be the `next` of an earlier answer, unchanged; without it the feed begins at its start.';
 
 /** When a request must not wait any longer: its time is up, its connection closed, or its key ended. */
 class WaitEnd {

@@ -34,14 +34,14 @@ const counts = (description: string) => list(count('Decisions'), `${description}
 
 export const ExplorationSchema = named(
   'Exploration',
-  shape('What was decided over a time', {
-    exploration: shape('From archive and journal as one', {
+  shape('What was decided in a time span', {
+    exploration: shape('Read from the archive and the journal together', {
       stepMs: Type.Integer({ minimum: 1, description: 'Length of a slot, milliseconds' }),
       slots: list(epochMs('Beginning of a slot, in whole steps of UTC'), 'Oldest first'),
-      all: counts('Decisions that fit, whatever their verdict'),
+      all: counts('Decisions that match the filters, whatever their verdict'),
       values: list(
-        shape('Decisions with a value of the split in common', {
-          value: nullable(word('Null: all values beside the most frequent ones', 'WAIT')),
+        shape('Decisions that share one value of the split', {
+          value: nullable(word('Null: all values other than the most frequent ones', 'WAIT')),
           decisions: counts('With the verdict'),
           money: Type.Record(list(Type.Number(), 'Slot by slot'), {
             description:
@@ -60,32 +60,37 @@ export const ExplorationSchema = named(
         'The most frequent first; a decision counts under each of its signals and flags',
       ),
       change: nullable(
-        shape('What is different from the time that it is compared with', {
+        shape('What differs from the time span that it is compared with', {
           before: counted,
           after: counted,
           contributions: list(
-            shape('Of a dimension the value that explains most of the difference', {
+            shape('A value that explains a part of the difference', {
               dimension: choice(CAUSE_NAMES, 'The dimension'),
               value: word('The value'),
               before: counted,
               after: counted,
-              difference: Type.Number({ description: 'So many more than there would be without it' }),
-              share: Type.Number({ description: 'Of the whole difference: 1 is all' }),
+              difference: Type.Number({
+                description: 'How many more decisions there are because of this value',
+              }),
+              share: Type.Number({ description: 'Share of the whole difference, from 0 to 1' }),
             }),
-            'The likely cause first',
+            'The most likely cause first',
           ),
         }),
       ),
       gaps: list(
-        shape('Entries that were lost, or wait to be shipped and are too many', {
+        shape('Journal entries that were lost, or that wait to be shipped and are too many to read', {
           from: epochMs('About'),
           to: epochMs('About'),
           entries: count('About'),
         }),
         'Within the time',
       ),
-      unreadable: list(UnreadDecisionsSchema, 'Within the time; what they hold is counted nowhere'),
-      upTo: nullable(epochMs('What was decided since then is not counted; null: all is')),
+      unreadable: list(
+        UnreadDecisionsSchema,
+        'Files within the time span that cannot be read; their rows are not counted',
+      ),
+      upTo: nullable(epochMs('Decisions since then are not counted; null: all are counted')),
       asOf: Type.Optional(asOfShape),
     }),
   }),
@@ -94,38 +99,46 @@ export const ExplorationSchema = named(
 const BY = query.choice(
   'by',
   SPLIT_NAMES.filter((name) => name !== 'attribute'),
-  'What decisions are split by; absent: verdict',
+  'What to split the decisions by; absent: verdict',
 );
-const ATTRIBUTE = query.text('attribute', 'Splits decisions by this attribute, whatever `by` says', {
+const ATTRIBUTE = query.text('attribute', 'Split decisions by this attribute, whatever `by` says', {
   pattern: ATTRIBUTE_NAME_PATTERN,
 });
-const FROM = query.instant('from', 'The beginning; absent: as `span` says');
-const SPAN = query.choice('span', SPAN_NAMES, 'Without from: how long it is, in whole slots; absent: day');
-const TO = query.instant('to', 'The end; absent: now, of at most ten seconds ago, or `asOf`');
+const FROM = query.instant('from', 'The beginning of the time span; absent: as `span` says');
+const SPAN = query.choice(
+  'span',
+  SPAN_NAMES,
+  'Without `from`: the length of the time span, in whole slots; absent: day',
+);
+const TO = query.instant('to', 'The end of the time span; absent: now, at most ten seconds old, or `asOf`');
 const AS_OF = query.instant(
   'asOf',
-  'What was known at this moment, which must not be before from; absent: now',
+  'Count what was known at this time, which must not be before `from`; absent: now',
 );
-const AGAINST_FROM = query.instant('againstFrom', 'The beginning of the time that it is compared with');
+const AGAINST_FROM = query.instant('againstFrom', 'The beginning of the time span to compare with');
 const AGAINST_TO = query.instant(
   'againstTo',
-  'Its end, which goes only with againstFrom; absent: where the other begins',
+  'The end of the time span to compare with, only with `againstFrom`; absent: the beginning of the other',
 );
-const PLATFORM = query.text('platform', 'With a key of the whole installation: one platform; absent: all', {
-  pattern: PLATFORM_NAME_PATTERN,
-});
+const PLATFORM = query.text(
+  'platform',
+  'One platform, only with a key of the whole installation; absent: all',
+  {
+    pattern: PLATFORM_NAME_PATTERN,
+  },
+);
 
 const INCLUDE = query.choice(
   'include',
   ['money'],
-  'Also what was asked for, granted and paid, which looks at every order',
+  'Add the money asked for, granted and paid; this reads every order',
 );
 
 const readExploration = declareOperation({
   route: 'get /v1/platform/explore',
-  summary: 'Why the mix of verdicts changed',
+  summary: 'Count decisions over time and explain changes',
   description:
-    'Counts of decisions over a time, split by what they have in common. Compared with another time, it says what contributes to the difference, the likely cause first: a value ranks by its share of the difference less its share of everything before.',
+    'Counts decisions over a time span, split by what they have in common. Compared with another time span, it also says what contributes to the difference, the most likely cause first: a value ranks by its share of the difference minus its former share of all decisions.',
   grant: FIGURES_OR_RULES,
   isSearch: true,
   parameters: [

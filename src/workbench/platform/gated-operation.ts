@@ -63,15 +63,16 @@ export function isGated({ answers }: Pick<OperationSpec, 'answers'>): boolean {
 
 const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
   202: {
-    description: 'Nothing was changed: somebody else has to approve it first (APPROVALS=required)',
+    description:
+      'Nothing was changed yet: somebody else has to approve the change first (APPROVALS=required)',
     content: {
       'application/json': named(
         'MadeProposal',
-        shape('What waits for somebody else', {
+        shape('A change that waits for approval', {
           proposalId: word('Names it', '5f0c1d2e3a4b'),
           expiresAt: epochMs('Until when it can be approved'),
           key: Type.Optional(
-            word('The secret of a new key, which is shown only now and let in once it is approved'),
+            word('The secret of a new key, which is shown only now and works once the proposal is approved'),
           ),
         }),
       ),
@@ -81,7 +82,7 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
 
 const NOT_PROPOSED = declareRefusal(
   'not-proposed',
-  'It needs the approval of somebody else, and cannot be proposed like this.',
+  'The change needs approval, and cannot be proposed like this.',
   (detail: string) => new HttpProblem(409, 'not proposed', detail),
   'p2.v10 is active already',
 );

@@ -33,10 +33,10 @@ import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(
   'AccessKeyList',
-  shape('Access keys', {
+  shape('The access keys', {
     keys: list(AccessKeySchema, 'Newest first'),
     next: nextPlace,
-    mayGive: list(choice(OPERATIONS, 'An operation'), 'What whoever asks may give a key'),
+    mayGive: list(choice(OPERATIONS, 'An operation'), 'The operations that you may grant to a key'),
   }),
 );
 
@@ -44,25 +44,25 @@ export const KeyListSchema = named(
 const PERSON_KEY_DAYS_MAX = 90;
 const IssueKeyBodySchema = shape('What the key may do', {
   operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
-  days: Type.Integer({ minimum: 1, maximum: KEY_DAYS_MAX, description: 'How long it is let in' }),
+  days: Type.Integer({ minimum: 1, maximum: KEY_DAYS_MAX, description: 'How long the key is valid' }),
 });
 
 export const IssuedKeySchema = named(
   'IssuedKey',
   shape('A new key', {
-    key: word('The secret, which is shown only now', KEY_EXAMPLE),
+    key: word('The secret; it is shown only now', KEY_EXAMPLE),
     record: AccessKeySchema,
   }),
 );
 
 const NOT_YOURS_TO_GIVE = declareRefusal(
   'not-yours-to-give',
-  'A key may be given what whoever makes it may do; to operate and to approve is given by roles, or with the command "keys issue".',
+  'You can grant only operations that you have yourself; `operate` and `approve` are granted by roles, or with the command "keys issue".',
   (operation: string, given: string) =>
     new HttpProblem(
       403,
       'not yours to give',
-      `"${operation}" cannot be given from here. You may give ${given}.`,
+      `You cannot grant "${operation}" here. You may grant ${given}.`,
     ),
   'operate',
   'score, verdict',
@@ -75,7 +75,7 @@ const TOO_MANY_KEYS = declareRefusal(
   'shop has 200 live keys, and at most 200 are allowed; revoke keys that are no longer used',
 );
 
-const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');
+const KEY_IN_PATH = pathText('keyId', 'The id of the key; it is not secret');
 
 const NO_SUCH_KEY = declareRefusal(
   'no-such-key',
@@ -104,9 +104,9 @@ export const listKeys = declareOperation({
       EXPIRES: 'expiresAt',
     },
   },
-  summary: 'The access keys of the platform',
+  summary: 'List the access keys of the platform',
   description:
-    'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
+    'Lists keys without their secrets, which are not stored. A key of the whole installation gets the keys of all platforms. Ended keys are listed for 30 days.',
   grant: 'keys',
   parameters: PAGE_IN_TIME,
   answers: declareJsonAnswer('Newest first', KeyListSchema),
@@ -121,16 +121,16 @@ export const issueKey = declareGatedOperation({
   route: 'post /v1/platform/keys',
   command: {
     name: 'keys issue',
-    summary: 'issue a key; it is shown once',
+    summary: 'issue a key; its secret is shown once',
     description:
-      'For any platform, and for anything that a key may do. Where approval is required, a key with outcomes, keys, operate or approve is let in when somebody else has approved it.',
+      'For any platform and any operation. Where APPROVALS is required, a key with outcomes, keys, operate or approve works once somebody else has approved it.',
   },
-  summary: 'Issues a key of the platform',
+  summary: 'Issue a key of the platform',
   description:
-    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it, and one that a person issues within 90 days, or when he signs in without a role that keeps keys there. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
+    'The key belongs to your platform, and its owner is yours, so that nobody can approve their own proposals with a second key. It ends no later than the key that issues it. A key that a person issues ends within 90 days, or when that person signs in without a role that may keep keys there. Only this answer shows the secret. Where APPROVALS is required, a key with `outcomes` or `keys` works once somebody else has approved it.',
   grant: 'keys',
   body: declareJsonBody('IssueKeyBody', IssueKeyBodySchema),
-  answers: declareJsonAnswer('Let in on every node within a second', IssuedKeySchema),
+  answers: declareJsonAnswer('The key; it works on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
   gate: async (asked, parts: PlatformParts) => {
     const { key, record } = await newKey(asked, parts);
@@ -168,15 +168,15 @@ export const revokeKey = declareOperation({
   route: 'delete /v1/platform/keys/{keyId}',
   command: {
     name: 'keys revoke',
-    summary: 'refuse a key from now on, on every node within a second',
-    description: 'The sessions that it opened end, too.',
+    summary: 'revoke a key; every node refuses it within a second',
+    description: 'Sessions that were opened with it end, too.',
     words: ['keyId'],
   },
-  summary: 'Revokes a key of the platform',
-  description: 'It is refused on every node within a second, and the sessions that it opened end.',
+  summary: 'Revoke a key of the platform',
+  description: 'Every node refuses it within a second, and sessions that were opened with it end.',
   grant: 'keys',
   parameters: [KEY_IN_PATH],
-  answers: declareJsonAnswer('As it is kept for 30 days', AccessKeySchema),
+  answers: declareJsonAnswer('The revoked key, as it is listed for 30 days', AccessKeySchema),
   refusals: [NO_SUCH_KEY],
   answer: async ({ ctx, caller }, { keys, audit, clock }: PlatformParts) => {
     const id = KEY_IN_PATH.read(ctx);

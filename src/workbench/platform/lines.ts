@@ -16,10 +16,10 @@ const line = Type.Integer({ minimum: 1, description: 'Number of the line, from 1
 
 const RefusedLineSchema = named(
   'RefusedLine',
-  shape('A line that was refused; the others are not stopped by it', {
+  shape('A line that was refused; the other lines are processed', {
     line,
-    error: word('As the title of a problem'),
-    code: word('As the code of a problem'),
+    error: word('Like the title of a problem'),
+    code: word('Like the code of a problem'),
     detail: word('What is wrong, and what to do'),
     errors,
     retryable,
@@ -31,7 +31,7 @@ export type RefusedLine = Shape<typeof RefusedLineSchema>;
 
 /** The shape of the answer to a line: `taken` when it was done, an error when it was refused. */
 export function declareLineResult(name: string, taken: TProperties) {
-  return named(name, Type.Union([shape('A line that was taken', { line, ...taken }), RefusedLineSchema]));
+  return named(name, Type.Union([shape('A line that was processed', { line, ...taken }), RefusedLineSchema]));
 }
 
 /** The JSON value in a line. Throws 400 for a line that is longer than a body may be (null), and for what is no JSON. */

@@ -48,9 +48,9 @@ export const ListEntryViewSchema = s.named(
     who,
     addedAt,
     expiresAt,
-    hasEnded: s.yesNo('It is past its end, and does not count any more'),
+    hasEnded: s.yesNo('It has ended and no longer counts'),
     change: s.count('The number of the change that wrote it'),
-    remark: Type.Optional(s.word('What somebody who lists this value should know')),
+    remark: Type.Optional(s.word('A note about this value for the person who lists it')),
   }),
 );
 
@@ -61,7 +61,7 @@ export const ListEntriesSchema = s.named(
     kind: listKind,
     attribute: Type.Optional(listedAttribute),
     total: s.count('How many entries it has'),
-    entries: s.list(ListEntryViewSchema, 'What was changed last comes first'),
+    entries: s.list(ListEntryViewSchema, 'Entries, those changed last first'),
     next: s.nextPlace,
   }),
 );
@@ -73,19 +73,21 @@ export const SharedListSchema = s.named(
     kind: listKind,
     attribute: Type.Optional(listedAttribute),
     entries: s.count('How many it has'),
-    ended: s.count('How many of them are past their end'),
-    changedAt: s.epochMs('When an entry was last added or changed, or it was made'),
+    ended: s.count('How many of them have ended'),
+    changedAt: s.epochMs('When an entry was last added or changed, or the list was made'),
     ofInstallation: s.yesNo('It belongs to the whole installation and holds for every platform'),
   }),
 );
 
 export const SharedListsSchema = s.named(
   'SharedLists',
-  s.shape('The shared lists as this node holds them', {
-    lists: s.list(SharedListSchema, 'Of the own platform, and those of the whole installation; by name'),
+  s.shape('The shared lists as this node has them', {
+    lists: s.list(SharedListSchema, 'The lists of your platform and of the whole installation, by name'),
     next: s.nextPlace,
-    ageMs: s.nullable(s.count('Since the node compared its copy with the store, ms; null: it never could')),
-    isStale: s.yesNo('That is too long ago: changes of the last seconds may be missing'),
+    ageMs: s.nullable(
+      s.count('Milliseconds since the node last read the lists from the store; null: it never could'),
+    ),
+    isStale: s.yesNo('True: this is too long ago, so recent changes may be missing'),
   }),
 );
 
@@ -177,9 +179,9 @@ function hasEnded({ expiresAt }: StoredEntry, now: number): boolean {
 
 export const ListLineSchema = Type.Object(
   {
-    value: s.key('What is put on the list, or taken from it'),
-    remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
-    reason: Type.Optional(s.text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
+    value: s.key('The value to put on the list or to remove'),
+    remove: Type.Optional(Type.Boolean({ description: 'True: remove the value from the list' })),
+    reason: Type.Optional(s.text(REASON_CHARACTERS_MAX, 'Why; required unless the value is removed')),
     expiresAt: Type.Optional(s.instant),
   },
   { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },

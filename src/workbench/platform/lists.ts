@@ -47,7 +47,7 @@ import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 
 const BAD_LIST_NAME = declareRefusal(
   'bad-list-name',
-  'The path names what cannot be the name of a list.',
+  'The name in the path is not a valid name of a list.',
   (detail: string) => badRequest(detail),
   LIST_NAME_RULE,
 );
@@ -87,12 +87,12 @@ export const readLists = declareOperation({
       OF: 'of',
     },
   },
-  summary: 'The shared lists',
+  summary: 'List the shared lists',
   description:
-    'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
+    'Lists that rules check with the fact `listed`, and that change without a release. Lists of the whole installation are named, too; only its own keys see their entries.',
   grant: 'lists:read',
   parameters: [AFTER_LIST, LIMIT],
-  answers: declareJsonAnswer('As this node holds them', SharedListsSchema),
+  answers: declareJsonAnswer('As this node has them', SharedListsSchema),
   answer: async ({ ctx, caller: { platform } }, { lists, clock }: PlatformParts) =>
     toListsView(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
 });
@@ -101,16 +101,16 @@ export const readListEntries = declareOperation({
   route: 'get /v1/platform/lists/{list}/entries',
   command: {
     name: 'lists show',
-    summary: 'all lists, or the entries of one',
+    summary: 'print all lists, or the entries of one',
     words: ['list'],
     columns: { VALUE: 'value', ADDED: 'addedAt', ENDS: 'ends', BY: 'who', REASON: 'reason' },
   },
-  summary: 'The entries of a shared list',
+  summary: 'List the entries of a shared list',
   description:
-    'Newest first. Fingerprints, single addresses and values of attributes are shown by their HMAC; `value` finds one by itself.',
+    'Lists entries, newest first. Fingerprints, single addresses and values of attributes are shown as an HMAC; `value` finds the entry of one value.',
   grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
-  answers: declareJsonAnswer('As this node holds them', ListEntriesSchema),
+  answers: declareJsonAnswer('As this node has them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: PlatformParts) => {
     const name = LIST_IN_PATH.read(ctx);
@@ -126,9 +126,9 @@ export const readListEntries = declareOperation({
 
 const OTHER_KIND = declareRefusal(
   'other-kind',
-  'It cannot be made: it is there with another kind or attribute, or there are too many.',
+  'The list exists with another kind or attribute, or there are too many lists.',
   (detail: string) => new HttpProblem(409, 'not for this list', detail),
-  'The list blocked-devices holds entries of kind fingerprint; make another one.',
+  'The list blocked-devices holds entries of kind fingerprint; make a list with another name.',
 );
 
 const NAMED = { properties: { attribute: { not: { enum: [null, ''] } } }, required: ['attribute'] };
@@ -152,9 +152,9 @@ export const makeList = declareOperation({
     summary: 'make a list, which must exist before entries are put on it',
     words: ['list'],
   },
-  summary: 'Makes a shared list',
+  summary: 'Make a shared list',
   description:
-    'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing. A list of kind attribute holds values of the attribute that it names: a request is on it with that attribute, or with that of a score of the last 24 hours, as far as the rule set declares it.',
+    'Sets the kind of its entries, which cannot be changed later; entries of a list that was not made are refused. Making the same list again changes nothing. A list of kind attribute holds values of one attribute: a request is on the list if it, or a score of the last 24 hours, has such a value, and the rule set declares the attribute.',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
   body: declareJsonBody('ListBody', ListBodySchema),
@@ -181,7 +181,7 @@ const ListEntryBodySchema = Type.Object({
 
 const NOT_FOR_LIST = declareRefusal(
   'not-for-list',
-  'The list cannot hold this: a bad address or range, an end in the past, or no room.',
+  'The list cannot take this entry: the address or range is not valid, the end is in the past, or the list is full.',
   (detail: string) => new HttpProblem(422, 'not for this list', detail),
   'expiresAt is in the past; leave it out for an entry without an end.',
 );
@@ -196,12 +196,12 @@ export const putListEntry = declareOperation({
   route: 'put /v1/platform/lists/{list}/entries',
   command: {
     name: 'lists add',
-    summary: 'put a value on a list, or renew it',
+    summary: 'put a value on a list, or renew its entry',
     words: ['list', 'value'],
   },
-  summary: 'Puts a value on a shared list',
+  summary: 'Put a value on a shared list',
   description:
-    'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint, a single address or the value of an attribute is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
+    'Adds the value, or renews its reason and end. Every node has the change within 2 s. A fingerprint, a single address or the value of an attribute is stored only as an HMAC, a range of addresses in clear; an IPv6 address counts as its /64.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: declareJsonBody('ListEntryBody', ListEntryBodySchema),
@@ -221,11 +221,11 @@ export const removeListEntry = declareOperation({
   route: 'delete /v1/platform/lists/{list}/entries',
   command: {
     name: 'lists remove',
-    summary: 'take a value from a list',
+    summary: 'remove a value from a list',
     words: ['list', 'value'],
   },
-  summary: 'Takes a value from a shared list',
-  description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
+  summary: 'Remove a value from a shared list',
+  description: 'Every node has the change within 2 s. The audit keeps who did it and why.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
   answers: NO_CONTENT,
@@ -238,7 +238,7 @@ export const removeListEntry = declareOperation({
 
 const ListLineResultSchema = declareLineResult('ListLineResult', {
   value: word('As it was sent', 'device-1'),
-  result: choice(ENTRY_EFFECTS, 'absent: it was not there to be removed'),
+  result: choice(ENTRY_EFFECTS, 'absent: the value to remove was not on the list'),
 });
 
 /** Lines, which are read while they are answered. */
@@ -258,17 +258,17 @@ export const importListEntries = declareOperation({
   route: 'post /v1/platform/lists/{list}/entries',
   command: {
     name: 'lists import',
-    summary: 'put many values on a list, one a line',
+    summary: 'put many values on a list, one per line',
     words: ['list', 'file'],
   },
-  summary: 'Changes a shared list by many lines',
-  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes of each hundred how many were added, changed and removed, with a digest; each entry keeps its own reason.`,
+  summary: 'Change many entries of a shared list',
+  description: `Up to ${LINES_MAX} as one JSON object a line, each answered by a line in the same order. A line puts a value on the list, or removes it with \`remove\`; a bad line does not stop the others. The audit notes for every hundred lines how many entries were added, changed and removed, with a digest; each entry keeps its own reason.`,
   grant: 'lists',
   parameters: [LIST_IN_PATH],
   body: LINES_BODY,
   answers: {
     200: {
-      description: 'What each line did',
+      description: 'One line for each line sent',
       content: { [LINES]: ListLineResultSchema },
     },
   },

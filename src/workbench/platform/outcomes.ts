@@ -55,13 +55,13 @@ const OutcomeBodySchema = Type.Object(
         pattern: DECIMAL_PATTERN,
         maxLength: DECIMAL_CHARACTERS_MAX,
         description:
-          'With PAID: all that was captured for the order so far; absent: what was asked for. With REVERSED: all that was taken back so far; absent: all of it. At most the digits after the point that ISO 4217 gives the currency. A JSON string, not a number',
+          'With PAID: the total captured for the order so far; absent: the amount asked for. With REVERSED: the total taken back so far; absent: everything. At most as many decimals as ISO 4217 gives the currency. A JSON string, not a number',
       }),
     ),
     currency: Type.Optional(
       Type.String({
         pattern: REQUESTED_CURRENCY_PATTERN,
-        description: "Of the amount; absent: that of the order, or else the platform's",
+        description: "Currency of the amount; absent: that of the order, or else the platform's",
       }),
     ),
   },
@@ -97,7 +97,7 @@ const outcomeBody = createBodyReader(OutcomeBodySchema);
 const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
 const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause REVERSED'] as const;
 const STRAY_CURRENCY = ['/currency', 'goes only with an amount'] as const;
-const NOTHING_PAID = ['/amount', 'is 0; report what was captured, or leave the amount out'] as const;
+const NOTHING_PAID = ['/amount', 'must be above 0; report the amount captured, or leave it out'] as const;
 
 /** One outcome out of a request body; throws 400 when it is none. */
 function outcomeReport(value: unknown): OrderReport {
@@ -212,12 +212,12 @@ const OutcomeResultSchema = named(
     orderRef: word('As reported', 'order-1'),
     result: choice(
       OUTCOME_EFFECTS,
-      'recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger; unknownPayer: the payer was erased since, and the report changes nothing',
+      'recorded: the first report of the order; superseded: it changed the result; unchanged: it repeats the known result; outweighed: a failure, which does not take a payment back; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing',
     ),
     askedBy: Type.Optional(
       choice(
         ['anotherClient'],
-        'Another client of the platform asked for the order, and the reported one did not: check which clientIdKey you report under. The report counts all the same. Absent: nobody else is known to have asked, or this client did',
+        'Another client asked for the order, and the reported client did not: check the clientIdKey of your report. The report counts all the same. Absent: this client asked, or nobody else is known to have asked',
       ),
     ),
   }),
@@ -251,13 +251,13 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
 
 const reportOutcomes = declareOperation({
   route: 'post /v1/platform/outcomes',
-  summary: 'What became of an order',
-  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are all that was captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID. askedBy says that another client asked for the order; the report counts all the same.`,
+  summary: 'Report what became of an order',
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, each answered by a line in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are totals captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause is allowed only with UNPAID. \`askedBy\` warns that another client asked for the order; the report counts all the same.`,
   grant: 'outcomes',
   body: OUTCOMES_BODY,
   answers: {
     200: {
-      description: 'What the report did; for many, a line each',
+      description: 'What the report did; for lines, one line each',
       content: { 'application/json': OutcomeResultSchema, [LINES]: OutcomeLineResultSchema },
     },
   },

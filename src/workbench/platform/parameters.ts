@@ -109,7 +109,7 @@ export function amount(name: string, description: string): Parameter<number | nu
 
 /** How many an answer lists: a whole number up to a bound. */
 export function limit(bounds = { default: 100, max: 500 }): Parameter<number> {
-  return whole('limit', { min: 1, ...bounds }, 'The most to list');
+  return whole('limit', { min: 1, ...bounds }, 'The most entries to list');
 }
 
 /** How places in a list are written, and what they say; null for what never was one. */
@@ -126,10 +126,16 @@ export function after<Place>({ pattern, read: readPlace }: Places<Place>): Param
     const place = pattern.test(text) ? readPlace(text) : null;
     if (place !== null) return place;
     throw refuseParameter(
-      'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
+      'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins at its start.',
     );
   };
-  return queried('after', 'The `next` of the answer before; absent: from the beginning', schema, read, false);
+  return queried(
+    'after',
+    'The `next` of the previous answer; absent: from the beginning',
+    schema,
+    read,
+    false,
+  );
 }
 
 export const NUMBER_PLACES: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };

@@ -21,7 +21,7 @@ const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), descr
 
 export const PeopleSchema = named(
   'People',
-  shape('Who is signed in, and who may sign in', {
+  shape('List who is signed in, and who may sign in', {
     provider: nullable(
       word('The host of the identity provider; null: people sign in with keys alone', 'login.example.com'),
     ),
@@ -37,10 +37,7 @@ export const PeopleSchema = named(
     ),
     people: list(
       shape('Somebody who is signed in', {
-        id: word(
-          'By which signOutPerson knows them: the subject at the provider, or a key',
-          'person:248289761001',
-        ),
+        id: word('Id for signOutPerson: the subject at the provider, or a key', 'person:248289761001'),
         who: word('As the audit names them', 'person:248289761001 (ann@example.com)'),
         access: list(
           shape('What gives them access', {
@@ -52,8 +49,10 @@ export const PeopleSchema = named(
         sessions: list(
           shape('A browser', {
             beganAt: epochMs('When they signed in'),
-            usedAt: epochMs('When it was last used, to the minute; half an hour without use ends it'),
-            endsAt: epochMs('When it ends however much it is used; with its key, if that is sooner'),
+            usedAt: epochMs(
+              'When it was last used, to the minute; the session ends after half an hour without use',
+            ),
+            endsAt: epochMs('When it ends at the latest; it ends with its key if that is sooner'),
           }),
           'Newest first',
         ),
@@ -65,9 +64,9 @@ export const PeopleSchema = named(
 
 const listPeople = declareOperation({
   route: 'get /v1/platform/people',
-  summary: 'Who is signed in, and who may sign in',
+  summary: 'List who is signed in, and who may sign in',
   description:
-    'Those whose roles and keys are of the platform; people with a role or a key of the whole installation, and its roles, are shown to its own keys and people alone. listKeys shows who has a key.',
+    'Lists people whose roles or keys belong to the platform. People and roles of the whole installation are shown only to its own keys and people. listKeys shows who has a key.',
   grant: 'keys',
   isSearch: true,
   answers: declareJsonAnswer('By name', PeopleSchema),
@@ -97,22 +96,22 @@ const listPeople = declareOperation({
 
 const NOT_SIGNED_IN = declareRefusal(
   'not-signed-in',
-  'Nobody with that id is signed in, as far as this platform may know.',
+  'Nobody with that id is signed in to this platform.',
   (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
   'person:248289761001',
 );
 
 const signOutPerson = declareOperation({
   route: 'post /v1/platform/people/sign-out',
-  summary: 'Signs somebody out',
+  summary: 'Sign somebody out',
   description:
-    'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. A person who still has a role or a key can sign in again: take these away first.',
+    'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the jobs that they started. Somebody who still has a role or a key can sign in again: remove these first.',
   grant: 'keys',
   body: declareJsonBody(
     'SignOutBody',
     shape('Whom', { id: word('As listPeople has it', 'person:248289761001') }),
   ),
-  answers: { 204: { description: 'Nobody with that id is signed in here now' } },
+  answers: { 204: { description: 'Nobody with that id is signed in any more' } },
   refusals: [NOT_SIGNED_IN],
   answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {
     const { id: subject } = await body();

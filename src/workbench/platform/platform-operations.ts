@@ -56,7 +56,7 @@ Checks come in this order: key (401), grant (403), body (415, 413, 400). Times a
 in answers in UTC. Unknown parameters and members are refused, and so is a member that comes twice. An optional member
 that is null or "" is read like an absent one. Every client, order and decision belongs to the platform
 of the key. Lists come in pages of \`limit\`: ask again with \`after\` and the \`next\` of an answer, until that is null; the
-feed's never is. A program goes by the code of a problem; each answer of an operation lists those that it may have.
+feed's never is. A program should read the \`code\` of a problem; the answers of each operation list the codes that they may have.
 Files need no key and are not described here: the console at /, its parts below /console/, this document at
 /openapi.json, and the page of both documents at /docs.`;
 
@@ -69,16 +69,16 @@ export function createPlatformDocument(): OpenApiDocument {
     serverUrl: '/',
     tags: [
       { name: 'Outcomes', description: 'What became of orders' },
-      { name: 'Clients', description: 'What is known and decided about payers' },
-      { name: 'Decisions', description: 'What was answered, and why' },
-      { name: 'Events', description: 'What happened, for copies elsewhere' },
-      { name: 'Lists', description: 'What rules ask about, and people change without a release' },
-      { name: 'Rules', description: 'Which version decides' },
-      { name: 'Approvals', description: 'What somebody else approves before it is done' },
+      { name: 'Clients', description: 'What is known about payers and decided by people' },
+      { name: 'Decisions', description: 'Recorded verdicts and their explanations' },
+      { name: 'Events', description: 'The event feed, for copies in other systems' },
+      { name: 'Lists', description: 'Shared lists, which change without a release of rules' },
+      { name: 'Rules', description: 'Show which version decides' },
+      { name: 'Approvals', description: 'Changes that somebody else must approve' },
       { name: 'Access', description: 'Keys, people and the audit' },
-      { name: 'Evidence', description: 'What rules were worth on what happened' },
-      { name: 'Console', description: 'What the console asks for besides' },
-      { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
+      { name: 'Evidence', description: 'What rules were worth, on recorded outcomes' },
+      { name: 'Console', description: 'Further calls of the console' },
+      { name: 'Health', description: 'Health and metrics, for orchestrators and Prometheus' },
     ],
     elsewhere: [TOO_MANY_AT_ONCE, SESSION_ENDED, OTHER_SITE, OTHER_PLATFORM],
     isStrict: true,

@@ -33,19 +33,21 @@ const STATES = [
 const STATE = query.choice(
   'state',
   STATES,
-  `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
+  `Only proposals in this state: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
 );
 
-const PROPOSAL_IN_PATH = query.pathText('proposalId', 'As the answer that made it names it');
+const PROPOSAL_IN_PATH = query.pathText('proposalId', 'The proposalId of the answer that made it');
 
 const BODY = declareJsonBody(
   'ProposalDecisionBody',
-  Type.Object({ reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference') }),
+  Type.Object({
+    reason: text(1000, 'Why; the proposer sees it, and the audit keeps it', 'looked at the difference'),
+  }),
 );
 
 export const PROPOSAL_REFUSED = declareRefusal(
   'proposal-refused',
-  'It is not open, is your own, or what it was made on has changed.',
+  'The proposal is not open, is your own, or its basis has changed.',
   (detail: string) => new HttpProblem(409, 'proposal refused', detail),
   'ann proposed it; somebody else approves it',
 );
@@ -59,12 +61,12 @@ export const listProposals = declareOperation({
   route: 'get /v1/platform/proposals',
   command: {
     name: 'proposals list',
-    summary: 'what waits and what was decided, newest first',
+    summary: 'list open and decided proposals, newest first',
     description: '',
   },
-  summary: 'What waits for somebody else, or did',
+  summary: 'List proposals',
   description:
-    'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
+    'Lists proposals of the platform, newest first; where APPROVALS is off, only proposed drafts. A key without `approve` sees what its owner proposed; with `rules` also the drafts of its platform, with `operate` all drafts.',
   grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE, ...query.PAGE_IN_TIME],
   answers: declareJsonAnswer('With what each would change', ProposalListSchema),
@@ -91,21 +93,21 @@ const WAYS = {
   approve: {
     command: {
       name: 'proposals approve',
-      summary: "carry out somebody else's proposal, if it would still do what was proposed",
+      summary: "approve and carry out somebody else's proposal, if its basis has not changed",
       words: ['proposalId'],
     },
-    summary: 'Approves a proposal and carries it out',
+    summary: 'Approve a proposal and carry it out',
     description:
-      'Once, and only if it would still do what it was proposed for. Whoever approves has another owner than whoever proposed; of a draft only where APPROVALS is required.',
+      'Works once, and only while the basis of the proposal has not changed. The approver must have another owner than the proposer; for drafts this holds only where APPROVALS is required.',
   },
   reject: {
     command: {
       name: 'proposals reject',
-      summary: 'return a proposal; nothing is changed',
+      summary: 'reject a proposal; nothing is changed',
       words: ['proposalId'],
     },
-    summary: 'Returns a proposal',
-    description: 'Nothing is changed; the reason says why not.',
+    summary: 'Reject a proposal',
+    description: 'Nothing is changed; the proposer sees the reason.',
   },
 } as const;
 

@@ -24,7 +24,7 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
     // Messages of the library name what did not fit; tokens are in none of them.
-    log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in came to nothing');
+    log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in failed');
     ctx.redirect(`../?sign-in=${outcome}`);
   };
   router.get('/sign-in', async (ctx) => {
@@ -41,13 +41,14 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
   router.get('/callback', async (ctx) => {
     ctx.state.operation = 'sign-in';
     const attempt = attemptOf(browsers.read(ctx, 'sign-in'));
-    if (attempt === null) return fail(ctx, 'refused', 'this browser has begun no sign-in, or too long ago');
+    if (attempt === null)
+      return fail(ctx, 'refused', 'this browser did not begin a sign-in, or began it too long ago');
     // Anybody can lead a browser here: that ends no sign-in of it, and counts against nobody.
     if (ctx.query['state'] !== attempt.state)
       return fail(ctx, 'refused', 'the state is not the one of the sign-in that this browser began');
     browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
     if (hasTriedTooOften(ctx, parts))
-      return fail(ctx, 'refused', 'too many sign-ins of this address were refused within a minute');
+      return fail(ctx, 'refused', 'too many sign-ins from this address were refused within a minute');
     let person: Person;
     try {
       person = await provider.finish(ctx.querystring, attempt);

@@ -11,17 +11,17 @@ import { UnknownList } from '#workbench/lists/list-editor.ts';
 
 export const UNKNOWN_LIST = declareRefusal(
   'unknown-list',
-  'The list was not made.',
+  'The list does not exist.',
   (detail: string) => notFound(detail),
-  'There is no list "blokced"; did you mean "blocked"? A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
+  'There is no list "blokced"; did you mean "blocked"? Make the list first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
 );
 
 export const TOO_MANY_CHANGES = declareRefusal(
   'too-many-changes',
-  'The key makes more changes than the audit notes one by one.',
+  'The key makes more changes than the audit can note one by one.',
   () =>
     tooManyRequests(
-      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
+      'This access key makes more overrides or list changes than the audit can note one by one: 2,000, then 60 an hour. Nothing was changed. Import lists as lines, which count once; blocking and rolling back always work.',
       60,
     ),
 );

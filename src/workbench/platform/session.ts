@@ -28,7 +28,7 @@ import type { PlatformParts } from './parts.ts';
 
 export const SessionSchema = named(
   'Session',
-  shape('What whoever asks may do', {
+  shape('Read what you may do', {
     who: word('As the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
     owner: nullable(
       word('The person or team that answers for it; null of a key that was issued without an owner'),
@@ -58,8 +58,8 @@ async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts,
 
 const readSession = declareOperation({
   route: 'get /v1/platform/session',
-  summary: 'What whoever asks may do',
-  description: 'For any operation of the platform. The console shows the pages that belong to them.',
+  summary: 'Read what you may do',
+  description: 'Any operation of the platform is enough. The console uses it to show the right pages.',
   grant: ANY_OF_THE_PLATFORM,
   answers: declareJsonAnswer('Where, and which operations', SessionSchema),
   answer: async ({ ctx, caller }, parts: PlatformParts) =>
@@ -81,7 +81,7 @@ const readSignIn = declareOpenOperation({
   label: 'sign-in',
   summary: 'How to sign in',
   description:
-    'No key is needed: the console asks before anybody has signed in. For a browser that is signed in the answer is that of readSession.',
+    'Needs no key: the console asks before anybody has signed in. A browser that is signed in gets the answer of readSession.',
   answers: declareJsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_OF_THE_PLATFORM)],
   answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
@@ -99,7 +99,7 @@ const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 
 const TOO_MANY_REFUSED = declareRefusal(
   'too-many-refused',
-  'Too many sign-ins of the address were refused.',
+  'Too many sign-ins from this address were refused.',
   () => tooManyRequests('Too many sign-ins were refused; try again in a minute.', 60),
 );
 
@@ -108,7 +108,7 @@ const signIn = declareOpenOperation({
   label: 'sign-in',
   summary: 'Sign in with a key',
   description:
-    'For browsers, which then need no key: they keep the secret of a session in a cookie that no script can read. It ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
+    'For browsers: the answer sets a cookie with the secret of a session, which no script can read. The session ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
   body: declareJsonBody(
     'SignInBody',
     shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) }),
@@ -172,14 +172,14 @@ async function callerWith(ctx: RouteContext, text: string, { keys }: PlatformPar
 const SESSIONS = query.choice(
   'sessions',
   ['this', 'all'],
-  'Which of whoever signed in end; this one by default',
+  'Which sessions of the person end; absent: this one',
 );
 
 const signOut = declareOpenOperation({
   route: 'delete /v1/platform/session',
   label: 'sign-out',
   summary: 'Sign out',
-  description: 'Ends the session of the cookie, or all sessions of whoever signed in, in every browser.',
+  description: 'Ends the session of the cookie, or all sessions of the person in every browser.',
   parameters: [SESSIONS],
   answers: NO_CONTENT,
   refusals: [OTHER_SITE],

@@ -7,7 +7,7 @@ import type { PlatformParts } from './parts.ts';
 
 export const SettingsSchema = named(
   'Settings',
-  shape('What this node is set to; it is changed in its environment', {
+  shape('The settings of this node; they are changed in its environment', {
     platform: word('Of whoever asks; * is the whole installation', 'shop'),
     approvals: choice(['off', 'required'], 'Whether somebody else approves what reaches most payers'),
     limits: shape('How much may be asked', {
@@ -32,9 +32,9 @@ export const SettingsSchema = named(
 
 const readSettings = declareOperation({
   route: 'get /v1/platform/settings',
-  summary: 'What the service is set to',
+  summary: 'Read the settings of the service',
   description:
-    'As the node that answers read it at its start. The console shows it; nothing of it is secret.',
+    'Shows the settings as the answering node read them at its start. The console shows them; none is secret.',
   grant: ANY_OF_THE_PLATFORM,
   answers: declareJsonAnswer('Of this node', SettingsSchema),
   answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {

@@ -209,7 +209,7 @@ describeOnStores('shared lists', (store) => {
     expect(JSON.stringify([noted, await store().listLog.read(0, 10_000)])).not.to.include('wallet-1');
     expect(await editor.make(desk, 'attribute', 'wallet')).to.deep.equal(made);
     expect(await refusalOf(editor.make(desk, 'attribute', 'phone'))).to.equal(
-      'The list watched holds entries of kind attribute wallet; make another one.',
+      'The list watched holds entries of kind attribute wallet; make a list with another name.',
     );
     expect(await editor.remove(desk, 'wallet-1', null)).to.equal(true);
   });
@@ -390,7 +390,7 @@ describeOnStores('shared lists', (store) => {
     const first = await editor.make(desk, 'client');
     expect(await editor.make(desk, 'client')).to.deep.equal(first);
     expect(await refusalOf(editor.make(desk, 'ip'))).to.equal(
-      'The list watched holds entries of kind client; make another one.',
+      'The list watched holds entries of kind client; make a list with another name.',
     );
   });
 

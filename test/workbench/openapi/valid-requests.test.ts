@@ -99,7 +99,7 @@ const REFUSALS = [400, 405, 413, 415];
 
 /** What holds between two members or parameters, and no schema can say; the descriptions do. */
 const UNSAID =
-  /must be after (?:from|againstFrom)|goes only with againstFrom|digits after the point; |must not be before from|goes with neither orderRef nor clientIdKey|is no place of this installation|is for keys of the whole installation/;
+  /must be after (?:from|againstFrom)|goes only with againstFrom|digits after the point; |must not be before from|goes with neither orderRef nor clientIdKey|is not a cursor of this installation|is for keys of the whole installation/;
 
 describe('a request that the API documents allow', () => {
   let live: Live;

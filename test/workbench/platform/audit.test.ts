@@ -60,7 +60,7 @@ describeOnStores('the audit over HTTP', (store) => {
       [429, '60'],
     ]);
     expect(answers[0]?.body.detail).to.equal(
-      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
+      'This access key makes more overrides or list changes than the audit can note one by one: 2,000, then 60 an hour. Nothing was changed. Import lists as lines, which count once; blocking and rolling back always work.',
     );
     expect((await shop.client('ivan')).status).to.equal(404);
     expect((await shop.override('ivan', 'BLOCKED')).status).to.equal(200);
@@ -150,7 +150,7 @@ describeOnStores('the audit over HTTP', (store) => {
     const refused = await shop.ask<{ detail: string }>('GET', 'audit/check?known=1:zz');
     expect([refused.status, refused.body.detail]).to.deep.equal([
       400,
-      'The parameter known takes the number and the hash of an entry as the audit tells them, like 17:9f86..',
+      'The parameter known must be the number and the hash of an audit entry, like 17:9f86..',
     ]);
   });
 });

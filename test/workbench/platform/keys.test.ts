@@ -104,7 +104,7 @@ describeOnStores('keys over HTTP', (store) => {
       const { status, body } = await who.ask('POST', 'keys', { operations, days: 1 });
       const asked = operations.at(-1);
       expect(status).to.equal(403);
-      expect(body.detail).to.equal(`"${asked}" cannot be given from here. You may give ${given}.`);
+      expect(body.detail).to.equal(`You cannot grant "${asked}" here. You may grant ${given}.`);
     }
   });
 

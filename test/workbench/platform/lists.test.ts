@@ -71,7 +71,7 @@ describeOnStores('shared lists over HTTP', (store) => {
       expect(
         (await shop.ask('PUT', 'lists/blocked', { kind: 'attribute', attribute: 'other' })).body,
       ).to.deep.include({
-        detail: `The list blocked holds entries of kind attribute ${attribute}; make another one.`,
+        detail: `The list blocked holds entries of kind attribute ${attribute}; make a list with another name.`,
       });
       const put = await shop.ask<{ value: string }>('PUT', 'lists/blocked/entries?value=secret-1', REASON);
       expect(put.body.value).to.match(/^hmac:[\w-]{22}$/);
@@ -209,7 +209,7 @@ describeOnStores('shared lists over HTTP', (store) => {
   it('say in one sentence what is wrong with a change, and how to make a list first', async () => {
     const shop = await tenant('ip');
     const made =
-      'A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.';
+      'Make the list first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.';
     for (const [path, body, status, detail] of [
       [
         'blokced/entries?value=ann',

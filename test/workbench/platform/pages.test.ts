@@ -72,7 +72,7 @@ describe('every list of the platform', () => {
     it(`refuses a place that it never gave: ${path}`, async () => {
       for (const after of ['no place', '']) {
         expect((await page(path, { after })).detail, after).to.equal(
-          'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
+          'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins at its start.',
         );
       }
     });

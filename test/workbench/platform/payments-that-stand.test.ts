@@ -92,7 +92,7 @@ describe('a payment that the platform reported', () => {
     [
       'a payment of nothing',
       { ...PAID, amount: '0.00' },
-      '/amount is 0; report what was captured, or leave the amount out.',
+      '/amount must be above 0; report the amount captured, or leave it out.',
     ],
     [
       'more digits than the currency has',

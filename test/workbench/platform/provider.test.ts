@@ -109,7 +109,7 @@ describeOnStores('signing in at an identity provider', (store) => {
       ask('GET', 'decisions', { Cookie: visitor.cookie, 'X-KA-Platform': platform });
     expect((await at('bank')).status).to.equal(200);
     expect((await at('shop')).body.detail).to.include('"decisions"');
-    expect((await at('club')).body.detail).to.include('may not see the platform "club"');
+    expect((await at('club')).body.detail).to.include('has no access to the platform "club"');
   });
 
   it('notes changes under the person', async () => {
@@ -164,7 +164,7 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect(await victim.visit(stolen)).to.equal(`${url}/?sign-in=refused`);
     expect(victim.cookie).not.to.match(/(^|; )session=/);
     expect(log.slice(-2).map(({ why }) => why)).to.deep.equal([
-      'this browser has begun no sign-in, or too long ago',
+      'this browser did not begin a sign-in, or began it too long ago',
       'the state is not the one of the sign-in that this browser began',
     ]);
   });
@@ -241,7 +241,7 @@ describeOnStores('signing in at an identity provider', (store) => {
     }
     expect(log.at(-1)).to.deep.include({
       outcome: 'refused',
-      why: 'too many sign-ins of this address were refused within a minute',
+      why: 'too many sign-ins from this address were refused within a minute',
     });
     await own.stop();
   });

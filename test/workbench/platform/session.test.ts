@@ -148,7 +148,7 @@ describeOnStores('signing in with a key', (store) => {
     const { status, body } = await ask('GET', 'decisions', { Cookie, 'X-KA-Platform': 'bank' });
     expect([status, body.detail]).to.deep.equal([
       403,
-      'The person signed in in this browser may not see the platform "bank"; load the page again.',
+      'The person signed in in this browser has no access to the platform "bank"; load the page again.',
     ]);
   });
 

@@ -180,7 +180,7 @@ export function formatObstacle(version: RuleVersion, obstacle: DeskObstacle): st
       return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
     case 'failed cases': {
       const cases = formatCount(obstacle.failed, 'case');
-      return `${cases} of ${version} failed; mend them, or what they expect, first`;
+      return `${cases} of ${version} failed; correct the rules, or what the cases expect, first`;
     }
     default:
       return obstacle satisfies never;

@@ -56,7 +56,7 @@ type RuleDifference = Shape<typeof RuleDifferenceSchema>;
 
 export const RuleDiffSchema = named(
   'RuleDiff',
-  shape('In what two versions differ', {
+  shape('What differs between two versions', {
     before: ruleVersion,
     after: ruleVersion,
     differences: list(RuleDifferenceSchema, 'Part by part; comments, layout and descriptions do not count'),

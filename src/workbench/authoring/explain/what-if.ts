@@ -7,7 +7,7 @@ import { explainFromRecord, RulesAccountSchema } from './explain.ts';
 
 export const WhatIfThenSchema = named(
   'DecisionWhatIf',
-  shape('What another version would have answered then', {
+  shape('What another version would have answered', {
     version: ruleVersion,
     digest: digestWord('Digest of its files'),
     rules: nullable(RulesAccountSchema),

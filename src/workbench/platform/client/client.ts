@@ -129,7 +129,7 @@ const readClient = declareClientOperation({
   summary: 'What is known of a client',
   description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
-  answers: declareJsonAnswer('As it stands', ClientSchema),
+  answers: declareJsonAnswer('The current state', ClientSchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
     const { platform } = caller;
@@ -148,10 +148,7 @@ const readClientHistory = declareClientOperation({
   grant: 'clients:read',
   isSearch: true,
   parameters: [AFTER, LIMIT],
-  answers: declareJsonAnswer(
-    'As far back as is kept and wanted; `complete` says whether that is all',
-    ClientHistorySchema,
-  ),
+  answers: declareJsonAnswer('The entries found; `complete` says whether they are all', ClientHistorySchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
     const { platform } = caller;
@@ -166,18 +163,18 @@ const readClientHistory = declareClientOperation({
 const DAYS = query.whole(
   'days',
   { min: 1, default: LINKS_DEFAULT.days, max: LINKS_MAX.days },
-  'How many days are looked back over',
+  'How many days to look back',
 );
 
 const DEPTH = query.whole(
   'depth',
   { min: 1, default: LINKS_DEFAULT.depth, max: LINKS_MAX.depth },
-  '1: whom the client shares something with; 2: also whom these share something with',
+  '1: clients who share a device or address with this one; 2: also clients who share one with those',
 );
 
 const AS_OF = query.instant(
   'asOf',
-  'What was known at this moment, from which `days` are looked back over; absent: now',
+  'Show what was known at this time, and look back `days` from it; absent: now',
 );
 
 const CLIENTS = query.limit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
@@ -186,16 +183,16 @@ export const readClientLinks = declareClientOperation({
   route: 'get /v1/platform/client/links',
   command: {
     name: 'links',
-    summary: 'who shares devices and addresses with a client, and whom a block would hit',
+    summary: 'list who shares devices and addresses with a client, and whom a block would refuse',
     words: ['clientIdKey'],
   },
-  summary: 'Who shares devices and addresses with a client',
+  summary: 'List who shares devices and addresses with a client',
   description:
-    'The clients of the platform that were seen on its devices and addresses, with what became of their orders; whom a list could block together, and which payers that would refuse. Of a device nothing but its HMAC is known.',
+    'Lists the clients of the platform who were seen on the same devices and addresses, what became of their orders, whom a list could block together, and which payers that would refuse. Devices are shown only as an HMAC.',
   grant: 'clients:read',
   isSearch: true,
   parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
-  answers: declareJsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
+  answers: declareJsonAnswer('The clients found; `cut` says what is not shown', ClientLinksSchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, parts: PlatformParts) => {
     const { records, lists, names, audit, clientKeys, clock } = parts;
@@ -218,9 +215,9 @@ export const exportClient = declareClientOperation({
   },
   summary: 'All that is held on a client, as one document',
   description:
-    'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
+    'Contains state, shared list entries, proposals, audit, decisions and everything else that happened, from store and archive. The document is sent while it is read; one without its end is incomplete.',
   grant: 'clients:read',
-  answers: declareJsonAnswer('Also when nothing is held', ClientExportSchema),
+  answers: declareJsonAnswer('The document, also when nothing is held', ClientExportSchema),
   answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
     const pieces = parts.records.export(parts, client, caller.actor.text);
@@ -242,24 +239,24 @@ export const exportClient = declareClientOperation({
 
 const TracesLeftSchema = s.named(
   'TracesLeft',
-  s.shape('What a client that was erased has left for a while', {
+  s.shape('What is still left of an erased client', {
     traces: s.word(
-      'What still holds bytes of it, and until when',
+      'Which part of the store still holds bytes of the client, and until when',
       'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file.',
     ),
   }),
 );
 
 const TRACES_LEFT = {
-  description: 'Erased, and no question finds the client any more, but bytes of it are still on the disk',
+  description: 'The client is erased and can no longer be found, but bytes of it are still on the disk',
   content: { 'application/json': TracesLeftSchema },
 };
 
 const eraseClient = declareClientOperation({
   route: 'delete /v1/platform/client',
-  summary: 'Forgets a client',
+  summary: 'Erase a client',
   description:
-    'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
+    'Removes everything that is kept about the client: state, decisions, outcomes, stored answers, journal entries, shared list entries, and stored backtests that may name its orders.',
   grant: 'erase',
   answers: { ...NO_CONTENT, 202: TRACES_LEFT },
   answer: async ({ ctx, caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) => {
@@ -279,7 +276,7 @@ const BindingBodySchema = Type.Object({
 
 const bindClient = declareClientOperation({
   route: 'put /v1/platform/client/binding',
-  summary: 'Binds a client to a requisite',
+  summary: 'Bind a client to a requisite',
   description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
   grant: 'clients',
   body: declareJsonBody('BindingBody', BindingBodySchema),
@@ -294,7 +291,7 @@ const bindClient = declareClientOperation({
 
 const unbindClient = declareClientOperation({
   route: 'delete /v1/platform/client/binding',
-  summary: 'Lifts a binding',
+  summary: 'Remove the binding of a client',
   description: 'The client is no longer bound.',
   grant: 'clients',
   answers: NO_CONTENT,
@@ -312,8 +309,9 @@ const OverrideBodySchema = Type.Object({
 
 const overrideClient = declareGatedClientOperation({
   route: 'put /v1/platform/client/override',
-  summary: 'Blocks or trusts a client by decision',
-  description: "A person's decision, which goes before what the rules count. It lifts no wait.",
+  summary: 'Block or trust a client',
+  description:
+    "A person's decision, which takes precedence over what the rules count. It does not end a wait.",
   grant: 'clients',
   body: declareJsonBody('OverrideBody', OverrideBodySchema),
   answers: declareJsonAnswer('The override as it is kept', OverrideSchema),
@@ -332,7 +330,7 @@ async function overrideOf({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof
 
 const liftOverride = declareClientOperation({
   route: 'delete /v1/platform/client/override',
-  summary: 'Lifts an override',
+  summary: 'Remove the override of a client',
   description: 'The rules decide about the client again.',
   grant: 'clients',
   answers: NO_CONTENT,
@@ -347,14 +345,14 @@ const liftOverride = declareClientOperation({
 const WaitEndSchema = s.named(
   'WaitEnd',
   s.shape('What came of it', {
-    ended: s.yesNo('False: this wait was ended before, in the last 24 hours'),
+    ended: s.yesNo('False: this wait had already been ended within the last 24 hours'),
   }),
 );
 
 const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
 
 const NO_WAIT_DUE = declareRefusal('no-wait-due', 'The client has no wait to end.', () =>
-  noSuchWait('No wait of this client is due: it may ask again now. Nothing was changed.'),
+  noSuchWait('This client does not have to wait and may ask again now. Nothing was changed.'),
 );
 
 const NEWER_WAIT = declareRefusal(
@@ -362,7 +360,7 @@ const NEWER_WAIT = declareRefusal(
   'The client waits because of another decision.',
   (decisionId: string) =>
     noSuchWait(
-      `The wait that is due was imposed by ${decisionId}. Nothing was changed; look at what happened since, and name that decision.`,
+      `The current wait was imposed by the decision ${decisionId}. Nothing was changed; look at what happened since, and send the id of that decision.`,
     ),
   DECISION_ID,
 );
@@ -375,7 +373,7 @@ const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in
 
 const TOO_MANY_WAITS_ENDED = declareRefusal(
   'too-many-waits-ended',
-  'Too many waits were ended in 24 hours, of this client or by this person.',
+  'Too many waits of this client, or by this person, were ended within 24 hours.',
   (whose: string) =>
     tooManyRequests(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
   TOO_MANY_OF_PAYER,
@@ -383,19 +381,19 @@ const TOO_MANY_WAITS_ENDED = declareRefusal(
 
 const endWait = declareClientOperation({
   route: 'post /v1/platform/client/wait/end',
-  summary: 'Ends a wait of a client now',
-  description: `The client may ask again at once, for a requisite if the rules have no other reason to refuse it. Level of
-the ladder, open attempt, counters and a block stay. The page of the payer does not know it: tell the payer to
-ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
+  summary: 'End a wait of a client now',
+  description: `The client may ask again at once, and gets a requisite if the rules have no other reason to refuse. The level of the
+ladder, the open attempt, counters and a block stay. The payer's page does not learn of it, so tell the payer to ask
+again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
   grant: 'waits',
   body: declareJsonBody(
     'WaitEndBody',
     Type.Object({
-      decisionId: s.key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
+      decisionId: s.key('The decision whose wait is to end, as in X-Decision-Id', DECISION_ID),
       reason: s.text(1000, 'Why, for whoever reads it later', 'the payer called'),
     }),
   ),
-  answers: declareJsonAnswer('Also when it was ended before', WaitEndSchema),
+  answers: declareJsonAnswer('The wait is over, also when it was ended before', WaitEndSchema),
   refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],
   answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
     const { service, records } = parts;

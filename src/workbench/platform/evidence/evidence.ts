@@ -51,37 +51,37 @@ const KINDS = QUESTIONS.map(({ kind }) => kind);
 
 export const EvidenceJobSchema = s.named(
   'EvidenceJob',
-  s.shape('Something that is worked out from the archive', {
-    jobId: s.word('Leads to it, and to its result, for seven days', '0b7c61ff-3a0e'),
-    platform: s.word('Whose it is; * is the owner of the installation', 'shop'),
+  s.shape('A job that computes evidence from the archive', {
+    jobId: s.word('Id of the job; it finds the job and its result for seven days', '0b7c61ff-3a0e'),
+    platform: s.word('The platform that asked; * is the owner of the installation', 'shop'),
     kind: s.choice(KINDS, 'What was asked'),
     options: Type.Record(Type.Unknown(), {
-      description: 'What was asked for besides, by the names in the body',
+      description: 'The other options of the question, by their names in the body',
     }),
     ruleSets: s.list(
       s.shape('A rule set by its files', { ruleVersion, digest: s.digestWord('Digest of its files') }),
-      'Those that were named, as they were when it was asked',
+      'The rule sets that the question names, as they were when it was asked',
     ),
     from: s.nullable(s.epochMs('Decisions from this time on; null: from the first')),
     to: s.nullable(s.epochMs('Decisions before this time; null: to the last')),
     asOf: s.nullable(s.epochMs('What was known then; null: all that is known')),
-    state: s.choice(JOB_STATES, 'How far it is'),
+    state: s.choice(JOB_STATES, 'Its progress'),
     askedBy: s.word('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
     askedAt: s.epochMs('When it was asked for'),
-    startedAt: s.nullable(s.epochMs('When its turn came')),
-    endedAt: s.nullable(s.epochMs('When it was over')),
-    progress: s.nullable(s.shape('How far the work is', { done: s.count('Decisions'), of: s.count('All') })),
+    startedAt: s.nullable(s.epochMs('When work on it began')),
+    endedAt: s.nullable(s.epochMs('When it ended')),
+    progress: s.nullable(s.shape('Progress of the work', { done: s.count('Decisions'), of: s.count('All') })),
     trouble: s.nullable(s.word('Why it failed; null unless it did')),
   }),
 );
 
 export type JobView = s.Shape<typeof EvidenceJobSchema>;
 
-const QuestionSchema = s.shape('A question, for a page that asks it', {
+const QuestionSchema = s.shape('A question that can be asked, described for a form', {
   kind: s.choice(KINDS, 'As the body names it'),
   title: s.word('In words', 'Results of each rule'),
   options: s.list(
-    s.shape('Something that it leaves open', {
+    s.shape('An option of the question', {
       name: s.word('As the body has it', 'version'),
       kind: s.choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
       description: s.word('What it says', 'A rule set, like p2.v11; absent: the one that decided last'),
@@ -95,7 +95,7 @@ const QuestionSchema = s.shape('A question, for a page that asks it', {
 
 export const EvidenceJobListSchema = s.named(
   'EvidenceJobList',
-  s.shape('What may be asked, and what was of late', {
+  s.shape('The questions that can be asked, and recent jobs', {
     questions: s.list(QuestionSchema, 'All of them'),
     jobs: s.list(EvidenceJobSchema, 'Newest first; at most 40 are kept'),
   }),
@@ -121,23 +121,23 @@ const OpenedEvidenceSchema = s.named(
 
 const NO_ARCHIVE = declareRefusal(
   'no-archive',
-  "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
+  'This node has no archive, or one of another store, so it cannot compute evidence.',
   (why: string) => new HttpProblem(409, 'no archive', why),
-  'There is no archive on this node, because ARCHIVE_DIR is off.',
+  'This node has no archive, because ARCHIVE_DIR is off.',
 );
 
 const DESK_BUSY = declareRefusal(
   'evidence-busy',
-  'The node works on one at a time, and its queue for all platforms is full.',
+  'The node answers one question at a time, and its queue for all platforms is full.',
   () =>
     unavailable(
-      `This node works on one question at a time, for the platforms in turns, and ${ALL_WAITING_MAX} already wait. Try again when one of them is done.`,
+      `This node answers one question at a time, for the platforms in turn, and ${ALL_WAITING_MAX} are already waiting. Try again when one of them is done.`,
     ),
 );
 
 const QUEUE_FULL = declareRefusal('evidence-queue-full', 'The queue of the platform is full.', () =>
   tooManyRequests(
-    `A node works on one question at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
+    `A node answers one question at a time, and at most ${PLATFORM_WAITING_MAX} of one platform may wait. Try again when one of yours is done, or cancel one.`,
     10,
   ),
 );
@@ -176,12 +176,12 @@ const BODY = declareKindBody(
 
 const askEvidence = declareOperation({
   route: 'post /v1/platform/evidence',
-  summary: 'A question to recorded decisions',
+  summary: 'Ask a question about recorded decisions',
   description:
-    'Asks for what the command "rules" of the kind prints. It is worked out from the archive in a process of its own. A version is one in RULES_DIR, or a draft that the platform keeps. The same question within ten minutes leads to the same job.',
+    'Computes what the "rules" command of the same kind prints. The work runs on the archive, in a process of its own. A version may be one in RULES_DIR, or a draft of the platform. The same question within ten minutes returns the same job.',
   grant: 'rules',
   body: BODY,
-  answers: declareJsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
+  answers: declareJsonAnswer('The job: new, under way or done', EvidenceJobSchema),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
   answer: async ({ ctx, caller, body }, parts: EvidenceParts) => {
     const { kind, value } = await body();
@@ -250,11 +250,13 @@ function spanOf({ platform }: Caller, given: Readonly<Record<string, unknown>>) 
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 
-const UNKNOWN_JOB = declareRefusal('unknown-job', 'The platform has no such job, or it was long ago.', () =>
-  notFound('There is no such job; what was worked out is kept for seven days. Ask again.'),
+const UNKNOWN_JOB = declareRefusal(
+  'unknown-job',
+  'The platform has no such job, or it is older than seven days.',
+  () => notFound('There is no such job; results are kept for seven days. Ask the question again.'),
 );
 
-const JOB_ID = pathText('jobId', 'As it was answered when the job was asked for');
+const JOB_ID = pathText('jobId', 'The jobId of the answer that started the job');
 
 const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
   kind,
@@ -266,9 +268,9 @@ const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
 
 const listEvidence = declareOperation({
   route: 'get /v1/platform/evidence',
-  summary: 'What was worked out of late',
+  summary: 'List recent evidence jobs',
   description:
-    'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
+    'Lists the jobs of this platform on all nodes with their progress; the owner of the installation also sees the running jobs of all platforms.',
   grant: 'rules',
   answers: declareJsonAnswer('Newest first', EvidenceJobListSchema),
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
@@ -279,8 +281,9 @@ const listEvidence = declareOperation({
 
 const readEvidence = declareOperation({
   route: 'get /v1/platform/evidence/{jobId}',
-  summary: 'How far a job is, and what it came to',
-  description: 'Any node answers, whichever works on it. Kept for seven days, across restarts.',
+  summary: 'Read the progress and result of a job',
+  description:
+    'Any node answers, whichever node does the work. Jobs are kept for seven days, also across restarts.',
   grant: 'rules',
   parameters: [JOB_ID],
   answers: declareJsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
@@ -296,9 +299,9 @@ const readEvidence = declareOperation({
 
 const removeEvidence = declareOperation({
   route: 'delete /v1/platform/evidence/{jobId}',
-  summary: 'Stop a job, or forget what it came to',
+  summary: 'Stop a job, or delete its result',
   description:
-    'One that is under way ends within a second or two, on whichever node; one that is over is forgotten. The owner of the installation stops what is under way of any platform.',
+    'A running job ends within two seconds, on whichever node it runs; a finished job is deleted. The owner of the installation may stop running jobs of any platform.',
   grant: 'rules',
   parameters: [JOB_ID],
   answers: NO_CONTENT,

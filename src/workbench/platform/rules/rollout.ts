@@ -32,18 +32,18 @@ import { parseBodyVersion } from './rule-version.ts';
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
 const ReasonSchema = Type.Object({
-  reason: text(1000, 'Why, for the history', 'longer first wait'),
+  reason: text(1000, 'Why; the history keeps it', 'longer first wait'),
   revision: Type.Optional(
     Type.Integer({
       minimum: 1,
       description:
-        'The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is',
+        'The revision that you looked at: the change is refused if the rollout has another one by now. Absent: any revision',
     }),
   ),
 });
 
 const RollbackBodySchema = Type.Object({
-  version: Type.Optional(versionTextSchema('The one candidate to take back; absent: all of them')),
+  version: Type.Optional(versionTextSchema('The candidate to roll back; absent: all candidates')),
   ...ReasonSchema.properties,
 });
 
@@ -52,33 +52,34 @@ const RolloutBodySchema = Type.Object(
     version: versionTextSchema('The rule set, like p2.v11'),
     mode: meaning(
       {
-        shadow: 'decides on a copy and is only compared',
+        shadow: 'decides on copies of requests, and is only compared',
         canary: 'decides for `percent` of the clients',
         active: 'decides for all',
       },
-      'Where to bring it',
+      'The stage to bring the version to',
     ),
     percent: Type.Optional(percentage),
     guard: Type.Optional({
       ...percentage,
-      description: 'So many points worse than the active version, and a canary is taken back by itself',
+      description:
+        'The guard: a canary that is worse than the active version by more points than this is rolled back automatically',
     }),
     acceptDifference: Type.Optional(
       Type.Boolean({
         description:
-          'True: it may decide for more than 20 % although it answers very differently from the active version; without it that is refused, with figures',
+          'True: the version may decide for more than 20 % although it answers very differently from the active version; otherwise that is refused, with figures',
       }),
     ),
     also: Type.Optional(
       Type.Array(Type.Object({ version: versionTextSchema('Another candidate'), percent: percentage }), {
         maxItems: ALSO_MAX,
-        description: 'Candidates beside `version`, in one draw with it: no client is in two of them',
+        description: 'Further candidates beside `version`, in the same draw: no client is in two of them',
       }),
     ),
     emergency: Type.Optional(
       Type.Boolean({
         description:
-          'True: one person alone makes a version active again that was active before; the history says so, and metrics raise an alert',
+          'True: one person alone makes a formerly active version active again; the history shows it, and an alert is raised',
       }),
     ),
     ...objectiveMembers,
@@ -105,7 +106,7 @@ const RolloutBodySchema = Type.Object(
 
 const ROLLOUT_REFUSED = declareRefusal(
   'rollout-refused',
-  'The state of the fleet is in the way; nothing was changed.',
+  'The state of the fleet does not allow it; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'rollout refused', detail),
   'p2.v10 is active already',
 );
@@ -116,14 +117,14 @@ export const readRollout = declareOperation({
   route: 'get /v1/platform/rules',
   command: {
     name: 'rules status',
-    summary: 'which version decides, what is on trial, and what each node has loaded',
+    summary: 'show which version decides, what is on trial, and what each node has loaded',
     description: '',
   },
-  summary: 'Which version decides',
+  summary: 'Show which version decides',
   description:
-    'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
+    'Shows the rollout, and what was seen of trials so far. A key of a platform sees the figures and orders of that platform; keys of the whole installation also see the nodes and the figures of all platforms.',
   grant: 'rules:read',
-  answers: declareJsonAnswer('As it stands', RolloutStatusSchema),
+  answers: declareJsonAnswer('The current state', RolloutStatusSchema),
   answer: ({ caller: { platform } }, { fleet, store, records }: RolloutParts) =>
     readRolloutStatus(fleet, store.tallies, {
       platform: isInstallation(platform) ? null : platform,
@@ -140,11 +141,11 @@ export const changeRollout = declareGatedOperation({
     name: 'rules rollout',
     summary: 'bring a version into shadow, canary or active',
     description:
-      'Returns when every node follows. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day. A guard takes a canary back by itself when its share of clients with BLOCK, WAIT or the bot flag is that many points above that of the active version, or its share of clients who pay that many below.',
+      'Returns when every node follows. A draft can only be a shadow. Candidates of more than 20 % in all are compared with the answers of the active version in the last day. A guard rolls a canary back automatically when its share of clients with BLOCK, WAIT or the bot flag is that many points above the share of the active version, or its share of clients who pay is that many points below.',
     words: ['version'],
   },
-  summary: 'Brings a version to shadow, canary or active',
-  description: `${CANARY_MEMBERS.join(', ')} and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.`,
+  summary: 'Bring a version to shadow, canary or active',
+  description: `${CANARY_MEMBERS.join(', ')} and the objective are allowed only with a canary. A canary needs a percent; a guard needs shares below 100 in all. Trials of candidates that are not named end. A draft can only be a shadow. Candidates of more than 20 % in all are compared with the answers of the active version in the last day.`,
   grant: 'operate',
   body: declareJsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
@@ -169,12 +170,13 @@ export const takeBack = declareOperation({
   route: 'post /v1/platform/rules/rollback',
   command: {
     name: 'rules rollback',
-    summary: 'take one candidate back, or all; without any, return to the version before',
+    summary:
+      'roll back one candidate, or all; without candidates, return to the version that was active before',
     words: ['version'],
   },
-  summary: 'Takes the last step back',
+  summary: 'Roll back the last change',
   description:
-    'Takes the candidate back that `version` names, or all; or without any returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
+    'Rolls back the candidate that `version` names, or all candidates. Without candidates it returns to the version that was active before, never to one that was rolled back since. Send `revision` where two people may roll back at the same time.',
   grant: 'operate',
   body: declareJsonBody('RollbackBody', RollbackBodySchema),
   answers: FOLLOWING,

@@ -20,13 +20,13 @@ const AFTER = requiredVersionParameter('after', 'The version that changes it');
 
 const compareRuleFolders = declareOperation({
   route: 'get /v1/platform/rules/diff',
-  summary: 'In what two versions differ',
+  summary: 'What differs between two versions',
   description:
-    'By meaning, with payers whom the two answer differently: as the command `rules diff` shows them. The search for these is ended after some seconds.',
+    'Compares two versions by meaning, with example payers whom they answer differently, like the command `rules diff`. The search for examples ends after a few seconds.',
   grant: 'rules',
   parameters: [BEFORE, AFTER],
   answers: declareJsonAnswer(
-    'The differences and examples; both empty when the two decide alike',
+    'The differences and examples; both are empty when the versions decide alike',
     RuleDiffSchema,
   ),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
@@ -43,8 +43,9 @@ const compareRuleFolders = declareOperation({
 
 const compareDraft = declareOperation({
   route: 'post /v1/platform/rules/drafts/diff',
-  summary: 'In what a draft differs from a version',
-  description: 'As `compareRuleFolders` does it, for files that lie nowhere yet. Nothing is kept.',
+  summary: 'Compare a draft with a version',
+  description:
+    'Compares the files that are sent, as `compareRuleFolders` does for stored versions. Nothing is stored.',
   grant: 'rules',
   body: declareDraftBody(
     'CompareDraftBody',
@@ -54,7 +55,7 @@ const compareDraft = declareOperation({
     }),
   ),
   answers: declareJsonAnswer(
-    'The differences and examples; both empty when the two decide alike',
+    'The differences and examples; both are empty when the versions decide alike',
     RuleDiffSchema,
   ),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],

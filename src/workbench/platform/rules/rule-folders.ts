@@ -39,9 +39,9 @@ const RuleFolderSchema = s.named(
   s.shape('A rule set on this node', {
     version: ruleVersion,
     sound: s.yesNo('False: it has problems, and decides nothing'),
-    released: s.yesNo('False for a draft, and for one that is not sound'),
-    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it is not sound')),
-    description: s.word("The analyst's words; empty when it is not sound", 'A longer first wait.'),
+    released: s.yesNo('False for a draft, and for a version that has problems'),
+    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it has problems')),
+    description: s.word("The analyst's words; empty when it has problems", 'A longer first wait.'),
   }),
 );
 
@@ -49,7 +49,7 @@ export const RuleFolderListSchema = s.named(
   'RuleFolderList',
   s.shape('The rule sets on this node', {
     versions: s.list(RuleFolderSchema, 'Newest first'),
-    writable: s.yesNo('False: this node may not write to RULES_DIR, so that no draft can be kept there'),
+    writable: s.yesNo('False: this node cannot write to RULES_DIR, so no draft can be stored there'),
   }),
 );
 
@@ -60,12 +60,12 @@ const LadderSettingsSchema = s.shape('Waits of the cooldown ladder', {
   }),
   resetAfterMs: Type.Integer({
     minimum: 1,
-    description: 'A client who asks for nothing this long starts afresh',
+    description: 'A client who asks for nothing this long starts again without a wait',
   }),
   resetsAfterMs: Type.Record(
     Type.Integer({ minimum: 1, description: 'The same, after waits on one ladder' }),
     {
-      description: 'Of the named ladders that differ in it, by name',
+      description: 'For the named ladders that differ in it, by name',
     },
   ),
 });
@@ -77,13 +77,15 @@ export const OpenedRuleFolderSchema = s.named(
   s.shape('A rule set with its files', {
     ...RuleFolderSchema.properties,
     filesDigest: s.nullable(
-      s.word('SHA-256 over its files, sound or not; null when something cannot be read, or is not shown'),
+      s.word(
+        'SHA-256 over its files, also when they have problems; null when a file cannot be read, or is not shown',
+      ),
     ),
-    whole: s.yesNo('False: a text was cut, because it is long'),
+    whole: s.yesNo('False: a long text was cut'),
     files: s.list(
       s.shape('A file', {
         path: s.word('Below the folder', 'ladder.yaml'),
-        text: s.word('As it stands', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
+        text: s.word('The current state', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
       }),
       'All but release.json',
     ),
@@ -105,10 +107,10 @@ export const OpenedRuleFolderSchema = s.named(
           description: 'A group, a weight or a verdict',
         }),
         holdout: s.nullable(
-          s.word('The share of the clients for whom it is skipped, and up to which amounts'),
+          s.word('The share of the clients for whom the rule is skipped, and up to which amounts'),
         ),
       }),
-      'By file, in the order of asking',
+      'By file, in the order in which they are asked',
     ),
     facts: s.list(
       s.shape('A fact that the rules ask for', {
@@ -127,7 +129,8 @@ export const OpenedRuleFolderSchema = s.named(
 const listRuleFolders = declareOperation({
   route: 'get /v1/platform/rules/versions',
   summary: 'The rule sets on this node',
-  description: 'Newest first, also those that are refused because they have problems.',
+  description:
+    'Lists the versions in RULES_DIR, newest first, including those that are refused because they have problems.',
   grant: 'rules:read',
   answers: declareJsonAnswer('All of RULES_DIR', RuleFolderListSchema),
   answer: async (_asked, { loadedRules }: RuleParts) => ({
@@ -146,11 +149,11 @@ const readRuleFolder = declareOperation({
   route: 'get /v1/platform/rules/versions/{version}',
   summary: 'A rule set with its files',
   description:
-    'Its files as text, its problems or its ladder, rules, facts and coverage by cases. A key of a platform is shown neither the sections nor the cases of other platforms: the files say so in their first line.',
+    'Shows its files as text, and its problems or its ladder, rules, facts and coverage by cases. A key of a platform does not see the sections and cases of other platforms; the first line of such a file says so.',
   grant: 'rules:read',
   parameters: [VERSION_IN_PATH],
   answers: declareJsonAnswer(
-    'The rule set; one that is not sound has problems instead of ladder and coverage',
+    'The rule set; one that has problems has no ladder and no coverage',
     OpenedRuleFolderSchema,
   ),
   refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
@@ -247,20 +250,20 @@ const ReleasedVersionSchema = s.named(
 
 const RELEASE_REFUSED = declareRefusal(
   'release-refused',
-  'It cannot be released: it has findings, failed cases or none, is released already, or was changed meanwhile.',
+  'The version cannot be released: it has findings, failed cases or no cases, is already released, or was changed meanwhile.',
   (detail: string) => new HttpProblem(409, 'release refused', detail),
-  '2 cases of p2.v11 failed; mend them, or what they expect, first',
+  '2 cases of p2.v11 failed; correct the rules, or what the cases expect, first',
 );
 
 const releaseVersion = declareGatedOperation({
   route: 'post /v1/platform/rules/versions/{version}/release',
-  summary: 'Fixes a version for good',
+  summary: 'Release a version',
   description:
-    'As the command "rules release": when nothing is found in it and all its cases pass. From then on it may decide, once somebody rolls it out, and its files never change.',
+    'Releases the version, as the command "rules release" does, if it has no findings and all its cases pass. From then on its files never change, and it decides once somebody rolls it out.',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
   body: declareJsonBody('ReleaseBody', ReleaseBodySchema),
-  answers: declareJsonAnswer('It is released', ReleasedVersionSchema),
+  answers: declareJsonAnswer('The released version', ReleasedVersionSchema),
   refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
   gate: async (asked) => releaseOf(asked),
   answer: async (asked, { approvals }: RuleParts) => {

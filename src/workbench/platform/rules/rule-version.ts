@@ -20,10 +20,10 @@ import * as query from '#workbench/platform/parameters.ts';
 
 export const BAD_VERSION = declareRefusal(
   'bad-version',
-  'The version in the path is not written as one.',
+  'The path has no valid name of a version.',
   (version: string) =>
     badRequest(
-      `${JSON.stringify(version.slice(0, 100))} is no name of a version, which is ${RULE_VERSION_FORM}.`,
+      `${JSON.stringify(version.slice(0, 100))} is not a valid name of a version, which is ${RULE_VERSION_FORM}.`,
     ),
   'before',
 );
@@ -32,7 +32,7 @@ export const UNSOUND_VERSION = declareRefusal(
   'unsound-version',
   'The version has problems.',
   (version: string) =>
-    badRequest(`${version} has problems; mend it first. The console's page Rules lists them.`),
+    badRequest(`${version} has problems; correct them first. The page Rules of the console lists them.`),
   'p2.v12',
 );
 
@@ -82,7 +82,7 @@ export function parseBodyVersion(member: string, text: string): RuleVersion {
 
 export const TOO_HEAVY = declareRefusal(
   'rule-set-too-heavy',
-  'Work on the rule set took more computing time or memory than a node gives it.',
+  'Work on the rule set took more computing time or memory than a node allows.',
   (limit: string) =>
     new HttpProblem(
       422,

@@ -37,7 +37,7 @@ describeConsole('the platform of the console', (tab) => {
     await tab.openOwn(tab.seeded.key, '#/nowhere');
     const { page } = tab;
     await page.goto(`${tab.seeded.url}?platform=bank#/find`);
-    await page.getByRole('alert').getByText('may not see the platform "bank"').waitFor();
+    await page.getByRole('alert').getByText('has no access to the platform "bank"').waitFor();
     await page.getByRole('link', { name: 'Open the first page that this session may see' }).click();
     await page.getByRole('heading', { name: 'Today', level: 1 }).waitFor();
     expect(new URL(page.url()).search).to.equal('?platform=shop');

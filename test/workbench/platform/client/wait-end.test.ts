@@ -49,7 +49,7 @@ describeOnStores('ending a wait', (store) => {
     const { detail, ...refused } = await end('newer', older);
     expect(refused).to.deep.equal({ status: 409, told: 'newer-wait' });
     expect(detail).to.equal(
-      `The wait that is due was imposed by ${newer}. Nothing was changed; look at what happened since, and name that decision.`,
+      `The current wait was imposed by the decision ${newer}. Nothing was changed; look at what happened since, and send the id of that decision.`,
     );
     expect((await verdict('newer')).verdict).to.equal('WAIT');
   });
@@ -68,7 +68,7 @@ describeOnStores('ending a wait', (store) => {
     const older = await waits('ahead');
     const { decisionId: newer } = await verdict('ahead');
     service.clock.moveSeconds(-3590);
-    expect((await end('ahead', older)).detail).to.contain(`was imposed by ${newer}.`);
+    expect((await end('ahead', older)).detail).to.contain(`was imposed by the decision ${newer}.`);
     expect(await end('ahead', newer)).to.include({ status: 200, told: true });
     expect((await verdict('ahead')).verdict).to.equal('GET_NEW');
   });

@@ -94,7 +94,7 @@ describe('decisions that the archive alone keeps', () => {
       const { status, headers, body } = await shop.ask('GET', `decisions/${lost.decisionId}${path}`);
       expect([status, headers.get('Retry-After')]).to.deep.equal([503, '60']);
       expect(body.detail).to.equal(
-        `Whether there is such a decision is not known: 1 decision from ${at} to ${at} lies in a file of the archive that cannot be read.`,
+        `It is not known whether there is such a decision: 1 decision from ${at} to ${at} lies in a file of the archive that cannot be read.`,
       );
     }
   });

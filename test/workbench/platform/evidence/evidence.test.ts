@@ -141,7 +141,7 @@ describe('POST /v1/platform/evidence', () => {
       const unsound = await shop.ask('POST', 'evidence', { kind: 'backtest', version: 'p2.v21' });
       expect([unsound.status, unsound.body.detail]).to.deep.equal([
         422,
-        'p2.v21 is not tried, because it is not sound:\nverdicts.yaml:43:19  unknown fact "atemptOpen"; did you mean "attemptOpen"?',
+        'p2.v21 is not tried, because it has problems:\nverdicts.yaml:43:19  unknown fact "atemptOpen"; did you mean "attemptOpen"?',
       ]);
     });
   });
@@ -167,7 +167,7 @@ describe('POST /v1/platform/evidence', () => {
     const all = await worked<Report>(asked, owner);
     expect(all.decisions).to.be.above(300);
     const { status, body } = await shop.ask('GET', `evidence/${asked.jobId}`);
-    const gone = 'There is no such job; what was worked out is kept for seven days. Ask again.';
+    const gone = 'There is no such job; results are kept for seven days. Ask the question again.';
     expect([status, body.detail]).to.deep.equal([404, gone]);
     expect((await owner.ask('DELETE', `evidence/${asked.jobId}`)).status).to.equal(204);
     expect((await owner.ask('GET', `evidence/${asked.jobId}`)).status).to.equal(404);
@@ -175,7 +175,7 @@ describe('POST /v1/platform/evidence', () => {
 
   it('refuses unknown and bad versions, a time that ends before it begins, and a key without rules', async () => {
     const backwards = { from: '1980-01-02T00:00:00Z', to: '1980-01-01T00:00:00Z' };
-    const mend = "p2.v12 has problems; mend it first. The console's page Rules lists them.";
+    const mend = 'p2.v12 has problems; correct them first. The page Rules of the console lists them.';
     for (const [question, status, detail] of [
       [{ kind: 'report', version: 'p2.v99' }, 404, 'There is no rule set p2.v99 on this node.'],
       [{ kind: 'backtest', version: 'p2.v12' }, 400, mend],

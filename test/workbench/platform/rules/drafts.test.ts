@@ -124,7 +124,7 @@ describe('the drafts of the platform API', () => {
       });
       // Not repeated: on a busy machine slow senders may have been cut off by then.
       expect(answer.body.detail).to.equal(
-        'This node works on at most 16 drafts at once, and on 4 of one platform, and has as many already. Try again in a moment.',
+        'This node is working on 16 drafts, or on 4 of this platform, and takes no more at once. Try again in a moment.',
       );
       expect((await ask(owner)).status).to.equal(200);
     } finally {
@@ -215,7 +215,7 @@ describe('the drafts of the platform API', () => {
     await saveFrom('p2.v24');
     for (const [version, detail] of [
       ['p2.v10', 'p2.v10 is released and never changes; choose another version'],
-      ['p2.v11', 'p2.v11 is on trial as a shadow; take it back first, or save under another version'],
+      ['p2.v11', 'p2.v11 is on trial as a shadow; roll it back first, or save under another version'],
       ['p2.v24', 'p2.v24 exists already; choose another version, or open it and edit it'],
     ] as const) {
       const { status, body } = await saveFrom(version, '1m');
@@ -227,8 +227,8 @@ describe('the drafts of the platform API', () => {
   it('are refused with every problem and its place when they are not sound', async () => {
     const { files } = await draftOf('p2.v25', { 'ladder.yaml': ['[30s', '[30m'] });
     const { status, body } = await save('p2.v25', { files });
-    expect([status, body.title]).to.deep.equal([422, 'draft not sound']);
-    expect(body.detail).to.match(/^p2\.v25 is not kept, because it is not sound:\nladder\.yaml:\d+:\d+ {2}/);
+    expect([status, body.title]).to.deep.equal([422, 'draft has problems']);
+    expect(body.detail).to.match(/^p2\.v25 is not kept, because it has problems:\nladder\.yaml:\d+:\d+ {2}/);
   });
 
   it('are released in a separate step, with the digest that was reviewed and without problems', async () => {
@@ -239,7 +239,11 @@ describe('the drafts of the platform API', () => {
       const answer = await release(version, digest);
       expect([answer.status, answer.body.detail]).to.deep.equal([409, detail]);
     };
-    await refused('p2.v26', body.digest, '16 cases of p2.v26 failed; mend them, or what they expect, first');
+    await refused(
+      'p2.v26',
+      body.digest,
+      '16 cases of p2.v26 failed; correct the rules, or what the cases expect, first',
+    );
     const { body: fine } = await saveFrom('p2.v27');
     await refused('p2.v27', body.digest, 'p2.v27 is not there any more as you saw it; open it again');
     expect((await release('p2.v27', fine.digest)).status).to.equal(200);
@@ -307,7 +311,7 @@ describe('the drafts of the platform API', () => {
       expect([status, body.title, body.detail]).to.deep.equal([
         412,
         'draft changed',
-        `p2.v51 was changed by ${nameOf(bob)} at ${when}. Open it again, or keep yours under another name.`,
+        `p2.v51 was changed by ${nameOf(bob)} at ${when}. Open it again, or save yours under another name.`,
       ]);
       expect((await read(shop, 'p2.v51')).body.files).to.deep.equal({ 'ladder.yaml': 'levels: [40s]' });
     });
@@ -329,7 +333,7 @@ describe('the drafts of the platform API', () => {
       expect((await discard(body.revision + 1)).status).to.equal(412);
       expect((await discard(body.revision)).status).to.equal(204);
       expect((await discard(body.revision)).body.detail).to.equal(
-        'p2.v53 was discarded meanwhile. Keep yours under a name, or leave it.',
+        'p2.v53 was discarded meanwhile. Save yours under another name, or give it up.',
       );
       const entry = (await seeded.audit()).at(-1);
       expect(entry).to.deep.include({

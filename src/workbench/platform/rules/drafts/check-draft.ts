@@ -35,17 +35,20 @@ const RemarkSchema = s.shape('A remark about a rule file', {
   ...ProblemSchema.properties,
   example: s.nullable(s.word('Facts that show it')),
   promise: s.nullable(
-    s.word('The promise that it breaks, as ruleset.yaml names it under "meant"', 'firstRequestWaits'),
+    s.word(
+      'The promise that the rule set breaks, by its name under "meant" in ruleset.yaml',
+      'firstRequestWaits',
+    ),
   ),
 });
 
 export const CheckedDraftSchema = s.named(
   'CheckedDraft',
-  s.shape('The remarks about a draft', {
+  s.shape('Check a draft', {
     sound: s.yesNo('False: nodes would refuse it'),
-    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it is not sound')),
-    problems: s.list(RemarkSchema, 'Why it is not sound; otherwise what prevents its release'),
-    notes: s.list(RemarkSchema, 'Worth knowing, and no obstacle'),
+    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it has problems')),
+    problems: s.list(RemarkSchema, 'The problems of the files; without any, what prevents a release'),
+    notes: s.list(RemarkSchema, 'Remarks that do not prevent a release'),
     coverage: s.nullable(RuleCoverageSchema),
     lostCases: lostCasesMember,
     constants: s.list(ConstantSchema, 'What a backtest or a form may vary, as far as its files can be read'),
@@ -63,12 +66,15 @@ const CheckDraftBodySchema = Type.Object({
 
 const checkDraft = declareOperation({
   route: 'post /v1/platform/rules/drafts/check',
-  summary: 'The remarks about a draft',
+  summary: 'Check a draft',
   description:
-    'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet, in words that the platform may read. Nothing is kept.',
+    'Checks the files that are sent, as the commands "rules check" and "rules test" do, and says only what the platform may know. Nothing is stored.',
   grant: 'rules',
   body: declareDraftBody('CheckDraftBody', CheckDraftBodySchema),
-  answers: declareJsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
+  answers: declareJsonAnswer(
+    'Its problems with their places, and the results of its cases',
+    CheckedDraftSchema,
+  ),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
     runAtDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
@@ -97,21 +103,21 @@ function told({ at, message, example, promise }: Remark): s.Shape<typeof RemarkS
 
 export const RewrittenCasesSchema = s.named(
   'RewrittenCases',
-  s.shape('The cases of a draft with the lengths of waits that it gives now', {
+  s.shape('Update the waits that cases expect', {
     files: DRAFT_FILES,
     lines: s.list(ChangedLineSchema, 'What changes in them'),
-    left: s.count('Cases that fail by more than the length of a wait, and stay as they are'),
+    left: s.count('Cases that fail by more than the length of a wait; they are not changed'),
   }),
 );
 
 const rewriteCases = declareOperation({
   route: 'post /v1/platform/rules/drafts/cases',
-  summary: 'The cases of a draft with the lengths of waits that it gives now',
+  summary: 'Update the waits that cases expect',
   description:
-    'As "rules test --update" writes them: the case files that change, comments and layout kept. A draft that is not sound has none. Nothing is kept.',
+    'Returns the changed case files as "rules test --update" writes them, with comments and layout kept. A draft that has problems gets none. Nothing is stored.',
   grant: 'rules',
   body: declareDraftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
-  answers: declareJsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
+  answers: declareJsonAnswer('The files that change, with each changed line', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
     runAtDesk(desk, caller, async (): Promise<s.Shape<typeof RewrittenCasesSchema>> => {
@@ -127,7 +133,7 @@ const rewriteCases = declareOperation({
 const SaveDraftBodySchema = Type.Object({
   files: DRAFT_FILES,
   replaces: Type.Optional(
-    s.text(64, 'The filesDigest of the draft that it replaces; absent: nothing may lie there yet'),
+    s.text(64, 'The filesDigest of the draft that is replaced; absent: there must be no such folder yet'),
   ),
 });
 
@@ -136,26 +142,26 @@ export const SavedDraftSchema = s.named(
   s.shape('A draft as it is kept', {
     version: ruleVersion,
     digest: s.digestWord('SHA-256 over its files'),
-    loaded: s.yesNo('This node has taken it up; otherwise it does within a few seconds'),
+    loaded: s.yesNo('True: this node has loaded it; otherwise it does so within a few seconds'),
   }),
 );
 
 const DRAFT_REFUSED = declareRefusal(
   'draft-refused',
-  'It may not be kept like this; nothing was changed.',
+  'The draft cannot be stored like this; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'draft refused', detail),
   'p2.v11 is released and never changes; choose another version',
 );
 
 const saveDraft = declareOperation({
   route: 'put /v1/platform/rules/versions/{version}',
-  summary: 'Keeps a draft in RULES_DIR',
+  summary: 'Store a draft in RULES_DIR',
   description:
-    'On the node that answers; other nodes have it when they share the folder. Only when it is sound, never in place of a released version or of one on trial, and of another draft only when `replaces` names what lies there. A draft decides nothing until it is released.',
+    'Stores the draft on the node that answers; other nodes have it if they share the folder. The draft must have no problems. It never replaces a released version or one on trial, and another draft only if `replaces` names its files. A draft decides nothing until it is released.',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
   body: declareDraftBody('SaveDraftBody', SaveDraftBodySchema),
-  answers: declareJsonAnswer('What is kept now', SavedDraftSchema),
+  answers: declareJsonAnswer('The stored draft', SavedDraftSchema),
   refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
@@ -185,7 +191,7 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   const candidate = candidates.find((one) => one.version === version);
   if (candidate === undefined) return;
   throw DRAFT_REFUSED.problem(
-    `${version} is on trial as a ${candidate.mode}; take it back first, or save under another version`,
+    `${version} is on trial as a ${candidate.mode}; roll it back first, or save under another version`,
   );
 }
 

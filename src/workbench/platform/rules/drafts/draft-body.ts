@@ -45,18 +45,18 @@ export const DRAFT_FILES = withExample(
 
 /** A rule set that somebody works on, as a body carries it. */
 export const DRAFT_MEMBERS = {
-  version: versionTextSchema('What the draft is called, like p2.v11'),
+  version: versionTextSchema('Version of the draft, like p2.v11'),
   files: DRAFT_FILES,
 } as const;
 
 export const DRAFT_UNSOUND = declareRefusal(
   'draft-unsound',
-  'It has problems; only what is sound is kept, or tried.',
+  'The draft has problems; only a draft without problems is stored or tried.',
   (version: string, done: string, problems: string) =>
     new HttpProblem(
       422,
-      'draft not sound',
-      `${version} is not ${done}, because it is not sound:\n${problems}`,
+      'draft has problems',
+      `${version} is not ${done}, because it has problems:\n${problems}`,
     ),
   'p2.v11',
   'kept',
@@ -84,10 +84,10 @@ export function toDraftText({ version, files }: Readonly<{ version: string; file
 
 export const DESK_FULL = declareRefusal(
   'desk-full',
-  'The node has no room for another draft, of all platforms or of this one.',
+  'The node works on as many drafts as it can, of all platforms or of this one.',
   () =>
     unavailable(
-      `This node works on at most ${DRAFTS_AT_HAND_MAX} drafts at once, and on ${PLATFORM_DRAFTS_MAX} of one platform, and has as many already. Try again in a moment.`,
+      `This node is working on ${DRAFTS_AT_HAND_MAX} drafts, or on ${PLATFORM_DRAFTS_MAX} of this platform, and takes no more at once. Try again in a moment.`,
     ),
 );
 

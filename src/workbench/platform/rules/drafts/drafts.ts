@@ -46,7 +46,7 @@ const SummarySchema = named('DraftSummary', DraftSummarySchema);
 
 export const DraftListSchema = named(
   'DraftList',
-  shape('The drafts of the platform', {
+  shape('The drafts of a platform', {
     drafts: list(SummarySchema, 'Those changed last first'),
     next: nextPlace,
     bytesMax: count('The most that a draft takes as JSON'),
@@ -63,7 +63,7 @@ const IF_MATCH_FORM = `If-Match ${IF_MATCH_RULE}.`;
 
 const BAD_REVISION = declareRefusal(
   'bad-revision',
-  'If-Match is not written as a revision.',
+  'If-Match is not an ETag of a draft.',
   (detail: string) => badRequest(detail, [{ header: 'If-Match', detail: IF_MATCH_RULE }]),
   IF_MATCH_FORM,
 );
@@ -73,7 +73,7 @@ const IF_MATCH: Parameter<number | null> = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'The ETag of what the change was made on; absent: there is no such draft yet',
+  description: 'The ETag of the draft that was changed; absent: there is no such draft yet',
   schema: { type: 'string', pattern: '^"[1-9][0-9]{0,14}"$' },
   read: ({ req }) => {
     const given = req.headers['if-match'];
@@ -107,19 +107,19 @@ const NOT_PROPOSED = declareRefusal(
 
 const DRAFT_CHANGED = declareRefusal(
   'draft-changed',
-  'It is not at the revision that If-Match names; nothing was changed.',
+  'The draft has another revision than If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
   changedText('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
 );
 
 const TOO_MANY = declareRefusal(
   'too-many-drafts',
-  'The platform has as many drafts as it may; nothing was changed.',
+  'The platform has the most drafts that are allowed; nothing was changed.',
   (platform: string) =>
     new HttpProblem(
       409,
       'too many drafts',
-      `${platform} has ${DRAFTS_MAX} drafts, which is the most. Discard one that nobody needs any more.`,
+      `${platform} has ${DRAFTS_MAX} drafts, the most that are allowed. Discard one that is no longer needed.`,
     ),
   'shop',
 );
@@ -129,17 +129,18 @@ function changedText(
   now: Pick<DraftSummary, 'changedBy' | 'changedAt'> | null,
   basis: number | null,
 ): string {
-  if (now === null) return `${version} was discarded meanwhile. Keep yours under a name, or leave it.`;
+  if (now === null)
+    return `${version} was discarded meanwhile. Save yours under another name, or give it up.`;
   const when = new Date(now.changedAt).toISOString();
   if (basis === null)
-    return `There is a draft ${version} already, changed by ${now.changedBy} at ${when}. Open it, or choose another name.`;
-  return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
+    return `There is already a draft ${version}, changed by ${now.changedBy} at ${when}. Open it, or choose another name.`;
+  return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or save yours under another name.`;
 }
 
 const listDrafts = declareOperation({
   route: 'get /v1/platform/rules/drafts',
-  summary: 'Rule sets that people work on',
-  description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
+  summary: 'List the drafts of a platform',
+  description: `Lists drafts of the platform without their files. A draft decides nothing, and is deleted when nobody changes it for ${DRAFT_DAYS_MAX} days.`,
   grant: 'rules',
   parameters: PAGE_IN_TIME,
   answers: declareJsonAnswer('A page', DraftListSchema),
@@ -155,7 +156,7 @@ const listDrafts = declareOperation({
 
 const PLATFORM = parameterText(
   'platform',
-  'With a key of the whole installation: the platform whose proposed draft is read as it would be released',
+  'The platform whose proposed draft is read as it would be released; only with a key of the whole installation',
   { pattern: PLATFORM_NAME_PATTERN },
 );
 
@@ -163,7 +164,7 @@ const readDraft = declareOperation({
   route: 'get /v1/platform/rules/drafts/{version}',
   summary: 'A draft with its files',
   description:
-    'As it was written last. The owner of the installation reads a proposed draft of a platform as it would be released: with the sections and cases of other platforms, from the version that it was begun with.',
+    'Returns the draft as it was last saved. The owner of the installation gets a proposed draft as it would be released: with the sections and cases of other platforms, taken from the version that it was begun with.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, PLATFORM],
   answers: withETag(declareJsonAnswer('The draft', DraftSchema)),
@@ -196,18 +197,18 @@ function otherPlatform(named: string | null, { platform }: Caller): PlatformName
 }
 
 const WriteBodySchema = Type.Object({
-  from: versionTextSchema('The version that it was begun with'),
+  from: versionTextSchema('The version that the draft was begun with'),
   files: DRAFT_FILES,
 });
 
 const writeDraft = declareOperation({
   route: 'put /v1/platform/rules/drafts/{version}',
-  summary: 'Keeps what was typed',
-  description: `Sound or not, in the store and not in RULES_DIR. Only if nobody changed it since the revision that If-Match names; without If-Match only if there is none yet. A platform has ${DRAFTS_MAX} drafts at most.`,
+  summary: 'Save a draft',
+  description: `Saves the draft in the store, not in RULES_DIR, whether it has problems or not. It is saved only if its revision is still the one in If-Match; without If-Match, only if there is no such draft yet. A platform may have ${DRAFTS_MAX} drafts.`,
   grant: 'rules',
   parameters: [VERSION_IN_PATH, IF_MATCH],
   body: declareDraftBody('WriteDraftBody', WriteBodySchema),
-  answers: withETag(declareJsonAnswer('As it is kept now', SummarySchema)),
+  answers: withETag(declareJsonAnswer('The draft as it is stored now', SummarySchema)),
   refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, drafts }: RuleParts): Promise<DraftSummary> => {
     const version = VERSION_IN_PATH.read(ctx);
@@ -225,13 +226,13 @@ const writeDraft = declareOperation({
 
 const proposeDraft = declareOperation({
   route: 'post /v1/platform/rules/drafts/{version}/proposal',
-  summary: 'Proposes the release of a draft',
+  summary: 'Propose the release of a draft',
   description:
-    'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass. Its release keeps the sections and cases of other platforms, as the version has them that it was begun with.',
+    'Proposes the draft to the operators of the installation, who see what it would change, and release or reject it, whether APPROVALS is required or not. The draft must have the revision in If-Match, no problems, and cases that pass. The release keeps the sections and cases of other platforms from the version that the draft was begun with.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   body: declareJsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
-  answers: declareJsonAnswer('What waits for an operator', ProposalSchema),
+  answers: declareJsonAnswer('The proposal, which waits for an operator', ProposalSchema),
   refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED, DESK_FULL],
   answer: async ({ ctx, caller, body }, { approvals, desk }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
@@ -246,9 +247,9 @@ const proposeDraft = declareOperation({
 
 const discardDraft = declareOperation({
   route: 'delete /v1/platform/rules/drafts/{version}',
-  summary: 'Discards a draft',
+  summary: 'Discard a draft',
   description:
-    'Only if nobody changed it since the revision that If-Match names. What lies in RULES_DIR stays.',
+    'Deletes the draft if its revision is still the one in If-Match. Folders in RULES_DIR are not touched.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   answers: NO_CONTENT,
