@@ -167,7 +167,7 @@ export function readListValue(
       if (known !== undefined) return hideValue(known);
       if ([...value].length > ATTRIBUTE_CHARACTERS_MAX)
         return refuseValue(
-          `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never be this text`,
+          `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never have this value`,
         );
       return hideValue(pseudonym('attribute', value));
     default:

@@ -35,7 +35,7 @@ export function encodePathSegment(name: string, value: unknown): string {
 /** Checks an Idempotency-Key or an access key: 1 to 255 visible ASCII characters. */
 export function checkHeader(name: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && VISIBLE_ASCII.test(value)) return;
-  throw new InvalidArgumentError(name, 'must be 1 to 255 visible ASCII characters without blanks');
+  throw new InvalidArgumentError(name, 'must be 1 to 255 visible ASCII characters without spaces');
 }
 
 export function checkRequestId(name: string, value: unknown): void {

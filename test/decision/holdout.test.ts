@@ -238,7 +238,7 @@ describe('a holdout', () => {
     const { findings, notes } = behind('    holdout: 10%\n');
     expect(findings).to.deep.equal([]);
     expect(notes.map(formatProblem)).to.deep.equal([
-      'groups.yaml:26:5  "blocked-by-unpaid-chain" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }',
+      'groups.yaml:26:5  "blocked-by-unpaid-chain" skips clients whatever their amount; limit what that may cost, like holdoutMaxAmount: { EUR: "100.00" }',
     ]);
   });
 

@@ -63,7 +63,7 @@ describe('bad arguments', () => {
   it('include an Idempotency-Key or a request id that no header may have', async () => {
     const blank = () => scoring.verdict(REQUEST, { idempotencyKey: 'a b' });
     expect(await refusal(blank)).to.equal(
-      'idempotencyKey must be 1 to 255 visible ASCII characters without blanks',
+      'idempotencyKey must be 1 to 255 visible ASCII characters without spaces',
     );
     const newline = () => scoring.verdict(REQUEST, { requestId: 'a\nb' });
     expect(await refusal(newline)).to.match(/^requestId must be 1 to 128 letters/);

@@ -21,7 +21,7 @@ declare const ruleVersionBrand: unique symbol;
 export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
 export const RULE_VERSION_FORM =
-  'p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it, of at most 16 small letters and digits, like p2.v11-night';
+  'p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters and digits, like p2.v11-night';
 
 /** A number has one spelling. Otherwise p2.v011 beside p2.v11 would be another version of the same rank. */
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';

@@ -102,7 +102,7 @@ function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner):
       together.map(({ name }) => `"${name}"`),
       'and',
     );
-    const message = `${names} ask for ${observed} and reach the threshold of ${threshold} only together, so one observation counts ${together.length === 2 ? 'twice' : `${together.length} times`}; write about: NAME beside the weight of each, and of those that match only the heaviest counts`;
+    const message = `${names} observe ${observed} and reach the threshold of ${threshold} only together, so one observation counts ${together.length === 2 ? 'twice' : `${together.length} times`}; write about: NAME beside the weight of each, and of those that match only the heaviest counts`;
     return [{ at: last.at, message }];
   });
 }
@@ -232,7 +232,7 @@ function explainNever([condition]: readonly Condition[]): string {
   return why === undefined ? '' : `; ${why}`;
 }
 
-const COUNTS_ITSELF = 'the request that is decided is counted, so without one before it the count is 1';
+const COUNTS_ITSELF = 'the count includes the current request, so it is at least 1';
 
 const WHY_NEVER: Readonly<Record<string, string>> = {
   isNewClient:
@@ -358,7 +358,7 @@ function findNeverCounting(
 ): readonly Finding[] {
   if (exempt === null || reasoner.find([rule.condition]).kind === 'none') return [];
   if (reasoner.find([rule.condition], [exempt.condition]).kind !== 'none') return [];
-  const message = `"${rule.name}" can never match: whomever it would match is exempt from all signals (line ${exempt.at.line})`;
+  const message = `"${rule.name}" can never match: every payer it would match is exempt from all signals (line ${exempt.at.line})`;
   return [{ kind: 'never matches', rule: rule.name, at: rule.at, message, example: null }];
 }
 

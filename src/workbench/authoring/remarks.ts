@@ -25,7 +25,7 @@ import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rul
  */
 export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
-  const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
+  const message = `"${name}" skips clients whatever their amount; limit what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
   return [{ at: holdout.at, message }];
 }
 
@@ -42,7 +42,7 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
   );
   return amounts.map((comparison) => ({
     at: comparison.at,
-    message: `"${name}" asks for ${formatPart(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
+    message: `"${name}" asks for ${formatPart(comparison)} in any currency; add { fact: currency, operator: equal, value: EUR }, or the currency that you mean`,
   }));
 }
 
@@ -155,7 +155,7 @@ export function findPersonalAttributes({ attributes }: ParsedRules, files: RuleF
   });
   return declared.map(({ name }) => ({
     at: locateMember(files, 'ruleset.yaml', 'attributes', name),
-    message: `the attribute "${name}" looks like what says who a payer is, and is kept in clear in records, the archive and the feed; declare it with pseudonym: true, or let callers send less, like a domain or a country`,
+    message: `the attribute "${name}" seems to identify a payer, and is kept in clear in records, the archive and the feed; declare it with pseudonym: true, or let callers send less, like a domain or a country`,
   }));
 }
 
@@ -181,7 +181,7 @@ export function findLongNumbers(files: RuleFiles): readonly Problem[] {
   );
   return numbers.flatMap(({ at, source, value }) => {
     if (countSignificantDigits(source) <= EXACT_DIGITS) return [];
-    const message = `${source} has more than ${EXACT_DIGITS} digits, and rules compare numbers as doubles: it counts as ${value}, and values that differ only behind the ${EXACT_DIGITS}th digit may be equal`;
+    const message = `${source} has more than ${EXACT_DIGITS} digits, and rules compare numbers as doubles: it counts as ${value}, and values that differ only after the ${EXACT_DIGITS}th digit may be equal`;
     return [{ at, message }];
   });
 }

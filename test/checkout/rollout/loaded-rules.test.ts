@@ -145,7 +145,7 @@ describe('the first rule set to decide', () => {
     const directory = rulesDirectory();
     writeFileSync(join(directory, 'p2.v10', 'ladder.yaml'), 'levels: []\n');
     expect(await refusal(directory, null)).to.contain(
-      'no rule set can decide; p2.v10 is not sound:\nRULES/p2.v10/ladder.yaml:1:',
+      'no rule set can decide, because p2.v10 has problems:\nRULES/p2.v10/ladder.yaml:1:',
     );
   });
 });

@@ -61,7 +61,7 @@ describe('the value of an entry of a shared list', () => {
     });
     expect(keptValue('attribute', 'x'.repeat(64))).to.match(/^hmac:/);
     expect(keptValue('attribute', 'x'.repeat(65))).to.equal(
-      'an attribute has at most 64 characters, so it can never be this text',
+      'an attribute has at most 64 characters, so it can never have this value',
     );
   });
 

@@ -83,7 +83,7 @@ describe('the folder of rule sets', () => {
     );
     writeFileSync(join(folder, 'groups.yaml'), byDecision);
     const declareRefusal =
-      'rules/groups.yaml:8:5  "blocked-by-decision" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts';
+      'rules/groups.yaml:8:5  "blocked-by-decision" cannot have a holdout: it matches only payers whom a person decided about or who are on a list; put the holdout on a rule that counts';
     expect(problems()).to.deep.equal([declareRefusal]);
     const read = readRuleSet(folder);
     expect(!read.ok && formatProblems('rules', read.problems)).to.equal(declareRefusal);

@@ -328,7 +328,7 @@ function explainFault(error: ErrorObject): string {
     case 'pattern':
       return instancePath.endsWith('toPayCurrency')
         ? 'must be 3 or 4 letters or digits, like "EUR"'
-        : 'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or blank';
+        : 'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or space';
     default:
       return message ?? 'is not valid';
   }

@@ -34,7 +34,7 @@ const ATTRIBUTE_TEXT = withCheck(
     if ([...value].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
     return file.report(
       node,
-      `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never be this text`,
+      `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never have this value`,
     );
   },
 );
@@ -102,11 +102,14 @@ function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: Pl
   if (type === 'text' && length !== undefined && members.has('oneOf'))
     refuse(
       length.key,
-      '"oneOf" names the texts that count, so that "length" says nothing; remove one of them',
+      '"length" has no effect beside "oneOf", which lists the texts that count; remove one of the two',
     );
   const pseudonym = members.get('pseudonym');
   if (type === 'text' && pseudonym !== undefined && members.has('oneOf'))
-    refuse(pseudonym.key, 'the texts of oneOf say nobody who the payer is; remove "pseudonym" or "oneOf"');
+    refuse(
+      pseudonym.key,
+      'the texts of "oneOf" do not identify a payer, so "pseudonym" is not needed; remove "pseudonym" or "oneOf"',
+    );
   return fits;
 }
 

@@ -4,18 +4,18 @@ import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules
 /** Returns why two facts cannot be compared with each other, or null when they can. */
 export function refuseComparison(ref: FactRef, operator: OperatorName | null, other: FactRef): string | null {
   if (operator === 'multipleOf' || operator === 'notMultipleOf')
-    return `operator "${operator}" takes a number, and no other fact`;
+    return `operator "${operator}" takes a number, not another fact`;
   const both = [ref, other];
   const isComparable = ({ name, attribute }: FactRef) => attribute !== undefined || name === 'amount';
   const odd = both.find((one) => !isComparable(one));
   if (odd !== undefined || both.every(({ attribute }) => attribute === undefined))
-    return `"${(odd ?? other).label}" is not compared with another fact: only attributes are, with each other and with the amount; write a value`;
+    return `"${(odd ?? other).label}" cannot be compared with another fact: only attributes can, with each other and with the amount; write a value`;
   if (ref.label === other.label) return `"${ref.label}" is compared with itself`;
   const [kind, otherKind] = both.map(describeKind);
   if (kind !== otherKind)
-    return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
+    return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never equal`;
   if (keepsPseudonym(ref) !== keepsPseudonym(other))
-    return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never alike; declare both with pseudonym: true`;
+    return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never equal; declare both with pseudonym: true`;
   const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
   if (unit === otherUnit) return null;
   const declared = both.find(({ attribute }) => attribute === undefined)?.fact.unit;

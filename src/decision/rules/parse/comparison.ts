@@ -89,7 +89,7 @@ class ComparisonReader {
     const value = member === undefined ? '..' : this.#file.plain(member.value);
     return this.#file.report(
       member?.key ?? null,
-      `"${name}" stands within params; write params: { ${name}: ${value} }`,
+      `"${name}" must stand within params; write params: { ${name}: ${value} }`,
     );
   }
 
@@ -106,7 +106,7 @@ class ComparisonReader {
     if (!isKnownIn(this.#stage, fact)) {
       return this.#file.report(
         member.value,
-        `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${listUsableFiles(fact)}`,
+        `"${name}" is not yet known in ${this.#stage}.yaml; use it in ${listUsableFiles(fact)}`,
       );
     }
     if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
@@ -213,7 +213,10 @@ class ComparisonReader {
     const allowed = listOperators(ref.fact);
     if (allowed.includes(operator)) return operator;
     if (operator === KNOWN_OPERATOR && absence === undefined) {
-      return this.#file.report(node, `"${ref.name}" always has a value, so nothing asks whether it is known`);
+      return this.#file.report(
+        node,
+        `"${ref.name}" always has a value, so it cannot be asked whether it is known`,
+      );
     }
     return this.#file.report(
       node,
@@ -346,7 +349,7 @@ export class ConditionReader {
       const others = [...members.keys()].filter((name) => name !== kind).join(', ');
       return this.#file.report(
         node,
-        `a condition has either all, any, not, condition or fact; "${kind}" stands beside ${others}`,
+        `a condition has only one of all, any, not, condition and fact; "${kind}" stands beside ${others}`,
       );
     }
     const member = members.get(kind);

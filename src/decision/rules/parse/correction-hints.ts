@@ -144,7 +144,7 @@ function guessDuration(text: string): number | null {
 export function formatDurationHint(written: unknown): string {
   if (typeof written === 'string' && /;|\d[smhd] +\d/.test(written))
     return '; write a comma between the items of a list';
-  if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a blank and #';
+  if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a space and #';
   if (typeof written === 'number' && Number.isSafeInteger(written) && written > 0)
     return `; a unit is missing: write ${written}s, ${written}m, ${written}h or ${written}d`;
   const ms = typeof written === 'string' ? guessDuration(written.trim()) : null;
@@ -156,7 +156,7 @@ export function formatListHint(node: Node | null): string {
   if (!isScalar(node)) return node === null ? '' : '; begin each item with "- "';
   const { value } = node;
   if (typeof value !== 'string' && typeof value !== 'number') return '';
-  if (/^-\S/.test(String(value))) return '; write a blank behind the dash of each item';
+  if (/^-\S/.test(String(value))) return '; write a space after the dash of each item';
   const [, inner = String(value)] = /^\((.*)\)$/.exec(String(value)) ?? [];
   const isOfCodes = /^[A-Z0-9_]{3,}(?: [A-Z0-9_]{3,})+$/.test(inner);
   const items = inner.split(isOfCodes ? ' ' : /[,;]/).map((item) => item.trim());

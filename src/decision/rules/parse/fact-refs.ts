@@ -68,7 +68,7 @@ export class FactRefs {
     if (ref === null || typeof ref === 'string') return ref;
     const declared = this.#attributes?.get(name);
     if (declared?.pseudonym === true) return declared;
-    return `values are counted only of an attribute that ruleset.yaml declares with pseudonym: true, and "${name}" is declared without it`;
+    return `only values of attributes with pseudonym: true are counted, and ruleset.yaml declares "${name}" without it`;
   }
 
   /** Adds a fact about the shared list of this name. */

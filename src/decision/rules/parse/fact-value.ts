@@ -81,13 +81,13 @@ function refuseText(value: string, ref: FactRef): string | null {
   if (invisible !== null)
     return `character ${invisible.place} of "${value}" is invisible: ${invisible.name}; remove it`;
   const trimmed = value.trim();
-  if (trimmed !== value) return `"${value}" has a blank at its ${findBlankEnd(value)}; write "${trimmed}"`;
+  if (trimmed !== value) return `"${value}" has a space at its ${findBlankEnd(value)}; write "${trimmed}"`;
   const [curly] = CURLY_QUOTE.exec(value) ?? [];
   if (curly !== undefined) {
-    return `"${value}" has ${curly}, a quote as word processors write it; quote a text with " or ', and leave other quotes out`;
+    return `"${value}" has ${curly}, a typographic quote; put quotes like " or ' around a text, and remove other quotes`;
   }
   if (keepsPseudonym(ref) && value.startsWith(PSEUDONYM_MARK))
-    return `"${value}" is how a record shows a pseudonym; write the text in clear, or put it on a shared list of kind attribute and ask for listed`;
+    return `"${value}" is the form in which records show a pseudonym; write the text in clear, or put the pseudonym on a shared list of kind attribute and ask for listed`;
   const form = findTextForm(ref);
   if (form !== null && !form.pattern.test(value))
     return `"${value}" can never match "${ref.name}": ${form.words}`;
@@ -122,7 +122,7 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
  */
 function refuseNumber(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
   if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
-    return `a multiple is one of a number above 0, like 1000, not of ${value}`;
+    return `a multiple needs a number above 0, like 1000, not ${value}`;
   const decimals = findDecimals(ref);
   if (typeof value === 'boolean' || decimals === null || !NAMING_VALUES.has(operator)) return null;
   if (Number(value.toFixed(decimals)) === value) return null;

@@ -143,7 +143,7 @@ function findMarginFault(line: LayoutLine, all: readonly LayoutLine[] = []): Syn
 
 function findGluedDash({ offset, column, body }: LayoutLine): SyntaxFault | null {
   if (!/^-[^\s\d-]/.test(body)) return null;
-  const message = `a blank is missing behind the dash; write "- ${shorten(body.slice(1))}"`;
+  const message = `a space is missing after the dash; write "- ${shorten(body.slice(1))}"`;
   return { offset: offset + column, message };
 }
 
@@ -242,12 +242,12 @@ function reportIndent({ number, offset }: LayoutLine, has: number, others: numbe
 /** Reports an item of a list that is numbered or marked as word processors do. */
 function reportOtherDash({ offset, column, body }: LayoutLine): SyntaxFault {
   const [sign = '', ...rest] = body.split(' ');
-  const message = `"${sign}" is no dash of a list; write "- ${shorten(rest.join(' '))}"`;
+  const message = `"${sign}" is not a dash of a list; write "- ${shorten(rest.join(' '))}"`;
   return { offset: offset + column, message };
 }
 
 function formatBlanks(count: number): string {
-  return count === 1 ? '1 blank' : `${count} blanks`;
+  return count === 1 ? '1 space' : `${count} spaces`;
 }
 
 function reportMissingDash({ offset, column, body }: LayoutLine, like?: LayoutLine): SyntaxFault {
@@ -280,11 +280,11 @@ function findStrayFault(
 
 function explainStray(body: string, usual: ReadonlyMap<string | null, unknown>): string {
   if (/^([<=>])\1{6}/.test(body))
-    return 'a merge left its marks here; keep one of the two texts and remove the marks';
+    return 'a merge conflict was left here; keep one of the two texts and remove the marks';
   if (/^\w{3,}$/.test(body)) return `a colon is missing if this is a member; write "${body}:", or remove it`;
   const [, name = '', sign = '', value = ''] = /^(\w+)( ?= ?| |:)(.*)$/.exec(body) ?? [];
-  if (sign === ':') return `a blank is missing behind the colon; write "${name}: ${shorten(value)}"`;
+  if (sign === ':') return `a space is missing after the colon; write "${name}: ${shorten(value)}"`;
   if (sign.includes('=') || usual.has(name) || /^\S+$/.test(value))
     return `a colon is missing; write "${name}: ${shorten(value)}"`;
-  return 'this line has no colon; write "#" before it if it is a comment, or "name: value"';
+  return 'this line has no colon; write "name: value", or "#" before it if it is a comment';
 }

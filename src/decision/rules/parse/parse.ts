@@ -148,7 +148,7 @@ function readFile<T>(
 
 function reportTooManyFiles(files: RuleFiles): Problem {
   const file = [...files.keys()][RULE_SET_FILES_MAX] ?? '';
-  const message = `a rule set has at most ${RULE_SET_FILES_MAX} files, its cases and lists among them; put some of them together`;
+  const message = `a rule set has at most ${RULE_SET_FILES_MAX} files, including cases and lists; join some of them`;
   return { at: { file, line: 1, column: 1 }, message };
 }
 

@@ -52,13 +52,13 @@ function findProblem(text: string): string | null {
     return `has ${text.length} characters; at most ${PAYER_TEXT_CHARACTERS_MAX} are allowed`;
   }
   const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
-  if (quote !== undefined) return `may quote ${PAYER_TEXT_WAIT} alone, not ${quote}: payers read it`;
+  if (quote !== undefined) return `may quote only ${PAYER_TEXT_WAIT}, not ${quote}, because payers read it`;
   const name = splitWords(text).find((word) => INTERNAL_NAMES.has(word));
   return name === undefined ? null : explainInternalName(name);
 }
 
 function explainInternalName(name: string): string {
-  return `names "${name}", which tells payers of the inside; say it in words of theirs`;
+  return `names "${name}", which payers must not read; say it in the payer's words`;
 }
 
 function splitWords(text: string): readonly string[] {

@@ -214,7 +214,7 @@ function findLongest(ladders: NamedLadders): { readonly name: string; readonly w
 }
 
 function explainEarlyReset(wait: string): string {
-  return `resetAfter must be longer than the longest wait, ${wait}; otherwise leaving would be shorter than waiting`;
+  return `resetAfter must be longer than the longest wait, ${wait}; otherwise staying away would be quicker than waiting`;
 }
 
 const NO_LADDERS: NamedLadders = new Map();
@@ -275,6 +275,6 @@ export const HOLDOUT_FORMS = { holdout: optional(SHARE), holdoutMaxAmount: optio
 export function boundsHoldout({ file, members }: Place): boolean {
   const maxAmount = members.get('holdoutMaxAmount');
   if (maxAmount === undefined || members.has('holdout')) return true;
-  file.report(maxAmount.key, 'holdoutMaxAmount bounds a holdout, and the rule has none; add holdout: 2%');
+  file.report(maxAmount.key, 'holdoutMaxAmount limits a holdout, and the rule has none; add holdout: 2%');
   return false;
 }

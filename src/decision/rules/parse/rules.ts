@@ -106,7 +106,7 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
         if (reachable >= threshold) return { rules, threshold, exempt };
         return file.report(
           members.get('threshold')?.value ?? null,
-          `all signals together weigh ${reachable}, which never reaches the threshold of ${threshold}`,
+          `all signals together weigh ${reachable}, so the threshold of ${threshold} is never reached`,
         );
       },
     ),
@@ -148,7 +148,7 @@ function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }:
   if (name !== EXEMPT) return;
   file.report(
     members.get('name')?.value ?? null,
-    `"${EXEMPT}" is the name of the conditions under which no signal applies; give the signal another name`,
+    `"${EXEMPT}" is reserved for the conditions under which no signal applies; give the signal another name`,
   );
 }
 
@@ -165,7 +165,7 @@ const VERDICT: Form<Verdict> = {
       return FOUR_VERDICTS.read(file, node, what);
     return file.report(
       node,
-      `callers know ${VERDICTS.join(', ')}, and no "${written}"; to let a payer through and tell people, write the rule in flags.yaml`,
+      `"${written}" is not a verdict; callers know ${VERDICTS.join(', ')}; to let a payer through and tell people, write the rule in flags.yaml`,
     );
   },
 };
@@ -284,7 +284,7 @@ function createRulesForm<Params>(
   reader: ConditionReader | null,
   kind: RuleKind<Params>,
 ): Form<readonly Rule<Params>[]> {
-  const most = [RULES_MAX, () => `a file holds at most ${RULES_MAX} rules`] as const;
+  const most = [RULES_MAX, () => `a file may hold at most ${RULES_MAX} rules`] as const;
   return withMessageName('"rules"', listOf(createRuleForm(reader, kind), 'a rule', 'The rules.', most));
 }
 
@@ -407,10 +407,7 @@ function readPart(file: YamlFile, node: Node, piece: string, refs: FactRefs): Re
   }
   const [brace] = /[{}]/.exec(piece) ?? [];
   if (brace === undefined) return { kind: 'words', words: piece };
-  return file.report(
-    node,
-    `reason has a "${brace}" without its partner; braces stand around a fact, like {paidCount}`,
-  );
+  return file.report(node, `reason has a single "${brace}"; put braces around a fact, like {paidCount}`);
 }
 
 function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRefs): ReasonPart | null {

@@ -63,27 +63,27 @@ function findStrangeBlank(text: string): SyntaxFault | null {
 }
 
 function reportBlank(offset: number, character: string): SyntaxFault {
-  return { offset, message: `${nameBlank(character)} stands here; write an ordinary blank` };
+  return { offset, message: `${nameBlank(character)} stands here; write an ordinary space` };
 }
 
 function nameBlank(character: string): string {
   if (character === '\u00A0') return 'a no-break space (U+00A0)';
-  if (character === '\u3000') return 'a full-width blank (U+3000)';
-  return `a special blank (U+${character.charCodeAt(0).toString(16).toUpperCase()})`;
+  if (character === '\u3000') return 'a full-width space (U+3000)';
+  return `a special space (U+${character.charCodeAt(0).toString(16).toUpperCase()})`;
 }
 
 const STRANGE_BEGINNINGS: readonly (readonly [RegExp, (found: string, text: string) => string])[] = [
   [
     /^[\u2018-\u201F\u00AB\u00BB\u2039\u203A\u300C\u300D\uFF02\uFF07]/u,
-    (found) => `${found} is a quote as word processors write it; write " before the text and behind it`,
+    (found) => `${found} is a typographic quote; write " before and after the text`,
   ],
   [
     /^[\u2010-\u2015\u2212\uFF0D](?=\d)/u,
-    (found, text) => `${found} is a dash as word processors write it; write -${text.slice(1)}`,
+    (found, text) => `${found} is a typographic dash; write -${text.slice(1)}`,
   ],
   [
     /^[\u2010-\u2015\u2212\u2022\u00B7\uFF0D](?=\s|\w)/u,
-    (found) => `${found} is no dash of a list; write "- " before each item`,
+    (found) => `${found} is not a dash of a list; write "- " before each item`,
   ],
   [
     /^[\uFF5B\uFF5D\uFF3B\uFF3D\uFF03]/u,
@@ -91,7 +91,7 @@ const STRANGE_BEGINNINGS: readonly (readonly [RegExp, (found: string, text: stri
   ],
   [
     /^[\w-]+ ?[\uFF1A\uFE55]/u,
-    (found) => `${found.slice(-1)} is a full-width colon; write ": " with a blank behind it`,
+    (found) => `${found.slice(-1)} is a full-width colon; write ": " with a space after it`,
   ],
 ];
 
@@ -124,7 +124,7 @@ function findStrangeStart({ text, offset }: Token): SyntaxFault | null {
 function findStrangeComma({ text, offset }: Token): SyntaxFault | null {
   const at = text.search(/[\uFF0C\u3001]/u);
   if (at === -1) return null;
-  return { offset: offset + at, message: `${text.charAt(at)} is no comma here; write ", "` };
+  return { offset: offset + at, message: `${text.charAt(at)} is not a comma; write ", "` };
 }
 
 /**
@@ -150,14 +150,17 @@ function findSignForOperator(text: string): SyntaxFault | null {
   const sign = found?.[1] ?? '';
   const operator = OPERATOR_SIGNS[sign];
   if (found === null || operator === undefined) return null;
-  return { offset: found.index + found[0].length, message: `"${sign}" is no operator; write ${operator}` };
+  return {
+    offset: found.index + found[0].length,
+    message: `"${sign}" is not an operator; write ${operator}`,
+  };
 }
 
 function findIndentingTab(text: string): SyntaxFault | null {
   const at = text.search(/^ *\t[ \t]*\S/m);
   if (at === -1) return null;
   const offset = text.indexOf('\t', at);
-  return { offset, message: 'the line is indented by a tab; write blanks' };
+  return { offset, message: 'the line is indented by a tab; write spaces' };
 }
 
 interface OpenBracket {
@@ -264,7 +267,7 @@ function reportQuoteInText({ offset, text }: Token): SyntaxFault {
   const other = text.startsWith('"') ? "'" : '"';
   return {
     offset,
-    message: `the text goes on behind its closing quote; write ${other} around a text that has ${text.charAt(0)} in it`,
+    message: `the text goes on after its closing quote; write ${other} around a text that has ${text.charAt(0)} in it`,
   };
 }
 
@@ -383,7 +386,7 @@ function explainNoMember(key: Node, nameBefore: unknown, valueBefore: unknown): 
   const written = getSource(key);
   const [, glued, rest] = /^(\w+):(\S.*)$/.exec(written) ?? [];
   if (glued !== undefined)
-    return { offset, message: `a blank is missing behind the colon; write ${glued}: ${rest}` };
+    return { offset, message: `a space is missing after the colon; write ${glued}: ${rest}` };
   const [, name, value] = /^([a-z]+(?:[A-Z]\w*)?) (\S+)$/.exec(written) ?? [];
   const colon =
     name === undefined ? null : { offset, message: `a colon is missing; write ${name}: ${value}` };
@@ -411,7 +414,7 @@ function explainCommaInValue(name: string, before: string, behind: string): stri
 function explainCommaInNumber(before: string, behind: string): string | null {
   const meant = guessAmount(`${before},${behind}`);
   if (meant === null) return null;
-  if (!/^\d{3}$/.test(behind)) return `decimals stand behind a point; write ${meant}`;
+  if (!/^\d{3}$/.test(behind)) return `decimals stand after a point; write ${meant}`;
   return `a number has no comma; write ${meant}, or ${before}.${behind} if decimals are meant`;
 }
 
@@ -420,19 +423,19 @@ function explainParserError({ code, message, pos: [at] }: YAMLError, text: strin
   if (message.includes('call stack')) return 'lists and mappings are nested too deep to be read';
   switch (code) {
     case 'MULTIPLE_DOCS':
-      return 'a rule file is one document; a second one begins here';
+      return 'a rule file holds one document, and a second one begins here; remove the line ---';
     case 'BAD_DQ_ESCAPE':
       return 'within "quotes" a backslash begins an escape; write \\\\ for a backslash';
     case 'BAD_SCALAR_START':
     case 'BAD_ALIAS':
       return `put quotes around a text that begins with ${text.charAt(at)}`;
     case 'TAB_AS_INDENT':
-      return 'the line is indented by a tab; write blanks';
+      return 'the line is indented by a tab; write spaces';
     case 'BAD_DIRECTIVE':
-      return 'a line that begins with % is no rule; put quotes around the text, or remove the line';
+      return 'a line must not begin with %; put quotes around the text, or remove the line';
     case 'RESOURCE_EXHAUSTION':
       return 'the file is too large or too deep to be read';
     default:
-      return 'this does not fit what stands before it; compare indentation, dashes, colons, quotes and brackets with those of the lines around it';
+      return 'this does not fit the text before it; compare indentation, dashes, colons, quotes and brackets with the lines around it';
   }
 }

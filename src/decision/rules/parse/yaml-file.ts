@@ -214,7 +214,7 @@ export class YamlFile {
       const likes = refused
         .slice(1, REPORTED_ITEMS_MAX)
         .map((item) => `"${this.plain(item)}" (line ${this.at(item).line})`);
-      const others = `${refused.length - 1} more of ${items.length} are refused, too, like ${likes.join(' and ')}`;
+      const others = `${refused.length - 1} more of ${items.length} items are refused, too, like ${likes.join(' and ')}`;
       this.#problems.splice(before, Number.POSITIVE_INFINITY, {
         ...first,
         message: `${first.message}${first.message.endsWith('?') ? '' : ';'} ${others}`,
@@ -344,7 +344,7 @@ export class YamlFile {
     const message =
       found[0] === '\uFEFF'
         ? 'the file begins with a byte order mark; save it as UTF-8, not as UTF-8 with BOM'
-        : `the control character U+${code} is not allowed`;
+        : `the control character U+${code} is not allowed; remove it`;
     this.#problems.push({ at, message });
     return true;
   }

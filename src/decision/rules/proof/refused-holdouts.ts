@@ -41,6 +41,6 @@ function refuseHoldout(
   );
   if (reasoner.find([condition]).kind === 'none') return [];
   if (reasoner.find([condition, undecided, ...unlisted], named).kind !== 'none') return [];
-  const message = `"${name}" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts`;
+  const message = `"${name}" cannot have a holdout: it matches only payers whom a person decided about or who are on a list; put the holdout on a rule that counts`;
   return [{ at: holdout.at, message }];
 }

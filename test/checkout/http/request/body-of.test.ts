@@ -28,7 +28,7 @@ const NO_TEXTS: readonly unknown[] = [0, 7, 25.5, true, [], ['a'], {}];
 const NO_BOOLEANS: readonly unknown[] = ['true', 0, 1, [], {}];
 
 const NO_DECIMAL =
-  'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or blank';
+  'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or space';
 const NO_CURRENCY = 'must be 3 or 4 letters or digits, like "EUR"';
 
 const operations: readonly Operation[] = ['score', 'verdict'];

@@ -146,7 +146,7 @@ describe('parsing a rule set', () => {
         'verdicts.yaml': swap('verdict: BLOCK, reason: "The client', 'verdict: REVIEW, reason: "The client'),
       }),
     ).to.deep.equal([
-      'verdicts.yaml:13:26  callers know GET_NEW, GET_SAME_STICKY, WAIT, BLOCK, and no "REVIEW"; to let a payer through and tell people, write the rule in flags.yaml',
+      'verdicts.yaml:13:26  "REVIEW" is not a verdict; callers know GET_NEW, GET_SAME_STICKY, WAIT, BLOCK; to let a payer through and tell people, write the rule in flags.yaml',
     ]);
   });
 
@@ -170,7 +170,7 @@ describe('parsing a rule set', () => {
   it('refuses more than 500 files before it reads one of them', () => {
     const cases = Array.from({ length: 500 }, (_, n) => [`cases/case-${n}.yaml`, whole('[')] as const);
     expect(problemsOf(Object.fromEntries(cases))).to.deep.equal([
-      'cases/case-489.yaml:1:1  a rule set has at most 500 files, its cases and lists among them; put some of them together',
+      'cases/case-489.yaml:1:1  a rule set has at most 500 files, including cases and lists; join some of them',
     ]);
   });
 
@@ -183,7 +183,7 @@ describe('parsing a rule set', () => {
     ]);
     const text = `rules:\n${rules.flat().join('\n')}\notherwise: NEW\n`;
     expect(problemsOf({ 'groups.yaml': whole(text) })).to.deep.equal([
-      'groups.yaml:2002:5  a file holds at most 500 rules',
+      'groups.yaml:2002:5  a file may hold at most 500 rules',
     ]);
   });
 

@@ -26,7 +26,7 @@ const LAST_LINES: readonly (readonly [line: string, message: string])[] = [
   ['extra 5', 'a colon is missing; write "extra: 5"'],
   [
     'extra: "a "text" b"',
-    'the text goes on behind its closing quote; write \' around a text that has " in it',
+    'the text goes on after its closing quote; write \' around a text that has " in it',
   ],
 ];
 

@@ -91,7 +91,7 @@ describeOnStores('the search for decisions', (store) => {
     for (const [query, detail] of [
       [
         { ruleVersion: 'v10' },
-        'The parameter ruleVersion must be p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it, of at most 16 small letters and digits, like p2.v11-night.',
+        'The parameter ruleVersion must be p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters and digits, like p2.v11-night.',
       ],
       ...['-1', '1E+3', '9'.repeat(16), `1.${'9'.repeat(10)}`].map(
         (amountMin): [{ amountMin: string }, string] => [
