@@ -1,8 +1,9 @@
-import { type JournalTable, toClientIndexKey, toOrderIndexKey } from './journal-table.ts';
+import type { JournalTable } from './journal-table.ts';
+import type { IndexedEntry, NewestEntries } from './newest-entries.ts';
 import type { SqliteFile } from './open-file.ts';
 
 interface IndexingSizes {
-  /** Entries whose keys are sorted together. Until they are, a search looks through them. */
+  /** Entries whose keys are sorted together. Until they are, a search finds them by their keys in memory. */
   readonly batchEntries: number;
   /** Entries that are read, and keys that are written, at once: a millisecond or so. */
   readonly stepEntries: number;
@@ -10,11 +11,6 @@ interface IndexingSizes {
 }
 
 const SIZES: IndexingSizes = { batchEntries: 8192, stepEntries: 200, stepKeys: 1000 };
-
-interface IndexedEntry {
-  readonly key: number;
-  readonly position: number;
-}
 
 /** The keys of the entries after a position, sorted. */
 interface Batch {
@@ -29,6 +25,7 @@ interface Batch {
  */
 export class JournalIndexing {
   readonly #table: JournalTable;
+  readonly #newest: NewestEntries;
   readonly #readPage: SqliteFile['readPage'];
   readonly #sizes: IndexingSizes;
   #batch: Batch | null = null;
@@ -36,18 +33,18 @@ export class JournalIndexing {
 
   constructor(table: JournalTable, readPage: SqliteFile['readPage'], sizes = SIZES) {
     this.#table = table;
+    this.#newest = table.newestEntries;
     this.#readPage = readPage;
     this.#sizes = sizes;
   }
 
-  /** Reads the next batch, once there are enough new entries for one. What cannot be read is tried again the next time. */
+  /** Reads the new entries, and sorts the next batch once there are enough. What cannot be read is tried again the next time. */
   async read(): Promise<void> {
-    const { indexed } = this.#table.progress();
-    const last = indexed + this.#sizes.batchEntries;
-    if (this.#isReading || this.#batch?.after === indexed || this.#table.newest() < last) return;
+    if (this.#isReading) return;
     this.#isReading = true;
     try {
-      this.#batch = { after: indexed, last, entries: await this.#sortedEntries(indexed, last) };
+      while (await this.#readPage(() => this.#newest.read(this.#sizes.stepEntries)));
+      this.#sortBatch();
     } catch {
       this.#batch = null;
     } finally {
@@ -55,21 +52,11 @@ export class JournalIndexing {
     }
   }
 
-  /** Outside of any transaction: one that is rolled back gives its positions to other entries. */
-  async #sortedEntries(after: number, last: number): Promise<readonly IndexedEntry[]> {
-    const entries: IndexedEntry[] = [];
-    for (let from = after; from < last; ) {
-      const place = from;
-      const rows = await this.#readPage(() => this.#table.namesBetween(place, last, this.#sizes.stepEntries));
-      for (const row of rows) {
-        const position = Number(row['position']);
-        if (row['client'] !== null) entries.push({ key: toClientIndexKey(String(row['client'])), position });
-        if (row['order_name'] !== null)
-          entries.push({ key: toOrderIndexKey(String(row['order_name'])), position });
-      }
-      from = rows.length < this.#sizes.stepEntries ? last : Number(rows.at(-1)?.['position']);
-    }
-    return entries.sort((a, b) => a.key - b.key || a.position - b.position);
+  #sortBatch(): void {
+    const { indexed: after } = this.#table.progress();
+    const last = after + this.#sizes.batchEntries;
+    if (this.#batch?.after === after || this.#newest.readThrough < last) return;
+    this.#batch = { after, last, entries: this.#newest.sortUpTo(last) };
   }
 
   /** Writes some of the batch that was read, within a transaction; whether there may be more. */

@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { KeptAfterShipping } from '#state/store.ts';
+import { NewestEntries, toClientIndexKey, toOrderIndexKey } from './newest-entries.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -35,34 +35,26 @@ export function getIndexPartition(position: number): number {
   return Math.floor(position / 2 ** PARTITION_BITS);
 }
 
-/** 48 bits of the hash of a payer stand for it in the index; whoever finds an entry by them compares the whole hash. */
-export function toClientIndexKey(clientHash: string): number {
-  return Buffer.from(clientHash.slice(0, 8), 'base64url').readUIntBE(0, 6);
-}
-
-/** The same for an order, as `journalOrder` names it. */
-export function toOrderIndexKey(order: string): number {
-  return hash('sha256', order, 'buffer').readUIntBE(0, 6);
-}
-
 /** What the row of a decision names its order. */
 function journalOrder(platform: PlatformName, orderRef: string): string {
   return `${platform}/${orderRef}`;
 }
 
-/** All of one payer or order, by the index and, of the newest, by looking through them. */
-const findBySql = (column: 'client' | 'order_name') => `
+/**
+ * All of one payer or order: what the index has under the key, what stands at the known positions of those that are not
+ * indexed yet, and what a look through the last ones finds.
+ */
+export const findBySql = (column: 'client' | 'order_name') => `
   WITH RECURSIVE partitions (partition) AS (
     SELECT max(partition) FROM journal_index
     UNION ALL SELECT partition - 1 FROM partitions WHERE partition > (SELECT min(partition) FROM journal_index)
   ), found (position) AS (
     SELECT position FROM partitions CROSS JOIN journal_index USING (partition) WHERE key = ?1
-    UNION
-    SELECT position FROM journal
-      WHERE position > coalesce((SELECT indexed FROM journal_progress), 0) AND ${column} = ?2
+    UNION SELECT value FROM json_each(?2)
+    UNION SELECT position FROM journal WHERE position > ?3 AND ${column} = ?4
   )
   SELECT position, client, seq, order_name, idempotency_key, entry
-    FROM found CROSS JOIN journal USING (position) WHERE ${column} = ?2`;
+    FROM found CROSS JOIN journal USING (position) WHERE ${column} = ?4`;
 
 const NEWEST = '(SELECT max(position) FROM journal)';
 
@@ -73,11 +65,14 @@ const NEWEST = '(SELECT max(position) FROM journal)';
  */
 export class JournalTable {
   readonly #sql: ReturnType<typeof prepareStatements>;
+  /** What the index does not lead to yet. */
+  readonly newestEntries: NewestEntries;
   /** No decision up to here is past its retention, as far as this process has looked. */
   #looked = 0;
 
   constructor(db: DatabaseSync) {
     this.#sql = prepareStatements(db);
+    this.newestEntries = new NewestEntries(db);
   }
 
   /**
@@ -118,18 +113,25 @@ export class JournalTable {
 
   /** Entries of a client, decisions included, in any order. */
   ofClient(clientHash: string): readonly Row[] {
-    return this.#sql.ofClient.all(toClientIndexKey(clientHash), clientHash);
+    return this.#sql.ofClient.all(...this.#places(toClientIndexKey(clientHash)), clientHash);
   }
 
   /** Decisions about a client that have a number below `beforeSeq`, the newest first. */
   decisionsOfClient(clientHash: string, beforeSeq: number, limit: number): readonly Row[] {
-    return this.#sql.decisionsOfClient.all(toClientIndexKey(clientHash), clientHash, beforeSeq, limit);
+    const places = this.#places(toClientIndexKey(clientHash));
+    return this.#sql.decisionsOfClient.all(...places, clientHash, beforeSeq, limit);
   }
 
   /** Decisions about an order, the newest first. */
   decisionsOfOrder(platform: PlatformName, orderRef: string, limit: number): readonly Row[] {
     const order = journalOrder(platform, orderRef);
-    return this.#sql.decisionsOfOrder.all(toOrderIndexKey(order), order, limit);
+    return this.#sql.decisionsOfOrder.all(...this.#places(toOrderIndexKey(order)), order, limit);
+  }
+
+  /** Where a search looks, as `findBySql` takes it. */
+  #places(key: number): readonly [key: number, positions: string, readThrough: number] {
+    const { positions, readThrough } = this.newestEntries.find(key);
+    return [key, JSON.stringify(positions), readThrough];
   }
 
   progress(): JournalProgress {
@@ -229,11 +231,6 @@ export class JournalTable {
     this.#sql.index.run(getIndexPartition(position), key, position);
   }
 
-  /** What the index needs to know of the entries after a position, up to `last`. */
-  namesBetween(after: number, last: number, limit: number): readonly Row[] {
-    return this.#sql.names.all(after, last, limit);
-  }
-
   /** Removes some of the index's partitions whose entries are all gone; whether there may be more. */
   removeOldIndex(): boolean {
     const oldest = Number(this.#sql.oldest.get()?.['position'] ?? 0);
@@ -255,8 +252,8 @@ function prepareStatements(db: DatabaseSync) {
     newest: sql('SELECT max(position) AS position FROM journal'),
     oldest: sql('SELECT min(position) AS position FROM journal'),
     ofClient: sql(findBySql('client')),
-    decisionsOfClient: sql(`${findBySql('client')} AND seq < ?3 ORDER BY position DESC LIMIT ?4`),
-    decisionsOfOrder: sql(`${findBySql('order_name')} ORDER BY position DESC LIMIT ?3`),
+    decisionsOfClient: sql(`${findBySql('client')} AND seq < ?5 ORDER BY position DESC LIMIT ?6`),
+    decisionsOfOrder: sql(`${findBySql('order_name')} ORDER BY position DESC LIMIT ?5`),
     progress: sql('SELECT forgotten, shipped, hot_ms, indexed, indexed_key FROM journal_progress'),
     putProgress: sql(
       'INSERT OR REPLACE INTO journal_progress (only, forgotten, shipped, hot_ms, indexed, indexed_key) VALUES (1, ?, ?, ?, ?, ?)',
@@ -280,9 +277,6 @@ function prepareStatements(db: DatabaseSync) {
       'INSERT OR IGNORE INTO journal_index (partition, key, position) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM journal WHERE position = ?3)',
     ),
     unindex: sql('DELETE FROM journal_index WHERE partition = ? AND key = ? AND position = ?'),
-    names: sql(
-      'SELECT position, client, order_name FROM journal WHERE position > ? AND position <= ? ORDER BY position LIMIT ?',
-    ),
     removeOldIndex: sql(
       'DELETE FROM journal_index WHERE (partition, key, position) IN (SELECT partition, key, position FROM journal_index WHERE partition < ? LIMIT ?)',
     ),

@@ -6,7 +6,8 @@ import { encodeDecision } from '#decision/decision-record.ts';
 import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
 import { JournalIndexing } from '#state/sqlite/journal-index.ts';
-import { getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
+import { findBySql, getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
+import { SEARCH_READS_MAX } from '#state/sqlite/newest-entries.ts';
 import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -99,7 +100,7 @@ describe("SQLite's table of the journal", () => {
     expect(ofClient(client)).to.deep.equal([position]);
   });
 
-  it('finds what it holds by payer and order, whatever of it is indexed, trimmed or erased', async () => {
+  it('finds what it holds by payer and order, whatever of it is indexed, erased, rolled back or written by others', async () => {
     const clients = ['a', 'b', 'c'].map(() => newClient(toPlatformName('shop')));
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.record({ kind: fc.constant('decide'), of: fc.nat(2), order: fc.nat(3) }) },
@@ -107,6 +108,15 @@ describe("SQLite's table of the journal", () => {
         weight: 2,
         arbitrary: fc.record({ kind: fc.constant('append'), of: fc.nat(2), order: fc.constant(0) }),
       },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('rollBack'), of: fc.nat(2), order: fc.nat(3) }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('search'), of: fc.nat(2), order: fc.nat(3) }),
+      },
+      { weight: 1, arbitrary: fc.constant({ kind: 'takeTurns', of: 0, order: 0 }) },
       { weight: 4, arbitrary: fc.constant({ kind: 'index', of: 0, order: 0 }) },
       {
         weight: 1,
@@ -119,7 +129,13 @@ describe("SQLite's table of the journal", () => {
       db.exec('DELETE FROM journal; DELETE FROM journal_index; DELETE FROM journal_progress');
       db.prepare("INSERT INTO journal (position, at, entry) VALUES (?, 0, '')").run(start);
       table.noteProgress({ indexed: start });
-      const indexing = new JournalIndexing(table, readPage, { batchEntries: 6, stepEntries: 2, stepKeys: 2 });
+      const sizes = { batchEntries: 6, stepEntries: 2, stepKeys: 2 };
+      const openProcess = () => {
+        const own = new JournalTable(db);
+        return { own, indexing: new JournalIndexing(own, readPage, sizes) };
+      };
+      let [present, other] = [openProcess(), openProcess()];
+      table = present.own;
       let held: { of: number; order: number | null; position: number }[] = [];
       const does: Readonly<
         Record<string, (client: ClientKey, of: number, order: number, seq: number) => unknown>
@@ -128,9 +144,20 @@ describe("SQLite's table of the journal", () => {
           held.push({ of, order, position: decide(client, seq, `order-${order}`) }),
         append: (client, of) =>
           held.push({ of, order: null, position: table.append(T0, client.hash, 'b[]') }),
+        rollBack: (client, _of, order, seq) => {
+          db.exec('BEGIN');
+          decide(client, seq, `order-${order}`);
+          ofClient(client);
+          db.exec('ROLLBACK');
+        },
+        search: (client, _of, order) => [ofClient(client), ofOrder(client, `order-${order}`)],
+        takeTurns: () => {
+          [present, other] = [other, present];
+          table = present.own;
+        },
         index: async () => {
-          await indexing.read();
-          indexing.write();
+          await present.indexing.read();
+          present.indexing.write();
         },
         erase: (client, of) => {
           table.append(T0, null, 'e[]');
@@ -159,6 +186,36 @@ describe("SQLite's table of the journal", () => {
       }),
     );
   });
+
+  it('reads each new entry once for all searches, some at a time, and none within a transaction', () => {
+    const client = newClient();
+    for (let seq = 1; seq <= 2 * SEARCH_READS_MAX + 1; seq++) decide(client, seq, `order-${seq}`);
+    const readAfter = (search: () => unknown) => {
+      search();
+      return table.newestEntries.readThrough;
+    };
+    db.exec('BEGIN');
+    expect(readAfter(() => ofClient(client))).to.equal(0);
+    db.exec('ROLLBACK');
+    expect(readAfter(() => ofClient(client))).to.equal(SEARCH_READS_MAX);
+    expect(readAfter(() => ofOrder(client, 'none'))).to.equal(2 * SEARCH_READS_MAX);
+    expect(readAfter(() => ofClient(newClient()))).to.equal(2 * SEARCH_READS_MAX + 1);
+    expect(ofClient(client)).to.have.length(2 * SEARCH_READS_MAX + 1);
+  });
+
+  for (const column of ['client', 'order_name'] as const)
+    it(`searches by ${column} without a look through entries that were read`, () => {
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${findBySql(column)}`).all(0, '[]', 0, '');
+      const ways = plan.map(({ detail }) => String(detail)).filter((detail) => detail.includes(' journal'));
+      expect(ways).to.deep.equal([
+        // The last and the first partition.
+        'SEARCH journal_index USING PRIMARY KEY',
+        'SEARCH journal_index USING PRIMARY KEY',
+        'SEARCH journal_index USING PRIMARY KEY (partition=? AND key=?)',
+        'SEARCH journal USING INTEGER PRIMARY KEY (rowid>?)',
+        'SEARCH journal USING INTEGER PRIMARY KEY (rowid=?)',
+      ]);
+    });
 
   it('removes the index of partitions that hold nothing any more', async () => {
     const client = newClient();

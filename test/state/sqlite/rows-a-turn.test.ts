@@ -7,15 +7,18 @@ import { operationsOf } from '../../workbench/openapi/described-routes.ts';
 
 /** More than any page has. */
 const MANY = 1_200;
-/** So many at once, beside which the service may read a page by its clock in the same turn. */
+/** A page of the longest that others ask for. */
 const ASKED_AT_ONCE = 400;
-/** Some milliseconds of the event loop: three pages of 200, and what the service reads by its clock in the same turn. */
+/** Some milliseconds of the event loop: three pages of 200. */
 const ROWS_A_TURN_MAX = 620;
 
-/** The most rows that SQLite gives in one turn of the event loop. */
+/**
+ * The most rows that one statement gives in one turn of the event loop. What the service reads by its clock in the same turn
+ * has statements of its own.
+ */
 class RowsATurn {
   most = 0;
-  #rows = 0;
+  readonly #rows = new Map<string, number>();
   readonly #all = StatementSync.prototype.all;
   readonly #get = StatementSync.prototype.get;
 
@@ -23,13 +26,13 @@ class RowsATurn {
     StatementSync.prototype.all = new Proxy(this.#all, {
       apply: (all, statement, values) => {
         const found = Reflect.apply(all, statement, values);
-        this.#note(found.length);
+        this.#note(statement, found.length);
         return found;
       },
     });
     StatementSync.prototype.get = new Proxy(this.#get, {
       apply: (get, statement, values) => {
-        this.#note(1);
+        this.#note(statement, 1);
         return Reflect.apply(get, statement, values);
       },
     });
@@ -46,13 +49,11 @@ class RowsATurn {
     return this.most;
   }
 
-  #note(count: number): void {
-    if (this.#rows === 0)
-      setImmediate(() => {
-        this.#rows = 0;
-      });
-    this.#rows += count;
-    this.most = Math.max(this.most, this.#rows);
+  #note({ sourceSQL }: StatementSync, count: number): void {
+    if (this.#rows.size === 0) setImmediate(() => this.#rows.clear());
+    const rows = (this.#rows.get(sourceSQL) ?? 0) + count;
+    this.#rows.set(sourceSQL, rows);
+    this.most = Math.max(this.most, rows);
   }
 }
 

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** An entry of the journal under one of its keys: that of its payer, or that of its order. */
+export interface IndexedEntry {
+  readonly key: number;
+  readonly position: number;
+}
+
+/** 48 bits of the hash of a payer stand for it in the index; whoever finds an entry by them compares the whole hash. */
+export function toClientIndexKey(clientHash: string): number {
+  return Buffer.from(clientHash.slice(0, 8), 'base64url').readUIntBE(0, 6);
+}
+
+/** The same for an order, by the name that the row of a decision has for it. */
+export function toOrderIndexKey(order: string): number {
+  return Number.parseInt(hash('sha256', order, 'hex').slice(0, 12), 16);
+}
+
+/** A search reads so many new entries: a tenth of a millisecond or so. It looks through the others. */
+export const SEARCH_READS_MAX = 64;
+
+/** Where a search finds the entries that are not indexed: at these positions, and among all after `readThrough`. */
+export interface NewestPlaces {
+  readonly positions: readonly number[];
+  readonly readThrough: number;
+}
+
+/**
+ * The keys of the entries that the index does not lead to yet, in memory. They are read from the file, each entry once, by
+ * searches and in the background: so it does not matter which process wrote an entry. An entry that was erased since stays here
+ * by its key and position, until its batch is indexed; a search finds no row there.
+ */
+export class NewestEntries {
+  readonly #db: DatabaseSync;
+  readonly #progress: StatementSync;
+  readonly #names: StatementSync;
+  #indexed = 0;
+  #readThrough = 0;
+  #entries: IndexedEntry[] = [];
+  #positions = new Map<number, number[]>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#progress = db.prepare('SELECT indexed FROM journal_progress');
+    this.#names = db.prepare(
+      'SELECT position, client, order_name FROM journal WHERE position > ? ORDER BY position LIMIT ?',
+    );
+  }
+
+  /** The last position that was read. */
+  get readThrough(): number {
+    return this.#readThrough;
+  }
+
+  find(key: number): NewestPlaces {
+    // A transaction that is rolled back gives its positions to other entries.
+    if (this.#db.isTransaction) this.#forgetIndexed();
+    else this.read(SEARCH_READS_MAX);
+    return { positions: this.#positions.get(key) ?? [], readThrough: this.#readThrough };
+  }
+
+  /** Reads so many of the entries that are new since the last time, outside of any transaction; whether there may be more. */
+  read(limit: number): boolean {
+    this.#forgetIndexed();
+    const rows = this.#names.all(this.#readThrough, limit);
+    for (const { position, client, order_name: order } of rows) {
+      const place = Number(position);
+      if (client !== null) this.#add({ key: toClientIndexKey(String(client)), position: place });
+      if (order !== null) this.#add({ key: toOrderIndexKey(String(order)), position: place });
+      this.#readThrough = place;
+    }
+    return rows.length === limit;
+  }
+
+  /** Keys and positions of the entries that are not indexed, up to a position, sorted. */
+  sortUpTo(last: number): readonly IndexedEntry[] {
+    this.#forgetIndexed();
+    return this.#entries
+      .filter(({ position }) => position <= last)
+      .sort((a, b) => a.key - b.key || a.position - b.position);
+  }
+
+  #add(entry: IndexedEntry): void {
+    this.#entries.push(entry);
+    const positions = this.#positions.get(entry.key);
+    if (positions === undefined) this.#positions.set(entry.key, [entry.position]);
+    else positions.push(entry.position);
+  }
+
+  /** Forgets the entries that are indexed, whichever process did that. */
+  #forgetIndexed(): void {
+    const indexed = Number(this.#progress.get()?.['indexed'] ?? 0);
+    if (indexed === this.#indexed) return;
+    this.#indexed = indexed;
+    this.#readThrough = Math.max(this.#readThrough, indexed);
+    const left = this.#entries.filter(({ position }) => position > indexed);
+    this.#entries = [];
+    this.#positions = new Map();
+    for (const entry of left) this.#add(entry);
+  }
+}
