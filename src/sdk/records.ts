@@ -184,6 +184,7 @@ export interface ClientView {
   readonly binding: Binding | null;
   readonly override: Override | null;
   readonly facts: Readonly<Record<string, number | boolean | string | null>>;
+  readonly nextVerdict: NextVerdict;
   readonly decisions: readonly Decision[];
   readonly unread?: readonly {
     readonly from: string;
@@ -662,6 +663,31 @@ export interface NewOverride {
   readonly reason: string;
   /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
+}
+
+/** What the next request of a client would be answered, as far as is known now */
+export interface NextVerdict {
+  readonly asked: {
+    readonly like: 'lastVerdict' | 'ordinary';
+    readonly amount: string;
+    readonly currency: string;
+    readonly method: string;
+    readonly sellPointKey: string;
+  };
+  readonly now: {
+    readonly at: string;
+    readonly verdict: VerdictCommand;
+    readonly waitSeconds?: number;
+    readonly rule: string;
+    readonly reason: string;
+  };
+  readonly afterWait: {
+    readonly at: string;
+    readonly verdict: VerdictCommand;
+    readonly waitSeconds?: number;
+    readonly rule: string;
+    readonly reason: string;
+  } | null;
 }
 
 /** One node, as it reports itself */

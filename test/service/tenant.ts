@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '#decision/decision.ts';
+import type { NextVerdict } from '#decision/next-verdict.ts';
 import { type Answer, call, type HeaderList, type Problem } from './http-call.ts';
 import { scoreBody, verdictBody } from './request-bodies.ts';
 
@@ -22,6 +23,7 @@ export interface ClientBody {
   readonly outcomes: { readonly paidCount: number; readonly unpaidCount: number };
   readonly binding: { readonly requisiteRef: string } | null;
   readonly override: { readonly group: string } | null;
+  readonly nextVerdict: NextVerdict;
   readonly decisions: readonly Decision[];
 }
 

@@ -8,6 +8,7 @@ import type { Assessment } from '#decision/assess.ts';
 import { assessNow, type DecisionInput } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { type NextVerdict, predictNextVerdict } from '#decision/next-verdict.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
@@ -57,6 +58,7 @@ export interface ClientView {
   /** The present ladder. As for the facts, it is forgotten after a long absence. */
   readonly ladder: Ladder;
   readonly facts: Assessment;
+  readonly nextVerdict: NextVerdict;
   readonly rules: RuleSet;
   readonly decisions: readonly Decision[];
   /** Where further recent decisions may be that could not be read. */
@@ -116,7 +118,16 @@ export class Records {
     ]);
     const { now } = standing;
     const ladder = settleLadder(state, getPlatformSettings(rules, platform).ladder, now);
-    return { state, ladder, facts: assessNow(rules, standing), rules, decisions, unread, now };
+    return {
+      state,
+      ladder,
+      facts: assessNow(rules, standing),
+      nextVerdict: predictNextVerdict(rules, standing, decisions[0]),
+      rules,
+      decisions,
+      unread,
+      now,
+    };
   }
 
   /**

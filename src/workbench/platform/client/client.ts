@@ -13,6 +13,7 @@ import { labelFactValues } from '#decision/assess.ts';
 import { DecisionSchema, isBot, paymentScoreText } from '#decision/decision.ts';
 import { type FactReading, factReading } from '#decision/facts/fact.ts';
 import { REQUEST_FACTS } from '#decision/facts/request.ts';
+import { NextVerdictSchema } from '#decision/next-verdict.ts';
 import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
@@ -73,6 +74,7 @@ const ClientSchema = s.named(
       description:
         'What the rules would see now, by label; none of a request, because nobody asks for anything',
     }),
+    nextVerdict: NextVerdictSchema,
     decisions: s.list(DecisionSchema, 'The last ones, newest first'),
     unread: Type.Optional(unreadDecisions),
   }),
@@ -82,7 +84,7 @@ const ClientSchema = s.named(
 function viewOfClient(
   platform: PlatformName,
   clientIdKey: string,
-  { state, ladder, facts, rules, decisions, unread, now }: ClientView,
+  { state, ladder, facts, nextVerdict, rules, decisions, unread, now }: ClientView,
 ): s.Shape<typeof ClientSchema> {
   const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
@@ -107,6 +109,7 @@ function viewOfClient(
     binding: keepIfValid(state.binding, now),
     override: keepIfValid(state.override, now),
     facts: withoutRequest(labelFactValues(rules, facts.values)),
+    nextVerdict,
     decisions,
     ...(unread.length === 0 ? {} : { unread }),
   };
@@ -127,7 +130,8 @@ const UNKNOWN_CLIENT = declareRefusal('unknown-client', 'Nothing is known of the
 const readClient = declareClientOperation({
   route: 'get /v1/platform/client',
   summary: 'What is known of a client',
-  description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
+  description:
+    'State in words, facts now, what the next request would be answered, last decisions. Asking changes nothing. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
   answers: declareJsonAnswer('The current state', ClientSchema),
   refusals: [UNKNOWN_CLIENT],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { until } from '../../../servers/until.ts';
 import { describeConsole } from '../console-tab.ts';
 
 /** What heads each moment of the time line: its kind and what it came to. Asked in the browser. */
@@ -16,8 +17,13 @@ describeConsole("a payer's page in the console", (tab) => {
     await tab.open('#/find');
     const { page } = tab;
     await page.keyboard.type('waiting-wim\n');
-    await page.getByText(/^Has to wait until .* from now$/).waitFor();
+    await page.getByText(/^Has to wait until \d\d:\d\d: (5 min|4 min \d+ s) left$/).waitFor();
+    await page.getByText('Then a requisite is shown: GET_NEW, by the rule wait-served.').waitFor();
+    await page.getByText('Asked before that, a wait of 30 min begins.').waitFor();
     await page.getByRole('status').getByText('asked-too-early').first().waitFor();
+    const timer = page.getByRole('timer');
+    const shown = await timer.innerText();
+    await until('it counts down', async () => (await timer.innerText()) !== shown);
     expect(await tab.axeFindings()).to.deep.equal([]);
     await tab.button('End the wait …').click();
     await page.getByLabel('Reason').fill('the payment page broke down');
@@ -32,14 +38,14 @@ describeConsole("a payer's page in the console", (tab) => {
   it('sets and lifts an override, with a reason', async () => {
     await tab.shop.verdict({ clientIdKey: 'doubtful-dora' });
     await tab.open('#/find/payer/doubtful-dora');
-    await tab.page.getByText('An attempt is open').waitFor();
+    await tab.page.getByText('The next request has to wait 30 s').waitFor();
     await tab.button('Block …').click();
     await tab.button('Block the payer').click();
     expect((await tab.shop.client('doubtful-dora')).body.override).to.equal(null);
     await tab.page.getByLabel('Reason').fill('a stolen card');
     expect(await tab.axeFindings()).to.deep.equal([]);
     await tab.button('Block the payer').click();
-    await tab.page.getByText('May not try: blocked by a person, until it is lifted').waitFor();
+    await tab.page.getByText('BLOCK follows: blocked by a person, until it is lifted').waitFor();
     await tab.page.getByText(/^By .* since .*: a stolen card$/).waitFor();
     const verdict = await tab.shop.verdict({ clientIdKey: 'doubtful-dora' });
     expect(verdict.body.verdict).to.equal('BLOCK');
@@ -49,7 +55,7 @@ describeConsole("a payer's page in the console", (tab) => {
     expect((await tab.shop.client('doubtful-dora')).body.override?.group).to.equal('BLOCKED');
     await tab.button('Lift the override …').click();
     await tab.button('Lift the override').click();
-    await tab.page.getByText('No wait is due, but the last answer was BLOCK').waitFor();
+    await tab.page.getByText('The next request has to wait 30 s').waitFor();
     await tab.page
       .locator('.moment-override')
       .filter({ hasText: 'set by' })
@@ -57,6 +63,17 @@ describeConsole("a payer's page in the console", (tab) => {
       .waitFor();
     expect((await tab.shop.client('doubtful-dora')).body.override).to.equal(null);
     expect(tab.complaints).to.deep.equal([]);
+  });
+
+  it('never says of whoever is flagged that a wait or a try comes next, but BLOCK with its rule', async () => {
+    const asked = { clientIdKey: 'flagged-finn', orderRef: 'finn-1' };
+    for (const sent of [asked, asked]) await tab.shop.verdict(sent);
+    await tab.shop.score({ clientIdKey: 'flagged-finn', clientHints: { honeypotTriggered: true } });
+    await tab.open('#/find/payer/flagged-finn');
+    await tab.page.getByText('BLOCK follows, by the rule bot-blocked').waitFor();
+    const status = tab.page.getByRole('status').filter({ hasText: 'BLOCK follows' });
+    expect(await status.innerText()).not.to.match(/May try|Has to wait/);
+    expect(await tab.axeFindings()).to.deep.equal([]);
   });
 
   it('sets and removes a binding', async () => {

@@ -5,7 +5,7 @@ import type {
   RulesAccount,
   RuleTrace,
 } from '#workbench/console/page/questions.ts';
-import { formatFact } from './format.ts';
+import { formatDuration, formatFact } from './format.ts';
 import { toRulePath } from './links.ts';
 import { renderPill } from './verdict.ts';
 
@@ -142,7 +142,7 @@ function renderCondition(condition: ConditionTrace): Html {
     const limit = otherFact === undefined ? value : `${otherFact} (${value})`;
     const asked = `${fact} ${SIGNS[operator] ?? operator} ${limit}`;
     return html`<li>${mark} <code>${asked}</code> <span
-      class="saw">saw <b>${formatFact(seen)}</b></span></li>`;
+      class="saw">saw <b>${formatReading(fact, seen)}</b></span></li>`;
   }
   return html`<li>
     ${mark} ${formatKind(condition)}
@@ -177,7 +177,16 @@ function formatKind(condition: Nested): string {
 export function renderFactsTable(facts: Readonly<Record<string, FactReading>>) {
   return html`<dl class="facts">
     ${Object.entries(facts).map(
-      ([label, value]) => html`<div><dt><code>${label}</code></dt><dd>${formatFact(value)}</dd></div>`,
+      ([label, value]) =>
+        html`<div><dt><code>${label}</code></dt><dd>${formatReading(label, value)}</dd></div>`,
     )}
   </dl>`;
+}
+
+const MINUTE_SECONDS = 60;
+
+/** Seconds are said in words, too, where nobody counts them. */
+function formatReading(label: string, value: FactReading) {
+  const isLong = /seconds/i.test(label) && typeof value === 'number' && value >= MINUTE_SECONDS;
+  return isLong ? `${formatFact(value)} (${formatDuration(value * 1000)})` : formatFact(value);
 }

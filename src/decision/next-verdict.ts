@@ -1,0 +1,94 @@
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { type DecisionInput, decideWithoutRecord } from './decide.ts';
+import { type Decision, waitSeconds } from './decision.ts';
+import { formatDecimal } from './payer/amount.ts';
+import { chooseEventTime } from './payer/client-state.ts';
+import { settleLadder } from './payer/ladder.ts';
+import type { AskedVerdict } from './requests.ts';
+import { getPlatformSettings, type RuleSet, verdict } from './rules/rule-set.ts';
+
+const ExpectedVerdictSchema = s.shape('What a request would be answered', {
+  at: s.epochMs('When it would be asked'),
+  verdict,
+  waitSeconds: Type.Optional(waitSeconds),
+  rule: s.word('The rule that would give the verdict, or "otherwise"', 'otherwise'),
+  reason: s.word('As it would be answered', 'No reason to hold the payer back.'),
+});
+
+export const NextVerdictSchema = s.named(
+  'NextVerdict',
+  s.shape('What the next request of a client would be answered, as far as is known now', {
+    asked: s.shape('The request that is supposed', {
+      like: s.meaning<'lastVerdict' | 'ordinary'>(
+        { lastVerdict: 'the newest one that is kept', ordinary: 'an ordinary one, where none is kept' },
+        'Which request it is like',
+      ),
+      amount: s.word('A decimal number', '25.00'),
+      currency: s.word('Its currency', 'EUR'),
+      method: s.word('The payment method', 'card'),
+      sellPointKey: s.word('Point of sale', 'shop-1'),
+    }),
+    now: s.shape('If it is asked now', ExpectedVerdictSchema.properties),
+    afterWait: s.nullable(
+      s.shape(
+        'If it is asked once the wait is over that is due, or that `now` would begin; null without one',
+        ExpectedVerdictSchema.properties,
+      ),
+    ),
+  }),
+);
+
+export type NextVerdict = s.Shape<typeof NextVerdictSchema>;
+
+type ExpectedVerdict = NextVerdict['now'];
+
+/** What a payer pays with who is not special: no rule that we know asks for less. */
+const ORDINARY = { amount: '100', method: 'card', sellPointKey: 'shop' } as const;
+
+/**
+ * Computes what the next request of a client would be answered, now and after the wait. The request is like the one of
+ * the newest decision, without attributes that only a verdict request states. Nothing is counted or changed.
+ */
+export function predictNextVerdict(
+  rules: RuleSet,
+  standing: DecisionInput,
+  newest: Pick<Decision, 'facts' | 'orderRef' | 'sellPointKey'> | undefined,
+): NextVerdict {
+  const { client, state } = standing;
+  const settings = getPlatformSettings(rules, client.platform);
+  const asked = supposeRequest(newest, settings.currency);
+  const request: AskedVerdict = { ...asked, orderRef: newest?.orderRef ?? '' };
+  const at = chooseEventTime(state, standing.now);
+  const { waitUntil } = settleLadder(state, settings.ladder, at);
+  const { expected: now, nextState, ladderAfter } = expectVerdict(rules, { ...standing, now: at }, request);
+  if (waitUntil !== null && waitUntil > at)
+    return { asked, now, afterWait: expectVerdict(rules, { ...standing, now: waitUntil }, request).expected };
+  if (now.verdict !== 'WAIT' || ladderAfter.waitUntil === null) return { asked, now, afterWait: null };
+  const waited = { ...standing, state: nextState, now: ladderAfter.waitUntil };
+  return { asked, now, afterWait: expectVerdict(rules, waited, request).expected };
+}
+
+function supposeRequest(
+  newest: Pick<Decision, 'facts' | 'sellPointKey'> | undefined,
+  currency: string,
+): NextVerdict['asked'] {
+  const { amount, method, currency: said } = newest?.facts ?? {};
+  if (newest === undefined || amount === undefined || method === undefined)
+    return { like: 'ordinary', ...ORDINARY, currency };
+  return {
+    like: 'lastVerdict',
+    amount: formatDecimal(amount),
+    currency: String(said ?? currency),
+    method: String(method),
+    sellPointKey: newest.sellPointKey,
+  };
+}
+
+function expectVerdict(rules: RuleSet, standing: DecisionInput, request: AskedVerdict) {
+  const { at, concluded, nextState } = decideWithoutRecord(rules, standing, request);
+  const { verdict, waitSeconds, rule, reason, ladderAfter } = concluded;
+  const wait = waitSeconds === null ? {} : { waitSeconds };
+  const expected: ExpectedVerdict = { at, verdict, ...wait, rule, reason };
+  return { expected, nextState, ladderAfter };
+}
