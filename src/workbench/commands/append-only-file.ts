@@ -2,29 +2,29 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file of an append-only file of Redis that is not whole. */
+/** A file of a Redis append-only file that is not whole. */
 export interface FileFault {
   readonly file: string;
-  /** Where the entry begins that is not whole; null: the file cannot be read at all. */
+  /** The offset of the first entry that is not whole. Null when the file cannot be read at all. */
   readonly goodBytes: number | null;
-  /** How many bytes there are from there on. */
+  /** The number of bytes from that offset on. */
   readonly lostBytes: number | null;
 }
 
-/** As redis-check-aof ends its look at a file. */
+/** The line with which redis-check-aof reports a file that it has read. */
 const ANALYZED = /^AOF analyzed: filename=(.*), size=\d+, ok_up_to=(\d+),.* diff=(\d+)$/gm;
 
-/** A file that was begun and in which nothing was written yet is not analyzed. */
+/** The line about a new file in which nothing was written yet. Such a file is not analyzed. */
 const EMPTY = /^(?:BASE|INCR) AOF (.*) is empty$/gm;
 
 const MANIFEST = 'appendonly.aof.manifest';
 
-/** Beside the checked files' names it says little of each, whatever their size. */
+/** The output has the files' names and little else, whatever the files' size. */
 const OUTPUT_BYTES_MAX = 16 << 20;
 
 /**
- * The first file in an `appendonlydir` that is not whole, by redis-check-aof, which opens files for writing and changes
- * none; null: all are. Throws when that program is not installed.
+ * Finds the first file in an `appendonlydir` that is not whole. Returns null when all are whole. It runs
+ * redis-check-aof, which opens the files for writing but changes none. Throws when that program is not installed.
  */
 export async function findAppendOnlyFault(folder: string): Promise<FileFault | null> {
   const { isFine, output } = await checkByRedis(join(folder, MANIFEST));
@@ -51,7 +51,7 @@ function checkByRedis(manifest: string): Promise<{ readonly isFine: boolean; rea
   return promise;
 }
 
-/** The files of the manifest, in the order in which they are read. */
+/** Lists the files of the manifest, in the order in which Redis reads them. */
 function filesOf(folder: string): readonly string[] {
   try {
     return filesIn(readFileSync(join(folder, MANIFEST), 'utf8'), /^file (\S+) seq /gm);

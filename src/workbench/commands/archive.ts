@@ -41,7 +41,7 @@ export function archiveCommands(program: Command): void {
   adoptCommand(archive);
 }
 
-/** archive adopt: makes what lies in an S3 store the archive of this store again. */
+/** Adds `archive adopt`, which makes the archive in an S3 store the archive of this store again. */
 function adoptCommand(archive: Command): void {
   archive
     .command('adopt')
@@ -61,7 +61,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
       throw error instanceof NotAdopted ? new FindingsError(error.message) : error;
     });
     const adopted = await archive.refresh();
-    // Entries newer than the whole archive are shipped.
+    // With this cursor, shipping goes on with the entries that are newer than the whole archive.
     const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_CURSOR, add: [], remove: [] };
     const { version, segments } = await archive.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
@@ -104,7 +104,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
     );
 }
 
-/** archive ship: the shipper as a process of its own, for those who want it apart from the service. */
+/** Adds `archive ship`, the shipper as a process of its own, for installations that run it apart from the service. */
 function shipCommand(archive: Command): void {
   archive
     .command('ship')
@@ -206,7 +206,7 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
   }
 }
 
-/** Runs a query on the tables that it may name. */
+/** Runs a query on the tables whose names appear in it. */
 function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>): Promise<Queried<T>> {
   const text = sql.toLowerCase();
   const isNamed = (table: string) =>
@@ -223,7 +223,7 @@ function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>):
   );
 }
 
-/** What the view `orders` is made of. */
+/** The tables of which the view `orders` is made. */
 const OF_ORDERS: ReadonlySet<string> = new Set(['decisions', 'outcomes']);
 
 function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
@@ -246,7 +246,7 @@ function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'
   }
 }
 
-/** As JSON has it: times as RFC 3339, whole numbers as numbers while they are exact. */
+/** Returns a value for JSON: times as RFC 3339, and whole numbers as numbers while they are exact. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint')
     return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
@@ -261,7 +261,7 @@ function cellText(value: unknown): string {
 
 const COUNTED_ENTRIES_MAX = 10_000;
 
-/** archive status: what is there, how far shipping is behind, and what was lost. */
+/** Adds `archive status`: what is archived, how far shipping is behind, and what was lost. */
 function statusCommand(archive: Command): void {
   archive
     .command('status')
@@ -277,7 +277,7 @@ function statusCommand(archive: Command): void {
     });
 }
 
-/** Times are epoch ms; a table without rows has none. */
+/** Reads the status. Times are epoch ms, and null for a table without rows. */
 async function statusOf(archive: Archive, store: Store) {
   const state = await archive.refresh();
   const { entries } = await readUnshippedPage(store, state, COUNTED_ENTRIES_MAX);
@@ -356,7 +356,7 @@ interface VerifyOptions {
   readonly json?: true;
 }
 
-/** archive verify: whether what is archived still follows from its facts and rule sets. */
+/** Adds `archive verify`, which checks that archived decisions still follow from their facts and rule sets. */
 function verifyCommand(archive: Command): void {
   addSpanOptions(archive.command('verify'))
     .description('decide every archived decision again from its facts, and count those that differ')

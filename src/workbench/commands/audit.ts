@@ -17,7 +17,7 @@ interface AuditOptions {
 
 const PAGE_ENTRIES = 500;
 
-/** audit: who changed what, when and why. It follows the log, which no operation does. */
+/** Adds `audit`: who changed what, when and why. The command follows the log, which no operation does. */
 export function auditCommand(program: Command): void {
   const audit = program
     .command('audit')
@@ -51,7 +51,7 @@ function soundText(isAlone: boolean, entries: number, forgotten: number): string
   return `${what}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`;
 }
 
-/** The chain lies beside the data, and has no key. */
+/** The chain of entries lies beside the data and has no key. */
 const UNPROVEN =
   'This proves nothing against somebody who can write to the store: he can change entries, or leave out the last, and make the chain anew. Pass --known NUMBER:HASH of an entry from elsewhere; each node logs the newest every hour and when it stops ("known").';
 
@@ -76,7 +76,10 @@ function printAudit({ follow, json }: AuditOptions): Promise<void> {
   );
 }
 
-/** One line an entry: `2026-11-21T10:00:00Z  user ann on ops-1  key issued  shop 3f9a..: nothing -> {..}; why`. */
+/**
+ * Formats an entry as one line: `2026-11-21T10:00:00Z  user ann on ops-1  key issued  shop 3f9a..: nothing -> {..};
+ * why`.
+ */
 function inWords({ at, who, action, platform, subject, before, after, reason }: AuditEntry): string {
   const whose = [platform, subject].filter((part) => part !== null).join(' ');
   const change = before === null && after === null ? '' : `${value(before)} -> ${value(after)}`;

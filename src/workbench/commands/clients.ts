@@ -3,7 +3,7 @@ import { exportClient } from '#workbench/platform/client/client.ts';
 import { withLongOutput } from './follow.ts';
 import { addOperationCommand } from './operation-command.ts';
 
-/** clients export: all that is held on a client, which is written while it is read. */
+/** Adds `clients export`, which writes everything that is kept on a client while it is being read. */
 export function clientsCommands(program: Command): void {
   const clients = program.command('clients').description('what is held on single clients');
   addOperationCommand<void>(clients, {

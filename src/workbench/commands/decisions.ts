@@ -18,7 +18,7 @@ type Unread = NonNullable<FoundList['lookedAt']['unread']>;
 
 const SHOWN_DEFAULT = '100';
 
-/** decisions ...: what was decided and why, for people who answer a dispute. */
+/** Adds the commands about recorded decisions and their reasons, for people who answer a dispute. */
 export function decisionsCommands(program: Command): void {
   const decisions = program.command('decisions').description('recorded decisions');
 
@@ -50,21 +50,21 @@ export function decisionsCommands(program: Command): void {
 interface Found {
   readonly decisions: readonly FoundDecision[];
   readonly unread: Unread;
-  /** There are older ones, which the limit leaves out. */
+  /** Whether there are older decisions, which the limit leaves out. */
   readonly isCut: boolean;
 }
 
-/** Newest first, so that more than fit a screen are seldom wanted. */
+/** The newest decisions come first, so more than a screenful is seldom wanted. */
 const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
 
-/** All decisions of all platforms are no answer to anything. */
+/** Requires a filter, because a list of all decisions of all platforms helps nobody. */
 function limited({ limit }: CommandOptions, given: CommandOptions): CommandOptions {
   if (Object.keys(given).length === 0)
     throw new UsageError('name what to find: --order REF, --client KEY, or both');
   return Object.fromEntries(LIMITS.map((input) => [input.name, readInput(input, limit)]));
 }
 
-/** At the platform that is named, or at every platform that has a key. */
+/** Finds decisions of the named platform, or of every platform that has a key. */
 async function find({ read, platform, parts }: Asking, given: CommandOptions): Promise<Found> {
   const keys = isInstallation(platform) ? await parts.keys.list() : [];
   const platforms = isInstallation(platform) ? new Set(keys.map((key) => key.platform)) : [platform];
@@ -127,7 +127,7 @@ interface Explained {
   readonly unread: Parameters<typeof explainUnreadDecisions>[1][];
 }
 
-/** With the eyes of the platform whose decision it is, which nobody needs to know. */
+/** Asks as the platform to which the decision belongs, so that nobody has to know that platform. */
 async function explain({ read, parts }: Asking, { decisionId }: CommandOptions): Promise<Explained> {
   const id = String(decisionId);
   if (parseDecisionId(id) === null) return { explanation: null, unread: [] };

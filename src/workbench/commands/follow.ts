@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { escapeControls, printError } from './print.ts';
 
-/** How often a followed log is asked for new entries. */
+/** The interval, in ms, at which a followed log is asked for new entries. */
 const POLL_MS = 250;
 
-/** One page of a log: `cursor` is the place after its last entry, null when there is none yet. */
+/** One page of a log. `cursor` is the place after its last entry, or null when there is no entry yet. */
 interface LogPage {
   readonly entries: readonly unknown[];
   readonly cursor: string | null;
@@ -14,16 +14,16 @@ interface LogPage {
 
 interface ReadLog<Page extends LogPage> {
   readonly read: (after: string | null) => Promise<Page>;
-  /** Null: from the oldest entry that is kept. */
+  /** The cursor to begin after. Null means from the oldest entry that is kept. */
   readonly after: string | null;
-  /** Whether to wait for new entries, or to end with the last. */
+  /** Whether to wait for new entries after the last one. */
   readonly follow: boolean;
   readonly stop: AbortSignal;
 }
 
 /**
- * The pages of a log, one after the other. Following survives a store that is away: it says so once, and continues as
- * soon as the store answers.
+ * Yields the pages of a log, one after the other. When the store is away, following says so once, and goes on as soon
+ * as the store answers.
  */
 export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
   const read = log.follow ? patiently(log.read) : log.read;
@@ -40,7 +40,7 @@ export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): Asyn
   }
 }
 
-/** Gives null while the store is away. */
+/** Wraps a reader so that it returns null while the store is away. */
 function patiently<Page>(read: (after: string | null) => Promise<Page>) {
   let isAway = false;
   return async (after: string | null): Promise<Page | null> => {
@@ -59,15 +59,21 @@ function patiently<Page>(read: (after: string | null) => Promise<Page>) {
   };
 }
 
-/** What a command that writes page by page gets. */
+/** The output of a command that writes page by page. */
 interface LongOutput {
-  /** Comes with SIGINT and SIGTERM, and when nobody reads standard output any more. */
+  /** Aborts at SIGINT and SIGTERM, and when the reader of standard output has gone. */
   readonly stop: AbortSignal;
-  /** To standard output, as fast as its reader takes it. Throws when it cannot be written for another reason than that. */
+  /**
+   * Writes to standard output as fast as its reader takes the text. A reader that has gone is no error; every other
+   * failure throws.
+   */
   readonly write: (text: string) => Promise<void>;
 }
 
-/** Runs a command that writes until it has written all or is told to end. A reader that goes away, such as `head`, is no error. */
+/**
+ * Runs a command that writes until it has written everything or is told to end. A reader that goes away, such as
+ * `head`, is no error.
+ */
 export async function withLongOutput<T>(run: (output: LongOutput) => Promise<T>): Promise<T> {
   const { stdout } = process;
   const ending = new AbortController();

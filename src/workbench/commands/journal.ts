@@ -20,13 +20,16 @@ interface ExportOptions {
 
 const PAGE_ENTRIES = 500;
 
-/** A page of entries is far smaller; a file whose last cursor is further from its end is not an export. */
+/**
+ * The most bytes in which the last cursor is looked for. A page of entries is far smaller, so a file whose last
+ * cursor is further from its end is no export.
+ */
 const TAIL_BYTES_MAX = 64 << 20;
 
 /**
- * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page carries
- * `"cursor"`, the place to continue from: entries after the last cursor of a file may be torn, so they are cut off
- * and read again, and nothing is lost or doubled however the exporter ended.
+ * Adds `journal export`, which writes every accepted input and decision as NDJSON, one entry a line. The last line of
+ * each page has a member `cursor`, the place from which to continue. Entries after the last cursor of a file may be
+ * torn. So they are cut off and read again, and nothing is lost or doubled however the exporter ended.
  */
 export function journalCommands(program: Command): void {
   const journal = program.command('journal').description('accepted inputs and decisions, in order');
@@ -42,7 +45,7 @@ export function journalCommands(program: Command): void {
     .action((options: ExportOptions) => exportJournal(options));
 }
 
-/** Where entries go; `write` resolves when the next page may come. */
+/** Where entries are written. `write` resolves when the next page may come. */
 interface Sink {
   readonly cursor: string | null;
   readonly write: (text: string) => Promise<void>;
@@ -91,7 +94,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
   return { written, cursor, gaps };
 }
 
-/** Missing entries are reported at once, and by the exit code. */
+/** Reports missing entries at once, and by the exit code. */
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(
@@ -100,7 +103,7 @@ function reportGap({ from, to, entries }: JournalGap): void {
   process.exitCode = EXIT.findings;
 }
 
-/** `kind` comes first and `cursor` last, whatever the store keeps. */
+/** Formats the lines of a page. `kind` comes first and `cursor` last, whatever the store keeps. */
 function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
   return entries
     .map((entry, index) => {
@@ -153,7 +156,7 @@ async function openForUpdate(path: string): Promise<FileHandle> {
   }
 }
 
-/** The last cursor of an export and where its line ends: what comes after may be torn. */
+/** Finds the last cursor of an export and the end of its line. What comes after that may be torn. */
 async function lastPlace(file: FileHandle, path: string): Promise<{ cursor: string | null; bytes: number }> {
   const { size } = await file.stat();
   if (size === 0) return { cursor: null, bytes: 0 };
@@ -169,7 +172,7 @@ async function lastPlace(file: FileHandle, path: string): Promise<{ cursor: stri
 
 const BEGINNING = Buffer.from('{"kind":"');
 
-/** Otherwise cutting the file back could destroy something that is not ours. */
+/** Whether a file is an export of the journal. Otherwise cutting it back could destroy another file. */
 async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
   const head = await readPart(file, 0, BEGINNING.length);
   return head.equals(BEGINNING.subarray(0, head.length));
@@ -184,7 +187,7 @@ async function readPart(file: FileHandle, from: number, length: number): Promise
   return buffer.subarray(0, bytesRead);
 }
 
-/** The last complete line in `part` that carries a cursor; `end` is the offset after it. */
+/** Finds the last complete line in `part` that has a cursor. `end` is the offset after that line. */
 function lastCursor(part: Buffer): { readonly cursor: string; readonly end: number } | null {
   let end = part.lastIndexOf('\n') + 1;
   while (end > 0) {
@@ -202,7 +205,7 @@ function cursorOf(line: string): string | null {
     const entry: { readonly cursor?: unknown } | null = JSON.parse(line);
     return typeof entry?.cursor === 'string' ? entry.cursor : null;
   } catch {
-    // The first line of a part may be the second half of one.
+    // The first line of a part may be the second half of a line.
     return null;
   }
 }

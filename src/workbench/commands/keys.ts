@@ -20,13 +20,13 @@ import { parseLifetime } from './options.ts';
 
 type KeyView = WithMomentsAsText<Shape<typeof AccessKeySchema>>;
 
-/** A forgotten key ends by itself. */
+/** The lifetime of a key for which none is given, so that a forgotten key expires. */
 const DEFAULT_LIFETIME = '365d';
 
-/** Printable, so that a name can be shown on any terminal. */
+/** The name of a key's owner. It is printable, so that any terminal can show it. */
 const OWNER = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
-/** keys issue, list, revoke: who may call, for which platform and operations. */
+/** Adds `keys issue`, `list` and `revoke`: who may call, for which platform and operations. */
 export function keysCommands(program: Command): void {
   const keys = program.command('keys').description('access keys of platforms');
 
@@ -78,7 +78,10 @@ interface Issued {
   readonly proposal: StoredProposal | null;
 }
 
-/** Whoever holds the store may give a key to any platform, for anything, in the name of anybody. */
+/**
+ * Issues a key. Whoever has access to the store may give a key to any platform, for any operation and in anybody's
+ * name.
+ */
 async function issue({ parts, platform, options, caller }: Asking): Promise<Issued> {
   const { keys, approvals, clock } = parts;
   const operations = grantedOperations(String(options['operations']), platform);
@@ -123,7 +126,7 @@ function parseOwner(text: string): string {
   throw new UsageError(`--owner must be 1 to 64 printable characters, not ${JSON.stringify(text)}`);
 }
 
-/** Throws UsageError for an operation that the platform cannot have. */
+/** Parses the operations of a key. Throws UsageError for an operation that the platform cannot have. */
 function grantedOperations(list: string, whose: PlatformName): readonly Operation[] {
   const names = list.split(',').map((name) => name.trim());
   return names.map((name) => {

@@ -11,7 +11,7 @@ import { formatTable, printError } from './print.ts';
 
 type Links = WithMomentsAsText<ClientLinks>;
 
-/** links: who shares devices and addresses with a client, and whom a block would hit. */
+/** Adds `links`: who shares devices and addresses with a client, and which payers a block would refuse. */
 export function linksCommand(program: Command): void {
   addOperationCommand<Links | null>(program, {
     operation: readClientLinks,
@@ -39,7 +39,7 @@ export function linksCommand(program: Command): void {
   });
 }
 
-/** Null for what is not there. */
+/** Returns null when the thing is not found. */
 async function orNull<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
@@ -49,7 +49,7 @@ async function orNull<T>(read: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The clients proposed for a block, instead of those that the links propose. */
+/** Replaces the clients whom the links propose for a block by the clients that --block names. */
 function proposing(found: Links | null, block: readonly string[] | null): Links | null {
   if (found === null || block === null) return found;
   const chosen = found.clients.filter(({ clientIdKey }) => block.includes(clientIdKey));
@@ -138,13 +138,16 @@ function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }:
   ];
 }
 
-/** What was asked for and turned away is no sale that was lost, so it is in neither number. */
+/**
+ * Formats how many of the granted orders were paid. Orders that were turned away are left out, because no sale was
+ * lost there.
+ */
 function paidOfGranted({ paid, reversed, unpaid, unknown }: LinkedClient['orders']): string {
   const granted = paid + reversed + unpaid + unknown;
   return granted === 0 ? '-' : `${paid} of ${granted}`;
 }
 
-/** The payers whom a block would hit, first of all. */
+/** Formats what a block would refuse, the paying clients above all. */
 function refusedText({ clients, payers, orders, money }: RefusedPayers): string {
   const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;

@@ -31,7 +31,10 @@ type Entry = WithMomentsAsText<Shape<typeof ListEntryViewSchema>>;
 
 const COMMON = { platform: 'named or *', needs: { lists: true } } as const;
 
-/** lists show, make, add, remove, import: the shared lists, which people change without a release. */
+/**
+ * Adds `lists show`, `make`, `add`, `remove` and `import` for the shared lists, which people change without a
+ * release.
+ */
 export function listsCommands(program: Command): void {
   const lists = program
     .command('lists')
@@ -131,7 +134,7 @@ function entriesText({ list, entries }: Entries, isOne: boolean): string {
   return formatItemTable(readListEntries, rows);
 }
 
-/** Puts the lines of a file on a list; a bad line stops no other. Gives how many lines did what. */
+/** Puts the lines of a file on a list. A bad line does not stop the others. Returns how many lines had which result. */
 async function importFile(asking: Asking, { list }: Readonly<Record<string, unknown>>) {
   const { options, ask } = asking;
   const reason = options['reason'] === undefined ? {} : { reason: parseReason(String(options['reason'])) };
@@ -154,7 +157,7 @@ function tell(told: ToldLine, before: number, counts: Map<string, number>, json:
   else if ('detail' in told) printError(`line ${line}: ${told.detail}`);
 }
 
-/** As many lines as the interface takes at once, as it takes them. */
+/** Yields the lines of a file in portions of as many as the interface takes at once. */
 async function* someLinesOf(file: string, defaults: object): AsyncGenerator<readonly string[]> {
   let some: string[] = [];
   try {
@@ -172,7 +175,7 @@ async function* someLinesOf(file: string, defaults: object): AsyncGenerator<read
   yield some;
 }
 
-/** A line as the API takes it; what is no JSON object is the value itself. Blank lines and comments stay. */
+/** Returns a line in the API's form. A line that is no JSON object is a value. Blank lines and comments are kept. */
 function withDefaults(text: string, defaults: object): string {
   const line = text.trim();
   if (line === '' || line.startsWith('#')) return text;

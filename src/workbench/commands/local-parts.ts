@@ -15,21 +15,21 @@ import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.
 import { withArchiveOf } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 
-/** What an operation needs beside the store; the rest is not read. */
+/** What an operation needs besides the store. Nothing else is read. */
 export interface Needs {
   /** The shared lists, and the secret under which devices and addresses are kept. */
   readonly lists?: boolean;
   /** The rule sets of RULES_DIR. */
   readonly rules?: boolean;
-  /** What was decided longer ago than the store keeps it. */
+  /** The decisions that are older than the store keeps. */
   readonly archive?: boolean;
-  /** It changes at once what somebody else would have to approve. */
+  /** Makes a change at once that another person would otherwise have to approve. */
   readonly withoutApproval?: boolean;
 }
 
 /**
- * Runs a command on the parts that a node's operations work with, composed as a node composes them, for the store and the
- * folders that the environment names. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
+ * Runs a command on the parts with which a node's operations work, composed as a node composes them. The environment
+ * names the store and the folders. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
  */
 export function withLocalParts<T>(needs: Needs, run: (parts: RuleParts) => Promise<T>): Promise<T> {
   const config = readConfig();
@@ -61,7 +61,7 @@ function withArchiveIf<T>(
 
 type Secrets = Awaited<ReturnType<typeof secretsFor>>;
 
-/** Under another secret than the nodes' no fingerprint and no address would be recognised. */
+/** Reads the secrets. With another secret than that of the nodes, no fingerprint and no address would be recognised. */
 async function secretsFor({ lists = false }: Needs, config: Config, store: Store, now: number) {
   const atHand = signalSecretsAtHand(config);
   const attributeHmacs = createAttributeHmacs(atHand);
@@ -115,7 +115,7 @@ function composed({ config, needs, store, clock, archive, loadedRules, secrets }
   return withRuleFolders;
 }
 
-/** The newest released rule set decides what a command changes of a payer. */
+/** Takes the newest released rule set to decide what a command changes about a payer. */
 function rulesOf(loadedRules: LoadedRules): RuleSource {
   return {
     choose: (client) => createFixedRules(loadedRules.deciding(null)).choose(client),

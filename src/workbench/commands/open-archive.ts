@@ -14,14 +14,14 @@ import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import { withOpenStore, withRegisters } from './open-store.ts';
 
-/** Runs a command on decisions in the hot store and in the archive. */
+/** Runs a command on the decisions in the store and in the archive. */
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
   return withOpenStore((store) =>
     withArchiveOf(store, (archive) => run(new DecisionLookup(store, archive), store)),
   );
 }
 
-/** Runs a command on what was decided: the archive, where there is one, and the journal of an open store. */
+/** Runs a command on the archive, if there is one, and the journal of an open store. */
 export async function withArchiveOf<T>(
   store: Store,
   run: (archive: ArchiveReader) => Promise<T>,
@@ -30,7 +30,7 @@ export async function withArchiveOf<T>(
   const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
   const archive = opened === null ? ArchiveReader.withoutArchive(store) : new ArchiveReader(opened, store);
   await opened?.refresh().catch(() => {
-    // It shows what the store has, and says that the archive is missing.
+    // The command shows what the store has, and says that the archive is missing.
   });
   try {
     return await run(archive);
@@ -44,7 +44,7 @@ export function explainUnreadDecisions(what: string, unread: Parameters<typeof f
   return `${what} is not known: ${formatUnread(unread)}; archive status or archive verify names it.`;
 }
 
-/** The settings of a node that has an archive; throws ConfigError where it is off. */
+/** Reads the settings of a node that has an archive. Throws ConfigError when ARCHIVE_DIR is "off". */
 export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   const config = readConfig();
   const { archiveDir } = config;
@@ -52,15 +52,15 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
 }
 
-/** Runs a command on the archive. The store is opened only where it knows what the archive consists of. */
+/** Runs a command on the archive. The store is opened only when it is needed to tell what the archive consists of. */
 export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
   const config = readArchiveConfig();
   return withRegisters((registers) => run(openArchive(config, registers)));
 }
 
 /**
- * Runs a command on snapshots of archive and journal, with the clients who were erased: of an archive that is not the one of the
- * store, or has none, of the archive alone.
+ * Runs a command on snapshots of archive and journal, with the clients who were erased. When the archive is not that
+ * of the store, or there is no store, the snapshots are of the archive alone.
  */
 export async function withSnapshots<T>(
   run: (open: OpenSnapshot, erased: ErasedClients) => Promise<T>,
@@ -96,7 +96,7 @@ export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonl
   ];
 }
 
-/** Sound files. */
+/** Formats segments that are sound but cannot be read here now, as one line. */
 function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
   if (segments.length === 0) return [];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
@@ -108,7 +108,10 @@ function erasedText({ without = [] }: Segment): string {
   return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
 }
 
-/** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */
+/**
+ * Reads the erased clients whom the archive may still hold. Returns none when there is no store, as beside a copy of
+ * an archive.
+ */
 export async function readErasedNow(): Promise<ErasedClients> {
   return hasStore() ? withOpenStore(readErasedClients) : [];
 }

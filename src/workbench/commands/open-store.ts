@@ -7,15 +7,15 @@ import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { printError } from './print.ts';
 
-/** How long a person waits for a busy store, or for another process that writes. */
+/** How long, in ms, a person waits for a busy store, or for another process that writes. */
 const PATIENCE_MS = 5000;
 
 const WAITING = `Another process keeps the SQLite file locked; waiting for it, up to ${PATIENCE_MS / 1000} s in all.`;
 
 /**
- * Runs a command on the store that the environment names, and closes it whatever happens. The clock is the
- * store's: what a command notes is dated as the nodes date theirs. With `isAccepted` the store is taken as it is, also when it is
- * empty or another one than what lies beside it names.
+ * Runs a command on the store that the environment names, and closes the store whatever happens. The command gets the
+ * store's clock, so that what it notes is dated like the nodes' entries. With `isAccepted` the store is opened even
+ * when it is empty or is not the one that DATA_DIR or the archive names.
  */
 export async function withOpenStore<T>(
   run: (store: Store, clock: () => number) => Promise<T>,
@@ -29,7 +29,7 @@ export async function withOpenStore<T>(
   }
 }
 
-/** The registers of the same store, which is opened when they are first asked. */
+/** Runs a command on the registers of that store. The store is opened when a register is first used. */
 export async function withRegisters<T>(run: (registers: Registers) => Promise<T>): Promise<T> {
   const opened: { store: Promise<Store> | null } = { store: null };
   const registers = async () => {
@@ -60,7 +60,7 @@ async function openForCommand(isAccepted: boolean): Promise<Store> {
   return store;
 }
 
-/** Every attempt to reach a store that is away ends with the same message. */
+/** Prints each message once, because every attempt to reach a store that is away fails with the same one. */
 function errorsSaidOnce(): (error: Error) => void {
   const said = new Set<string>();
   return ({ message }) => {

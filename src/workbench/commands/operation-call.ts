@@ -18,24 +18,26 @@ import { createUserActor } from '#workbench/access/actors.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 
-/** What an operation is asked with, as a request has it. */
+/** What an operation is asked with, in the parts of a request. */
 export interface Given {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** A value for JSON, or text of one JSON object a line. */
+  /** A value for JSON, or text with one JSON object a line. */
   readonly body?: { readonly json: unknown } | { readonly lines: string };
 }
 
 export interface Answer {
-  /** 202: it waits for somebody else. */
+  /** The HTTP status. 202 means that the change waits for another person's approval. */
   readonly status: number;
-  /** As the interface tells it, in JSON; null for nothing, and for a stream. */
+  /** The body that the interface would send, as JSON. Null without a body, and for a stream. */
   readonly json: string | null;
-  /** Of an answer that is written while it is read. */
+  /** The pieces of an answer that is written while it is being read. Null for other answers. */
   readonly stream: AsyncIterable<unknown> | null;
 }
 
-/** The user of the operating system, who may do everything, with the eyes of a platform. */
+/**
+ * Returns the caller for the user of the operating system, who may do everything. It looks at the data of `platform`.
+ */
 export function createSystemUser(platform: PlatformName, note = ''): Caller {
   const actor = createUserActor();
   return {
@@ -48,8 +50,8 @@ export function createSystemUser(platform: PlatformName, note = ''): Caller {
 }
 
 /**
- * Runs an operation in this process as the listener of the platform runs it, without a listener, a key or a turn. Throws what
- * the operation refuses with, as HttpProblem.
+ * Runs an operation in this process as the platform's listener runs it, but without a listener, a key or a turn.
+ * Throws HttpProblem when the operation refuses.
  */
 export async function callOperation(
   operation: DeclaredOperation<RuleParts>,
@@ -76,7 +78,7 @@ export async function callOperation(
   }
 }
 
-/** A search answers with the text of its JSON. */
+/** A search already answers with the text of its JSON. */
 function jsonOf(told: unknown): string | null {
   if (told === undefined) return null;
   return typeof told === 'string' ? told : JSON.stringify(told);

@@ -23,11 +23,11 @@ import {
 import { parseListOwner, parsePlatform } from './options.ts';
 import { print } from './print.ts';
 
-/** With whose eyes a command looks. */
+/** How a command takes the platform whose data it looks at. */
 const PLATFORM_OPTIONS = {
-  /** Of one platform, which must be named. */
+  /** A platform, which must be named. */
   named: { flags: '--platform <name>', text: 'the platform whose it is', isRequired: true },
-  /** The same, or the whole installation. */
+  /** A platform or the whole installation, which must be named. */
   'named or *': {
     flags: '--platform <name>',
     text: 'the platform; "*" for the whole installation',
@@ -42,7 +42,7 @@ const PLATFORM_OPTIONS = {
   any: { flags: '--platform <name>', text: 'whose; "*" of the whole installation', isRequired: false },
 } as const;
 
-/** What was given to a command, by the names of its words and options. */
+/** The values of a command's words and options, by name. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
 /** Asks operations on one composition of parts. */
@@ -50,15 +50,18 @@ export interface Asking {
   readonly parts: RuleParts;
   readonly options: CommandOptions;
   readonly platform: PlatformName;
-  /** Who asks, as the audit names him. */
+  /** Who asks, as the audit names the person. */
   readonly caller: Caller;
-  /** Throws what an operation refuses with, for people. */
+  /** Asks an operation. Throws its refusal with a message for people. */
   readonly ask: (
     operation: DeclaredOperation<RuleParts>,
     given: Readonly<Record<string, unknown>>,
     platform?: PlatformName,
   ) => Promise<Answer>;
-  /** The same for an answer in JSON; of a list without a limit all pages as one. */
+  /**
+   * Asks an operation and parses its answer from JSON. A list without a limit is read to its end and returned as one
+   * page.
+   */
   readonly read: <Told>(
     operation: DeclaredOperation<RuleParts>,
     given: Readonly<Record<string, unknown>>,
@@ -66,35 +69,38 @@ export interface Asking {
   ) => Promise<Told>;
 }
 
-/** The command of an operation. Its words, options and help follow from the operation; this is what people see of the answer. */
+/**
+ * The command of an operation. Words, options and help follow from the operation. The members here say what differs,
+ * and what people see of the answer.
+ */
 export interface OperationCommand<Told> {
   readonly operation: DeclaredOperation<RuleParts>;
-  /** Absent: the whole installation, without an option. */
+  /** How the platform is given. Absent: the command is about the whole installation and has no such option. */
   readonly platform?: keyof typeof PLATFORM_OPTIONS;
   readonly needs?: Needs;
-  /** Names of parameters and members that the command does not take. */
+  /** The names of parameters and members that the command does not take. */
   readonly without?: readonly string[];
-  /** Words that may be left out. */
+  /** The names of words that may be left out. */
   readonly optional?: readonly string[];
-  /** Options that it takes otherwise, or besides. */
+  /** Options that replace those of the operation, or come on top. */
   readonly options?: readonly Option[];
-  /** What the operation is asked with, where that is not what was given. */
+  /** Returns what the operation is asked with, when that is not what the person gave. */
   readonly given?: (
     options: CommandOptions,
     given: Readonly<Record<string, unknown>>,
   ) => Readonly<Record<string, unknown>>;
-  /** Does something else than to ask the operation once, or page by page. */
+  /** Runs the command when it does something else than asking the operation once, or page by page. */
   readonly run?: (asking: Asking, given: Readonly<Record<string, unknown>>) => Promise<Told>;
-  /** For people; an empty text is not printed. */
+  /** Formats the answer for people. An empty text is not printed. */
   readonly text: (told: Told, asking: Asking) => string;
-  /** What --json prints, where that is not the answer, or of a list its items. */
+  /** What --json prints, when that is not the answer or, of a list, its items. */
   readonly json?: (told: Told, asking: Asking) => unknown;
   readonly jsonHelp?: string;
-  /** Last, whatever was printed: notes for people, and the exit code. */
+  /** Runs last, whatever was printed: prints notes for people, and sets the exit code. */
   readonly end?: (told: Told, asking: Asking) => void;
 }
 
-/** The commands of some operations below their common word. */
+/** Adds the command of an operation to its group. */
 export function addOperationCommand<Told>(group: Command, declared: OperationCommand<Told>): void {
   const { operation, platform, options = [], given: givenOf } = declared;
   const { command: spec } = operation;
@@ -118,7 +124,7 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
   command.action(async (...given: readonly unknown[]) => {
     const taken: CommandOptions = {
-      // A command between may have the same option, as "audit" has --json.
+      // A command in between may have the same option, as `audit` has --json.
       ...command.optsWithGlobals(),
       ...Object.fromEntries(words.map(({ name }, index) => [name, given[index]])),
     };
@@ -129,13 +135,13 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   });
 }
 
-/** `--without-approval` of the commands whose change somebody else may have to approve. */
+/** The option `--without-approval`, of commands whose change another person may have to approve. */
 export const WITHOUT_APPROVAL = [
   '--without-approval',
   'change it at once in spite of APPROVALS=required; the audit shows it',
 ] as const;
 
-/** Pages are read to their end, so that nobody asks for one. */
+/** Lists the inputs that the command takes. Pages are read to their end, so nobody asks for a page. */
 function inputsTaken<Told>({ operation, without = [] }: OperationCommand<Told>): readonly OperationInput[] {
   const left = isPaged(operation) ? [...without, 'after', 'limit'] : without;
   return listInputs(operation).filter(({ name }) => !left.includes(name));
@@ -145,7 +151,7 @@ function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
   return parameters.some(({ name }) => name === 'after');
 }
 
-/** A word is known by its name, an option by its flag. */
+/** A word is found by its name, an option by its flag. */
 function givenFor(input: OperationInput, taken: CommandOptions): unknown {
   return Object.hasOwn(taken, input.name) ? taken[input.name] : taken[attributeOf(input)];
 }
@@ -201,7 +207,7 @@ export async function withParts<T>(
   platform: PlatformName,
   work: (asking: Asking) => Promise<T>,
 ): Promise<T> {
-  // Loaded only when a command runs: help needs nothing of the service.
+  // These modules are loaded only when a command runs, because help needs nothing of the service.
   const { withLocalParts } = await import('./local-parts.ts');
   const { callOperation, createSystemUser: systemUser } = await import('./operation-call.ts');
   const done = withLocalParts(needs, (parts) => {
@@ -224,7 +230,7 @@ export async function withParts<T>(
   });
 }
 
-/** Puts what is given where the operation reads it. */
+/** Puts each value into the part of the request where the operation reads it. */
 function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Record<string, unknown>>) {
   const inputs = listInputs(operation);
   const at = (place: InputPlace) =>
@@ -240,7 +246,7 @@ function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Reco
   return { path: texts('path'), query: texts('query'), ...(operation.body === null ? {} : { body }) };
 }
 
-/** All pages of a list as one, unless it is bounded. */
+/** Reads all pages of a list as one page, unless a limit is given. */
 async function allPages(
   ask: (given: Readonly<Record<string, unknown>>) => Promise<Answer>,
   operation: DeclaredOperation<RuleParts>,
@@ -264,10 +270,10 @@ async function allPages(
   return JSON.stringify({ ...page, [member]: all, next: null });
 }
 
-/** As many as every list gives at once. */
+/** The number of items that every list can return at once. */
 const PAGE_ITEMS = 500;
 
-/** The member of a list's answer that holds its items, which is the first of its lists. */
+/** Returns the name of the member that holds a list's items: its first array. Null for an answer that is no page. */
 function itemsMember(answer: unknown): string | null {
   if (!isJsonObject(answer) || !('next' in answer)) return null;
   return Object.entries(answer).find(([, value]) => Array.isArray(value))?.[0] ?? null;
@@ -291,7 +297,7 @@ function show<Told>({ text, json, end }: OperationCommand<Told>, told: Told, ask
   end?.(told, asking);
 }
 
-/** Says what waits for somebody else, and how that is approved. */
+/** Prints which change waits for another person, and how that person approves it. */
 async function printProposed({ json }: Answer, { parts, options }: Asking): Promise<void> {
   const { proposalId }: { readonly proposalId: string } = JSON.parse(json ?? '{}');
   if (options['json'] === true) return print(json ?? 'null');
@@ -307,7 +313,7 @@ export function formatProposed(proposalId: string, lines: readonly string[]): st
   ].join('\n');
 }
 
-/** What an operation refuses with, with the options of the command for the names of the interface. */
+/** Words a refusal for people, with the command's options in place of the interface's names. */
 function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
   if (!(error instanceof HttpProblem)) return error;
   const { status, message, errors } = error;

@@ -7,21 +7,21 @@ import type { RuleParts } from '#workbench/platform/parts.ts';
 import { UsageError } from './exit.ts';
 import { parseLifetime, parseReason, parseTime, toOptionFlag } from './options.ts';
 
-/** Where a request has a value. */
+/** The part of a request that holds a value. */
 export type InputPlace = 'path' | 'query' | 'body';
 
-/** Something that an operation takes: a parameter, or a member of its body. */
+/** An input of an operation: a parameter, or a member of its body. */
 export interface OperationInput {
   readonly name: string;
   readonly in: InputPlace;
   readonly isRequired: boolean;
   readonly schema: object;
-  /** As people write it: `--expires`, or the name of a word. */
+  /** How people write the input: `--expires`, or the name of a word. */
   readonly shown: string;
   readonly option: () => Option;
 }
 
-/** All that an operation takes, but for places in lists. */
+/** Lists the inputs of an operation: its parameters, except headers, and the members of its body. */
 export function listInputs({
   parameters = [],
   body,
@@ -55,13 +55,13 @@ export function listInputs({
   });
 }
 
-/** How a word of a command is called in its help. */
+/** Returns how a command's help names a word: `client` for `clientIdKey`, `id` for `proposalId`. */
 export function formatWord(name: string): string {
   if (name === 'clientIdKey') return 'client';
   return name.endsWith('Id') ? 'id' : name;
 }
 
-/** A moment at which something ends is given by how long it lasts. */
+/** Returns an option's name. The moment at which something ends is given as a duration, by `--expires`. */
 function getOptionName(name: string): string {
   return isEnd(name) ? 'expires' : name;
 }
@@ -133,7 +133,7 @@ function getInputKind(name: string, given: object): InputKind {
   }
 }
 
-/** What a person gave, as a request has it; undefined for nothing. Throws UsageError. */
+/** Returns the value for a request from what a person gave, or undefined when nothing was given. Throws UsageError. */
 export function readInput({ name, schema, shown }: OperationInput, given: unknown): unknown {
   if (given === undefined) return undefined;
   const text = String(given);
@@ -172,7 +172,7 @@ function getItemSchema(schema: object): object {
   return 'items' in schema && isJsonObject(schema.items) ? schema.items : {};
 }
 
-/** A number within the bounds of a schema. Throws UsageError. */
+/** Parses a number within the bounds of a schema. Throws UsageError. */
 export function parseNumber(text: string, shown: string, given: object): number {
   const schema = removeNull(given);
   const number = Number(text);
@@ -193,7 +193,7 @@ export function parseNumber(text: string, shown: string, given: object): number 
   throw new UsageError(`${shown} must be ${[what, bounds].join(' ').trim()}, not "${text}"`);
 }
 
-/** The schema of what may also be null. */
+/** Returns the schema without its choice of null. */
 function removeNull(schema: object): object {
   const choices: readonly unknown[] = 'anyOf' in schema && Array.isArray(schema.anyOf) ? schema.anyOf : [];
   return choices.find((one) => isJsonObject(one) && one['type'] !== 'null') ?? schema;

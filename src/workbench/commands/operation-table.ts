@@ -4,7 +4,10 @@ import { formatTime, toEpochMs } from '#decision/payer/instant.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { formatTable } from './print.ts';
 
-/** The table of the items that an operation lists, by the columns of its command. `missing`: what a member that is null shows. */
+/**
+ * Formats the items that an operation lists as a table with the columns of its command. `missing` says what is shown
+ * for a member that is null.
+ */
 export function formatItemTable(
   { command }: DeclaredOperation<RuleParts>,
   items: readonly object[],
@@ -30,7 +33,7 @@ function cellOf(item: object, member: string, missing: string): string {
   return typeof value === 'string' ? momentText(value) : String(value);
 }
 
-/** How the interface writes moments, and other texts as they are. */
+/** The interface's form of moments. Other texts are shown as they are. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 function momentText(value: string): string {

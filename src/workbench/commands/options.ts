@@ -5,13 +5,13 @@ import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { UsageError } from './exit.ts';
 
-/** The value of --platform. Throws UsageError when it is not a platform name. */
+/** Parses the value of --platform. Throws UsageError when it is not a platform name. */
 export function parsePlatform(text: string): PlatformName {
   if (isPlatformName(text)) return text;
   throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
 }
 
-/** The same where it may also be the whole installation, `*`. */
+/** Parses --platform where it may also be `*`, the whole installation. Throws UsageError. */
 export function parseListOwner(text: string): PlatformName {
   if (isPlatformName(text) || isInstallation(text)) return text;
   throw new UsageError(
@@ -20,8 +20,8 @@ export function parseListOwner(text: string): PlatformName {
 }
 
 /**
- * Epoch ms of a time as people write it, a day from its beginning in UTC; null for none. Throws UsageError when the text
- * is not a time, or one that is another in each time zone.
+ * Parses a time that a person wrote to epoch ms. A day means its beginning in UTC. Returns null for undefined. Throws
+ * UsageError when the text is not a time, or has no time zone.
  */
 export function parseTime(text: string | undefined, option: string): number | null {
   if (text === undefined) return null;
@@ -34,21 +34,21 @@ export function parseTime(text: string | undefined, option: string): number | nu
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** Adds the options that bound a time span; `parseTime` reads what they get. */
+/** Adds the options that bound a time span. `parseTime` parses their values. */
 export function addSpanOptions(command: Command): Command {
   return command
     .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
     .option('--to <time>', 'only decisions before this time');
 }
 
-/** Milliseconds of --expires. Throws UsageError when the text is no duration. */
+/** Parses --expires to ms. Throws UsageError when the text is no duration. */
 export function parseLifetime(text: string): number {
   const ms = parseDuration(text);
   if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
   return ms;
 }
 
-/** Throws UsageError unless the text is a whole number from 1 to `max`. */
+/** Parses a whole number from 1 to `max`. Throws UsageError for anything else. */
 export function parseWholeNumber(option: string, text: string, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
@@ -57,14 +57,14 @@ export function parseWholeNumber(option: string, text: string, max: number): num
 
 const REASON_CHARS_MAX = 1000;
 
-/** The value of --reason. Throws UsageError when it says nothing. */
+/** Parses the value of --reason. Throws UsageError when it is empty or too long. */
 export function parseReason(text: string): string {
   const reason = text.trim();
   if (reason !== '' && reason.length <= REASON_CHARS_MAX) return reason;
   throw new UsageError(`--reason must say why, in 1 to ${REASON_CHARS_MAX} characters`);
 }
 
-/** The option for a name of the interface: `--as-of` for `asOf`. */
+/** Returns an option's name for a name of the interface: `as-of` for `asOf`. */
 export function toOptionFlag(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

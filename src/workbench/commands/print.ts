@@ -9,29 +9,35 @@ const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as c
   Parameters<typeof styleText>[0]
 >;
 
-/** Characters that stand for no text, so that `print` can tell our colours from what a payer sent. */
+/** Characters that never stand for text. By them `print` tells the service's colours from what a payer sent. */
 const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3' } as const satisfies Record<
   Tone,
   string
 >;
 const END = '\uFDD4';
 
-/** Marks a text for `print`, which colours it where a person looks at a terminal. */
+/** Marks a text, so that `print` colours it on a terminal. */
 export function paintForTerminal(tone: Tone, text: string): string {
   return `${MARKS[tone]}${text}${END}`;
 }
 
-/** Prints a text on standard output. Whatever is in it, the terminal gets no escape sequence but our colours. */
+/**
+ * Prints a text on standard output. Whatever the text holds, the terminal gets no escape sequences but those of
+ * `paintForTerminal`.
+ */
 export function print(text: string): void {
   console.log(forTerminal(text, process.stdout));
 }
 
-/** The same on standard error. */
+/** Prints a text on standard error, like `print`. */
 export function printError(text: string): void {
   console.error(forTerminal(text, process.stderr));
 }
 
-/** A character that cannot be printed becomes its escape, like \u001b: the same text in JSON, and visible to people. */
+/**
+ * Replaces characters that cannot be printed by escapes like \u001b. The text is the same in JSON, and people see the
+ * characters.
+ */
 export function escapeControls(text: string): string {
   return text.replace(UNPRINTABLE, (character) =>
     Array.from(
@@ -41,7 +47,7 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** The same for a text that must stay on one line. */
+/** Escapes line breaks, too, for a text that must stay on one line. */
 export function escapeToLine(text: string): string {
   return escapeControls(text).replaceAll('\n', '\\n');
 }
@@ -56,13 +62,16 @@ function forTerminal(text: string, stream: NodeJS.WriteStream): string {
   ).replace(/[\uFDD0-\uFDD4]/g, '');
 }
 
-/** How a table differs from plain columns that begin at the left. */
+/** How a table differs from columns that are aligned at the left. */
 interface TableForm {
-  /** Columns of numbers, from 0: they stand under each other by their last digit. */
+  /** The columns of numbers, counted from 0. They are aligned at the right. */
   readonly right?: readonly number[];
 }
 
-/** Rows under headings in aligned columns, for people; no line ends in blanks, and no cell can pass for a row of its own. */
+/**
+ * Formats rows under headings in aligned columns, for people. No line ends in blanks, and no cell can look like a row
+ * of its own.
+ */
 export function formatTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -82,7 +91,7 @@ export function formatTable(
   return shown.map(line).join('\n');
 }
 
-/** A bar on standard error, only where a person watches; the package is loaded only then. */
+/** Creates a progress bar on standard error, if that is a terminal. Its package is loaded only then. */
 export async function createProgressBar() {
   if (!process.stderr.isTTY) return { show: () => {}, stop: () => {} };
   const { SingleBar } = await import('cli-progress');

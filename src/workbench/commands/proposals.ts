@@ -11,7 +11,7 @@ import { addOperationCommand } from './operation-command.ts';
 
 type Proposal = WithMomentsAsText<Shape<typeof ProposalSchema>>;
 
-/** proposals list, approve, reject: changes that somebody else has to approve. */
+/** Adds `proposals list`, `approve` and `reject`, for changes that another person has to approve. */
 export function proposalsCommands(program: Command): void {
   const proposals = program
     .command('proposals')

@@ -23,17 +23,17 @@ import { print } from './print.ts';
 
 const CLUSTER_SCRIPT = join(import.meta.dirname, '..', '..', '..', 'packaging', 'restore-cluster');
 
-/** How long a server may take to read its file. */
+/** The most time, in ms, that a server may take to read its file. */
 const STARTED_WITHIN_MS = 600_000;
 
 type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
 
 interface BackupReport {
   readonly kind: Kind;
-  /** When the newest entry of its journal or audit happened, ISO 8601; null for a store without any. */
+  /** The time of the newest entry of its journal or audit, as ISO 8601. Null for a store without any entry. */
   readonly asOf: string | null;
   readonly journalEntries: number;
-  /** Files of Redis that end within an entry, and how many bytes Redis drops there. */
+  /** The Redis files that end within an entry, and the number of bytes that Redis drops there. */
   readonly cutOff: readonly CutFile[];
   /** The texts that cannot be read, each with its place. */
   readonly unreadable: readonly string[];
@@ -46,18 +46,22 @@ interface CutFile {
 }
 
 interface ArchiveReport {
-  /** Or its address in S3. */
+  /** The archive's folder, or its address in S3. */
   readonly folder: string;
   readonly decisions: number;
-  /** Files that were cut off or are gone. */
+  /** The number of files that were cut off or are gone. */
   readonly torn: number;
   /**
-   * Segments with entries after the newest of the backup's journal: the archive knows them and the store does not.
+   * The segments with entries that are newer than the backup's journal. The archive has these entries and the store
+   * has not.
    */
   readonly later: { readonly decisionsMax: number; readonly to: string } | null;
 }
 
-/** restore --check: what a backup would bring back, tried on a copy that cannot reach what runs. */
+/**
+ * Adds `restore --check`, which shows what a backup would bring back. It works on a copy that cannot reach the
+ * running store.
+ */
 export function restoreCommand(program: Command): void {
   program
     .command('restore')
@@ -166,7 +170,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const run = promisify(execFile);
     const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
       (error: unknown) => {
-        // Its other exit codes are about folders and programs, not about what a server reads.
+        // Its other exit codes are about folders and programs, not about the data that a server reads.
         const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT.findings;
         const [what] = isOfServer ? faults.map(toldOfFault) : [];
         throw what === undefined ? saidByProgram(error) : new FindingsError(`${what}. Take another copy.`);
@@ -181,7 +185,10 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
   },
 };
 
-/** What is not whole in an `appendonlydir`, looked for in a copy: redis-check-aof opens files for writing. */
+/**
+ * Finds the files in an `appendonlydir` that are not whole. It checks a copy, because redis-check-aof opens files for
+ * writing.
+ */
 async function copiedFaults(folder: string, copy: string): Promise<readonly FileFault[]> {
   cpSync(folder, copy, { recursive: true });
   const fault = await findAppendOnlyFault(copy).catch((error: unknown) => {
@@ -194,7 +201,7 @@ function toldOfFault({ file, goodBytes }: FileFault): string {
   return goodBytes === null ? `${file} cannot be read` : `${file} cannot be read from byte ${goodBytes} on`;
 }
 
-/** The output of a program that was started, or that it is not installed. */
+/** Returns an error with the output of a program that failed, or one that says that the program is not installed. */
 function saidByProgram(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if ('stderr' in error && typeof error.stderr === 'string' && error.stderr !== '')
@@ -207,7 +214,10 @@ function saidByProgram(error: unknown): unknown {
     : error;
 }
 
-/** A server refuses everything while it reads its file; after the signal it never finishes. */
+/**
+ * Opens the store of a server that has just been started. A server refuses everything while it reads its file. After
+ * the signal it will never finish, so waiting ends.
+ */
 async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
   const beganMs = performance.now();
   for (;;) {
@@ -221,8 +231,8 @@ async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal)
 }
 
 /**
- * The archive that was named, or lies beside the backup. Files that were fetched from S3 are removed with the copy. The store's
- * backup only knows an earlier state of the archive, so it is not asked.
+ * Returns the archive that was named, or that lies beside the backup. Files that are fetched from S3 are removed with
+ * the copy. The backup's store is not asked which commit is the newest, because it knows only an earlier one.
  */
 function archiveOf({ check, archive }: { check: string; archive?: string }, copy: string): Archive | null {
   if (archive?.startsWith('s3:') === true)
@@ -270,7 +280,7 @@ async function journalOf(store: Store): Promise<{ newestMs: number | null; entri
   }
 }
 
-/** What people did, like a rollout, stands in the audit alone. */
+/** Returns the time of the newest audit entry. Some actions of people, like a rollout, are in the audit alone. */
 async function newestAuditMs({ auditLog }: Store): Promise<number | null> {
   const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
   return links.map(readAuditLink).at(-1)?.at ?? null;
@@ -325,7 +335,7 @@ function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readon
   ];
 }
 
-/** They were free a moment ago; a cluster speaks on a second port, 10,000 above. */
+/** Finds ports that are free at this moment. A cluster also listens on a second port, 10,000 above. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

@@ -7,12 +7,12 @@ import { parseDecisionId } from '#decision/payer/client-key.ts';
 import { EXIT, FindingsError, isSystemError, RefusedError, toExitCode, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
-/** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
+/** The folder that keeps compiled modules from one command to the next. When it cannot be written, nothing is kept. */
 const COMPILED = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'compiled');
 
 type Describe = (program: Command) => void;
 
-/** The commands by their first word, in the order of the help. A command loads its own modules and no others. */
+/** The commands by their first word, in the order of the help. A command loads only its own modules. */
 const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
@@ -30,8 +30,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
 };
 
 /**
- * `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. Prints what there is to say and
- * leaves the exit code in `process.exitCode`.
+ * Runs `npm run -s scoring -- <command>`, by which operators and analysts use the service. Prints the result, and
+ * sets `process.exitCode`.
  */
 export async function main(args: readonly string[]): Promise<void> {
   enableCompileCache(COMPILED);
@@ -49,33 +49,33 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Wide enough for a command's options and a sentence beside them; no wider than the terminal. */
+/** The most columns of help: a command's options with a sentence beside them. Help is never wider than the terminal. */
 const HELP_COLUMNS_MAX = 100;
 
 function helpColumns(): number {
   return Math.min(process.stdout.columns ?? HELP_COLUMNS_MAX, HELP_COLUMNS_MAX);
 }
 
-/** The id of a decision may begin with "-", and is no option for that. */
+/** Moves ids of decisions to the end, where nothing is an option. An id may begin with "-" and would look like one. */
 function decisionIdsLast(args: readonly string[]): readonly string[] {
   const isId = (arg: string) => arg.startsWith('-') && parseDecisionId(arg) !== null;
   const ids = args.filter(isId);
   return ids.length === 0 ? args : [...args.filter((arg) => !isId(arg)), '--', ...ids];
 }
 
-/** A default is shown as it would be written after the option: without quotes. */
+/** Describes an option. Its default is shown without quotes, as one would write it after the option. */
 function optionDescription(option: Option): string {
   const description = new Help().optionDescription(option).replace(/\(default: "(.*)"\)/, '(default: $1)');
   return option.mandatory ? `required: ${description}` : description;
 }
 
-/** How a command is called, with the options that it cannot do without. */
+/** Describes how a command is called, with its required options. */
 function commandUsage(command: Command): string {
   const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
   return new Help().commandUsage(command).replace('[options]', [...required, '[options]'].join(' '));
 }
 
-/** A wrong call is answered in a few lines: the whole help would push what is wrong off the screen. */
+/** Answers a wrong call in a few lines. The whole help would push the error off the screen. */
 function showUsageAfterErrors(command: Command): void {
   const names = command.commands.map((one) => one.name());
   const commands = names.length === 0 ? '' : `\ncommands: ${names.join(', ')}`;
@@ -83,13 +83,13 @@ function showUsageAfterErrors(command: Command): void {
   for (const one of command.commands) showUsageAfterErrors(one);
 }
 
-/** The command of that name, or all of them for the help and for an unknown name. */
+/** Returns the command of that name. Returns all of them for the help and for an unknown name. */
 function asked(name = ''): readonly (() => Promise<Describe>)[] {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   return command === undefined ? Object.values(COMMANDS) : [command];
 }
 
-/** Says what went wrong and gives the exit code for it; bugs keep their stack. */
+/** Prints what went wrong and returns the exit code for it. Bugs are printed with their stack. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   const isForPeople = error instanceof NamedError || isSystemError(error);

@@ -3,36 +3,45 @@ import { RETENTION } from '#state/retention.ts';
 import { formatTable, print } from './print.ts';
 
 /**
- * The cost of a verdict, its Idempotency-Key, a score, an outcome. CPU in us of one core, the rest in bytes; measured
- * by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the machine that scripts/bench/README.md
- * names.
+ * The cost of a verdict, its Idempotency-Key, a score and an outcome: CPU in us of one core, everything else in
+ * bytes. Measured by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the machine that
+ * scripts/bench/README.md names.
  */
 const EACH = {
-  /** Of the processes that answer, on a machine that nothing else used; scores and outcomes were not measured apart. */
+  /**
+   * CPU of the processes that answer, on a machine that nothing else used. Scores and outcomes were not measured
+   * apart.
+   */
   serviceMicros: { verdict: 130, key: 0, score: 115, outcome: 115 },
-  /** Of a busy redis-server: with one command at a time each takes up to four times as long. */
+  /** CPU of a busy redis-server. With one command at a time each takes up to four times as long. */
   redisMicros: { verdict: 32, key: 20, score: 48, outcome: 36 },
   shippingMicros: { verdict: 48, key: 0, score: 17, outcome: 17 },
-  /** Between the service and Redis, both ways. */
+  /** Bytes between the service and Redis, in both directions. */
   network: { verdict: 1250, key: 1300, score: 1340, outcome: 1750 },
-  /** In segments of ten thousand rows or more. */
+  /** Bytes in segments of ten thousand rows or more. */
   archive: { verdict: 65, key: 0, score: 50, outcome: 54 },
   journal: { verdict: 50, key: 0, score: 290, outcome: 205 },
 } as const;
 
 /**
- * Bytes of the state of a payer who stays away: without orders, and for each of the newest ones that it remembers. `asked`: what
- * it has more while windows reach what the payer did, at three verdicts.
+ * Bytes of the state of a payer who stays away: `bare` without orders, `order` for each of the newest orders that it
+ * remembers. `asked` are the bytes that it has more, at three verdicts, while windows still reach what the payer did.
  */
 const STATE = { bare: 163, order: 13.2, ordersMax: 64, asked: 240 };
 
-/** Bytes of Redis while it is kept, with its share of the tables that hold the keys. `notes`: of a payer, with its two devices. */
+/**
+ * Bytes in Redis while a thing is kept, with its share of the tables that hold the keys. `notes` are those of a
+ * payer, with two devices.
+ */
 const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
 
-/** The index of decisions by order: orders share this many keys, and Redis packs only so many into one. */
+/** The index of decisions by order. Orders share this many keys, and Redis packs only `packedMax` orders into one. */
 const BY_ORDER = { keys: 64 * 64 ** 3, key: 134, order: 48, packedMax: 128, orderUnpacked: 124 };
 
-/** How long orders are kept that a state does not remember any more; without an archive as long as decisions. */
+/**
+ * The number of days for which orders are kept that a state no longer remembers. Without an archive they are kept as
+ * long as decisions.
+ */
 const DISPLACED_DAYS = 3;
 const DAYS_WITHOUT_ARCHIVE = 90;
 const DEVICE_DAYS = 7;
@@ -40,16 +49,19 @@ const DEVICE_DAYS = 7;
 const DAY_SECONDS = 86_400;
 const JOURNAL_ENTRIES_KEPT = 100_000;
 
-/** Beyond this share of its memory a master pushes entries out. */
+/** When the memory of a master is filled beyond this share, the journal loses its oldest entries. */
 const JOURNAL_SHARE_MAX = 0.8;
 
 /** The numbers of masters over which the 64 partitions spread evenly. */
 const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
 
-/** Cores at the peak: half idle, so that answers stay fast and one of two may fail. While behind, shipping rests as long as it works. */
+/**
+ * The share of the cores that is busy at the peak. Half stay idle, so that answers stay fast and one of two nodes may
+ * fail. While it is behind, shipping rests as long as it works.
+ */
 const BUSY_SHARE = 0.5;
 
-/** A rewrite of the append-only file copies changes that come meanwhile. */
+/** The share of memory that is filled. A rewrite of the append-only file copies the changes that come meanwhile. */
 const FILLED_SHARE = 0.6;
 
 interface Load
@@ -60,7 +72,7 @@ interface Load
   readonly masterGb: number;
 }
 
-/** size: what an installation on Redis needs for a load. */
+/** Adds `size`: what an installation on Redis needs for a load. */
 export function sizeCommand(program: Command): void {
   program
     .command('size')
@@ -83,7 +95,7 @@ export function sizeCommand(program: Command): void {
     });
 }
 
-/** Its name for programs, the figure, its unit, and what it is. */
+/** A figure: its name for programs, its value, its unit, and what it is. */
 type Need = readonly [name: string, value: number | null, unit: '' | 'B' | '%' | 'min', words: string];
 
 function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
@@ -96,7 +108,7 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
   const within = (aVerdict: number, kept: number) =>
     verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
   const entries = 1 + load.scores + load.outcomes;
-  // Whoever is known after so few days came in them.
+  // Every payer who is known after so few days came during them.
   const seen = (mean: number) => (mean > 0 && days <= DEVICE_DAYS ? 1 : seenIn(mean));
   const [askedIn7Days, newest, displaced] = [
     seen(within(1, DEVICE_DAYS) / payers),
@@ -121,7 +133,7 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
   const masters = EVEN_MASTERS.find((some) => some >= Math.max(forCpu, forMemory)) ?? null;
   const shipping = (verdictsPerSecond * each('shippingMicros')) / 1e6 / BUSY_SHARE;
   const network = peak * verdictsPerSecond * each('network');
-  // What is not shipped stays, with its decisions. A fresh installation of this size has that room.
+  // Entries that are not shipped stay, with their decisions. A new installation of this size has that room.
   const room = (masters ?? EVEN_MASTERS.at(-1) ?? 1) * load.masterGb * 1e9 * JOURNAL_SHARE_MAX - memory;
   const roomVerdicts = room / (each('journal') + KEPT.decision + BY_ORDER.order);
   const { journalEntries, journalEntriesMin } = RETENTION;
@@ -149,28 +161,31 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
 }
 
 /*
- * Payers differ: most ask seldom and some very often. How often each of them does is taken as spread exponentially around
- * the mean, which is less unequal than payers are: equal ones would all fill their states.
+ * Most payers ask seldom and some ask very often. These figures take the number of times as spread exponentially around
+ * the mean. Real payers are even less equal. If all were equal, all would fill their states.
  */
 
-/** The share of payers who come at all, given the mean number of times. */
+/** Returns the share of payers who come at all, given the mean number of times. */
 function seenIn(mean: number): number {
   return mean / (1 + mean);
 }
 
-/** Bytes of the index of this many decisions by order. */
+/** Returns the bytes of the index by order for this many decisions. */
 function byOrderOf(decisions: number): number {
   const { keys, key, order, packedMax, orderUnpacked } = BY_ORDER;
   const ofEach = decisions / keys > packedMax ? orderUnpacked : order;
   return keys * (1 - Math.exp(-decisions / keys)) * key + decisions * ofEach;
 }
 
-/** Orders that a state remembers, on average. */
+/** Returns the mean number of orders that a state remembers. */
 function rememberedOf(meanOrders: number): number {
   return meanOrders * (1 - Math.exp(-STATE.ordersMax / meanOrders));
 }
 
-/** The share of new orders that take the place of an older one in a state: those of payers who have had more than it remembers. */
+/**
+ * Returns the share of new orders that displace an older one in a state. These are orders of payers who have had more
+ * than a state remembers.
+ */
 function displacedShare(meanOrders: number): number {
   const full = STATE.ordersMax / meanOrders;
   return Math.exp(-full) * (1 + full);

@@ -21,7 +21,10 @@ import { withOpenStore } from './open-store.ts';
 import { parsePlatform, parseReason } from './options.ts';
 import { formatTable, print } from './print.ts';
 
-/** state check, rebuild, accept-empty, forget-secret, forget-archive: what is stored, and what cannot be read. */
+/**
+ * Adds `state check`, `rebuild`, `accept-empty`, `forget-secret` and `forget-archive`: what is stored, and what
+ * cannot be read.
+ */
 export function stateCommands(program: Command): void {
   const state = program
     .command('state')
@@ -98,7 +101,7 @@ async function check(json: boolean): Promise<void> {
 }
 
 interface DamagedText extends Unreadable {
-  /** The client of the state; null when it is not a state, or when no record names the client any more. */
+  /** The client of a state. Null when the text is not a state, or when no record names the client any more. */
   readonly client: ClientKey | null;
 }
 
@@ -172,7 +175,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   }
 }
 
-/** What a store notes once and keeps, so that it accepts nothing else in its place. */
+/** A register that a store writes once. Afterwards the store accepts no other value in its place. */
 interface Noted {
   readonly register: string;
   readonly also?: string;

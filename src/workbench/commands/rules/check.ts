@@ -29,25 +29,25 @@ interface CheckOptions {
   readonly lists?: true;
 }
 
-/** A remark about a rule set; its file is a path from the working folder. */
+/** A remark about a rule set. Its file is a path from the working folder. */
 interface PlacedRemark extends Location {
   readonly message: string;
-  /** Facts that show it. */
+  /** Facts that show the problem. */
   readonly example?: Example;
-  /** What it breaks, by the name that ruleset.yaml has for it under "meant". */
+  /** The promise that it breaks, by the name that ruleset.yaml gives it under "meant". */
   readonly promise?: PromiseBreach;
 }
 
 interface Checked {
   readonly folder: string;
-  /** Null when some file is not sound. */
+  /** Null when a file is not sound. */
   readonly rules: string | null;
   readonly problems: readonly PlacedRemark[];
-  /** Worth knowing, and no reason to fail. */
+  /** Remarks that are worth knowing and no reason to fail. */
   readonly notes: readonly PlacedRemark[];
 }
 
-/** rules check: every problem of rule sets at once, and what can be proved about them. */
+/** Adds `rules check`: every problem of rule sets at once, and what can be proved about them. */
 export function checkCommand(rules: Command): void {
   rules
     .command('check [folders...]')
@@ -78,7 +78,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
 }
 
-/** A note on each folder of rule files whose name is no version's. */
+/** Notes each folder of rule files whose name is not that of a version. */
 function skippedFolders(): readonly PlacedRemark[] {
   const { rulesDir } = readConfig();
   return listMisnamedFolders(rulesDir).map((name) => ({
@@ -90,8 +90,8 @@ function skippedFolders(): readonly PlacedRemark[] {
 }
 
 /**
- * A rule set that is sound file by file is also examined as a whole, and its cases are read. `lists` are those of a
- * store; null when nobody has looked.
+ * Checks a rule set. When all its files are sound, the set is examined as a whole, and its cases are read. `lists`
+ * are those of a store, or null when the store was not asked.
  */
 function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const name = toRelativePath(folder);
@@ -109,7 +109,7 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   };
 }
 
-/** A remark with its place as seen from the working folder. */
+/** Returns a remark with its place as seen from the working folder. */
 export function toPlacedRemark(folder: string, { at, message, example, promise }: Remark): PlacedRemark {
   return {
     ...at,
@@ -165,7 +165,7 @@ function summary(problems: number, rules: string | null): string {
   return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;
 }
 
-/** A line that GitHub Actions shows beside the line of the file. */
+/** Formats a remark as a line that GitHub Actions shows beside the line of the file. */
 function workflowCommand(level: 'error' | 'notice', remark: PlacedRemark): string {
   const { file, line, column, message, example } = remark;
   const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;

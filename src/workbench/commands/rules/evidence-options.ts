@@ -27,7 +27,7 @@ import { addSpanOptions, parsePlatform, parseTime } from '#workbench/commands/op
 import { createProgressBar, formatTable, print, printError } from '#workbench/commands/print.ts';
 import { createKeptRules } from '#workbench/verify/verify-segment.ts';
 
-/** The decisions that a figure is about, by the options of a person. */
+/** The options by which a person names the decisions of a figure. */
 export interface EvidenceOptions {
   readonly journal?: string;
   readonly from?: string;
@@ -35,12 +35,12 @@ export interface EvidenceOptions {
   readonly asOf?: string;
   readonly platform?: string;
   readonly json?: true;
-  /** The name of a column that tables are sorted by. */
+  /** The name of the column by which tables are sorted. */
   readonly sort?: string;
   readonly decidedBy?: string;
 }
 
-/** Adds the options for the source of decisions: the archive unless a journal is named. */
+/** Adds the options for the source of decisions. The source is the archive unless a journal is named. */
 export function addEvidenceOptions(command: Command): Command {
   command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
   return addSpanOptions(command)
@@ -50,7 +50,7 @@ export function addEvidenceOptions(command: Command): Command {
     .option('--json', 'print one JSON object');
 }
 
-/** Runs `work` on the evidence that the options name, and shows a person its progress. */
+/** Runs `work` on the evidence that the options name, and shows its progress. */
 export async function withEvidenceOf<T>(
   options: EvidenceOptions,
   reads: EvidenceReach,
@@ -85,10 +85,10 @@ function onArchive<T>(
   );
 }
 
-/** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
+/** Finds rule sets in the archive or in RULES_DIR. A rule set is returned only when it has the recorded digest. */
 export function createRecordedRuleSets(): RulesAtHand['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
-  // What asks them gives them the secrets of the evidence.
+  // The caller gives these rule sets the secrets of the evidence.
   const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_SECRET);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
@@ -137,7 +137,7 @@ function sorted<Result extends Presentation>(shown: Result, column: string | und
   throw new UsageError(`--sort is "${column}"; it must be one of ${[...names].join(', ')}`);
 }
 
-/** The table under its title, indented. */
+/** Formats a table with its title, indented. */
 function tableText({ title, columns, rows }: EvidenceTable): string {
   const text = formatTable(
     columns.map(({ name }) => name.toUpperCase()),

@@ -15,7 +15,7 @@ import {
 } from './evidence-options.ts';
 import { listChosenFolders, loadSoundRuleSet } from './rule-folders.ts';
 
-/** rules report, rules backtest and so on: a command for each question. */
+/** Adds a command for each question: `rules report`, `rules backtest` and the others. */
 export function evidenceCommands(rules: Command): void {
   for (const question of QUESTIONS) evidenceCommand(rules, question);
 }
@@ -39,7 +39,7 @@ function argumentText({ name, kind, isRequired }: Option<unknown>): string {
   return isRequired ? `<${text}>` : `[${text}]`;
 }
 
-/** A question's option as a command has it. */
+/** Creates the command's option for an option of a question. */
 export function createCommandOption({
   name,
   kind,
@@ -86,7 +86,7 @@ async function answer(
   }
 }
 
-/** What a person gave for an option, as a body would have it. */
+/** Returns the value of an option as a request's body would have it. */
 export function readOption(
   { name, kind, schema }: Option<unknown>,
   given: Readonly<Record<string, unknown>>,

@@ -11,7 +11,7 @@ import { formatTable } from '#workbench/commands/print.ts';
 import { type FollowReport, formatNodeName, type RolloutStatus } from '#workbench/rollout/change-rollout.ts';
 import type { TrialView } from '#workbench/rollout/trial-view.ts';
 
-/** The rollout for people, from what the interface answers: moments are texts there. */
+/** The rollout in the interface's form, in which moments are texts. */
 export type ToldStatus = WithMomentsAsText<RolloutStatus>;
 export type ToldFollowing = WithMomentsAsText<FollowReport>;
 type ToldNode = WithMomentsAsText<NodeView>;
@@ -19,7 +19,7 @@ type ToldCandidate = WithMomentsAsText<Candidate>;
 type ToldTrial = WithMomentsAsText<TrialView>;
 type ToldEntry = WithMomentsAsText<RolloutEntry>;
 
-/** What a change of the rollout came to, for people. */
+/** Formats the result of a change of the rollout, for people. */
 export function formatFollowing({ rollout, following, lagging, compared }: ToldFollowing): string {
   const { revision, active, candidates } = rollout;
   const trials = candidates.map(
@@ -37,7 +37,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
   return lines.join('\n');
 }
 
-/** What the experiment judges by, and when it may say something at the earliest. */
+/** Says by what the experiment judges, and when it can give a result at the earliest. */
 function answerText({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective is damaged: begin the trial again to have it judged';
@@ -50,7 +50,7 @@ function answerText({ stageSince, objective }: ToldCandidate): string {
 const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
 
-/** `rules status` for people. */
+/** Formats `rules status` for people. */
 export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatus, now: number): string {
   const nodes = seen.nodes ?? [];
   if (unreadable) return unreadableStatus(nodes, now);

@@ -21,7 +21,7 @@ import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import { createCommandOption } from './evidence.ts';
 import { formatFollowing, formatStatus, type ToldFollowing, type ToldStatus } from './rollout-text.ts';
 
-/** rules status, rollout, rollback: which version decides, and how that changes. */
+/** Adds `rules status`, `rollout` and `rollback`: which version decides, and how that changes. */
 export function rolloutCommands(rules: Command): void {
   addOperationCommand<ToldStatus>(rules, {
     operation: readRollout,
@@ -59,7 +59,7 @@ export function rolloutCommands(rules: Command): void {
   });
 }
 
-/** rules restore-rollout, for a store that lost what its nodes follow. */
+/** Adds `rules restore-rollout`, for a store that lost the rollout that its nodes follow. */
 export function restoreCommand(rules: Command): void {
   rules
     .command('restore-rollout')
@@ -90,7 +90,7 @@ async function restore(reason: string): Promise<ToldFollowing> {
   }
 }
 
-/** A node that does not follow is a finding. */
+/** A node that does not follow the change is a finding. */
 function endOfChange({ following, lagging }: ToldFollowing): void {
   if (lagging.length > 0 || following.length === 0) process.exitCode = EXIT.findings;
 }
@@ -100,7 +100,7 @@ function versionOf(text: string): RuleVersion {
   throw new UsageError(refuseVersionName(text));
 }
 
-/** What the body says of the goal, checked before anything is opened. */
+/** Returns the members of the body that describe the goal. They are checked before anything is opened. */
 function goalInOptions(options: CommandOptions, given: Readonly<Record<string, unknown>>) {
   const { canary, also, rate } = options;
   const version = versionOf(String(options['version']));
@@ -127,7 +127,7 @@ function goalInOptions(options: CommandOptions, given: Readonly<Record<string, u
   return { version, ...asked };
 }
 
-/** Members of the objective that options of their own give. */
+/** The members of the objective that have options of their own. */
 const JUDGED = TRIAL_OPTIONS.map(({ name }) => name).filter((name) => name !== 'rate');
 
 function judgedBy(options: Readonly<Record<string, unknown>>) {

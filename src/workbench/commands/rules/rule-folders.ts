@@ -10,7 +10,10 @@ import { copyVersion, DraftRefused } from '#workbench/authoring/draft.ts';
 import { FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
 
-/** Versions by name, or folders by path; without any, all in RULES_DIR. */
+/**
+ * Lists the folders of the chosen versions. A choice is a version's name or a folder's path. Without a choice, all
+ * versions in RULES_DIR are listed.
+ */
 export function listChosenFolders(chosen: readonly string[]): readonly string[] {
   const { rulesDir } = readConfig();
   const refusal = refuseRulesDir(rulesDir);
@@ -24,13 +27,13 @@ export function listChosenFolders(chosen: readonly string[]): readonly string[] 
   });
 }
 
-/** A path as a person standing in the working folder would write it. */
+/** Returns a path as a person in the working folder would write it. */
 export function toRelativePath(path: string): string {
   const short = relative(process.cwd(), path);
   return short.startsWith('..') || short === '' ? path : short;
 }
 
-/** The rule set that somebody named on the command line. Throws FindingsError with every problem it has. */
+/** Loads the rule set that a person named on the command line. Throws FindingsError with all its problems. */
 export function loadSoundRuleSet(chosen: string): RuleSet {
   const [folder = ''] = listChosenFolders([chosen]);
   const loaded = loadRuleSet(folder);

@@ -34,7 +34,7 @@ import { restoreCommand, rolloutCommands } from './rollout.ts';
 import { listChosenFolders, loadSoundRuleSet, newCommand, toRelativePath } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
-/** rules ...: an analyst's way from an edited file to a version that decides. */
+/** Adds the commands by which an analyst gets from an edited file to a version that decides. */
 export function rulesCommands(program: Command): void {
   const rules = program
     .command('rules')
@@ -124,7 +124,7 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   if (lost !== null) print(`${formatLostCases(lost)}.`);
 }
 
-/** A release is made on the disk alone; only its proposal needs the store. */
+/** A release is made on the disk alone. Only its proposal needs the store. */
 function propose(change: ProposedChange): Promise<StoredProposal | null> {
   const needs = { lists: true, rules: true, archive: true };
   return withParts(needs, {}, INSTALLATION, ({ parts, caller }) =>

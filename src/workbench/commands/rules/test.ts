@@ -74,7 +74,10 @@ interface Updated extends Pick<UpdatedCases, 'lines' | 'written' | 'left'> {
   readonly folder: string;
 }
 
-/** Writes the cases in which only the lengths of waits differ; what is wrong with a folder shows when its cases run. */
+/**
+ * Rewrites the cases in which only the lengths of waits differ. A folder that is not sound is skipped; running its
+ * cases shows what is wrong.
+ */
 function update(folder: string): readonly Updated[] {
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return [];
@@ -101,7 +104,7 @@ function updateText({ folder, lines, written, left }: Updated): string {
 interface FolderReport {
   readonly folder: string;
   readonly problems: readonly string[];
-  /** What the cases say that no rule sees; no reason to fail. */
+  /** What the cases say that no rule sees. It is no reason to fail. */
   readonly notes: readonly string[];
   readonly passed: number;
   readonly failed: number;
@@ -150,12 +153,12 @@ function isFine({ problems, failed, coverage }: FolderReport, minPercent: number
   return problems.length === 0 && failed === 0 && coverage !== null && reaches(coverage.rules, minPercent);
 }
 
-/** Exact, where the percentage shown is rounded down. */
+/** Compares exactly. The percentage that is shown is rounded down. */
 function reaches({ tested, total }: Share, minPercent: number): boolean {
   return tested * 100 >= minPercent * total;
 }
 
-/** Facts by their labels, and the rules as each failing step saw them. */
+/** Returns the report for JSON, with facts by their labels, and the rules as each failing step saw them. */
 async function inJson({ report, rules }: Run) {
   if (rules === null) return report;
   const failures = await Promise.all(
@@ -220,7 +223,7 @@ function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): read
   ];
 }
 
-/** Aligned columns under a title, each line ending in its place; nothing when there is nothing. */
+/** Formats aligned columns under a title. Each line ends in its place. Returns nothing when there are no entries. */
 function section(
   title: string,
   entries: readonly { readonly words: readonly string[]; readonly at: Location }[],
