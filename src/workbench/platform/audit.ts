@@ -73,7 +73,7 @@ export const AuditCheckSchema = named(
   }),
 );
 
-/** An entry that was written down elsewhere: it must still be there. */
+/** An entry that was written down elsewhere. The log must still hold it. */
 const KNOWN: Parameter<ChainEnd | null> = {
   name: 'known',
   in: 'query',

@@ -3,8 +3,8 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import { refuseBrokenBody } from '#checkout/http/request/body.ts';
 
 /**
- * The bytes of a body as they arrive. A caller that breaks off is answered as one that sent too little:
- * nothing failed here. Whoever stops reading may still answer.
+ * Yields the bytes of a body as they arrive. A caller that breaks off is answered like one that sent too little,
+ * because nothing failed here. When the reader stops early, the request can still be answered.
  */
 export async function* readBodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
   try {
@@ -17,12 +17,12 @@ export async function* readBodyChunks(req: IncomingMessage): AsyncGenerator<Buff
 
 const NEWLINE = 0x0a;
 
-/** Short lines come tens of thousands in a chunk, and no other request would be served before the last of them. */
+/** The number of lines after which other requests get a turn. A chunk can hold tens of thousands of short lines. */
 const LINES_AT_ONCE = 100;
 
 /**
- * The lines of a body that comes in chunks, as bytes, without their line ends; null for a line longer than
- * `bytesMax`, of which no more than that is ever held.
+ * Yields the lines of a body as bytes, without their line ends. A line longer than `bytesMax` becomes null, and no
+ * more than that is held of it.
  */
 export async function* readBodyLines(
   chunks: AsyncIterable<Buffer>,

@@ -37,17 +37,17 @@ export const OTHER_PLATFORM = declareRefusal(
   'bank',
 );
 
-/** The platform that the page shows: another tab may have signed in as somebody else. */
+/** The header with the platform that the page shows. Another tab may have signed in as another person. */
 const PLATFORM_HEADER = 'x-ka-platform';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 type CookieName = 'session' | 'sign-in';
 
-/** Knows people by the cookie that their browser keeps. */
+/** Recognises people by the cookie that their browser keeps. */
 export class BrowserSessions {
   readonly sessions: Sessions;
-  /** Where people reach the console; null: wherever they do. */
+  /** The address at which people reach the console. Null means any address. */
   readonly #url: URL | null;
 
   constructor(sessions: Sessions, url: URL | null) {
@@ -55,7 +55,7 @@ export class BrowserSessions {
     this.#url = url;
   }
 
-  /** Who signed in; throws 401, or 403 when another site is behind the request. */
+  /** Returns who signed in. Throws 401 without a session, and 403 when another site made the request. */
   async callerOf(ctx: Context): Promise<Caller> {
     const secret = this.secretOf(ctx);
     if (secret === null) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
@@ -68,7 +68,7 @@ export class BrowserSessions {
     return caller;
   }
 
-  /** The session of the browser, whatever it asks for. */
+  /** Finds the session of the browser, whatever the request asks for. */
   async find(ctx: Context): Promise<Session | null> {
     const secret = this.secretOf(ctx);
     return secret === null ? null : this.sessions.find(secret);
@@ -78,7 +78,7 @@ export class BrowserSessions {
     return this.read(ctx, 'session');
   }
 
-  /** Gives the browser the secret of a session, or takes it away. */
+  /** Gives the browser the secret of a session. Null takes it away. */
   setSecret(ctx: Context, secret: string | null): void {
     this.write(ctx, 'session', secret ?? '', `SameSite=Strict${secret === null ? '; Max-Age=0' : ''}`);
   }
@@ -92,7 +92,10 @@ export class BrowserSessions {
     ctx.append('Set-Cookie', `${this.#nameOf(ctx, name)}=${value}; Path=/; HttpOnly${secure}; ${attributes}`);
   }
 
-  /** SameSite knows no ports, and old browsers not even SameSite. A browser that says where it comes from is believed. */
+  /**
+   * Refuses requests that another site made. SameSite does not distinguish ports, and old browsers do not know it.
+   * What a browser says about the origin of a request is believed.
+   */
   refuseOtherSites(ctx: Context): void {
     const { host, origin, 'sec-fetch-site': site } = ctx.req.headers;
     if (site === 'same-origin') return;
@@ -107,7 +110,7 @@ export class BrowserSessions {
     return origin === `http://${host}` || origin === `https://${host}`;
   }
 
-  /** Browsers accept a name with this prefix only over TLS, from exactly this host. */
+  /** Browsers accept a name with this prefix only over TLS and from exactly this host. */
   #nameOf(ctx: Context, name: CookieName): string {
     return this.#isSecure(ctx) ? `__Host-${name}` : name;
   }

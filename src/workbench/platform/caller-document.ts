@@ -12,7 +12,7 @@ Unknown members of a body are ignored, and named in X-Ignored-Members. A member 
 again with the same Idempotency-Key; with a new one the payer takes another step. An optional member
 that is null or "" is read like an absent one.`;
 
-/** The two operations of the interface; `basePath` is '' or a path like `/scoring`. */
+/** Creates the OpenAPI document of the two operations for callers. `basePath` is empty or a path like `/scoring`. */
 export function createCallerDocument(basePath: string): OpenApiDocument {
   return createDocument({
     title: 'Client Scoring Service',

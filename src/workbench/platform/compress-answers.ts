@@ -3,17 +3,17 @@ import { gzip } from 'node:zlib';
 import type { Middleware } from 'koa';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 
-/** Shorter answers fit into a few packets as they are. */
+/** The characters from which an answer is compressed. Shorter answers fit into a few packets. */
 const LONG = 8_192;
 
-/** A page of decisions becomes a tenth at the least effort, and little less at the most. */
+/** The lowest effort makes a page of decisions ten times smaller. The highest makes it little smaller than that. */
 const FAST = { level: 1 };
 
 const compress = promisify(gzip);
 
 /**
- * Sends long texts compressed to whoever takes gzip; the work is done on another thread. What has an ETag is sent as it
- * is, because a strong one names bytes, and so is what is compressed already.
+ * Compresses long texts for callers that accept gzip, on another thread. An answer with an ETag is sent as it is,
+ * because a strong ETag names bytes. Answers that are compressed already are left alone, too.
  */
 export function compressAnswers(): Middleware<RequestState> {
   return async (ctx, next) => {

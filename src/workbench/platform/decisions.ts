@@ -61,7 +61,7 @@ const UNREAD_DECISION = declareRefusal(
 
 export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
-/** The decision that the path names; refuses one that is not there, or that may lie in a file that cannot be read. */
+/** Finds the decision that the path names. Refuses when it does not exist, or may be in a file that cannot be read. */
 function namedDecision(
   { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
   records: Records,
@@ -69,7 +69,7 @@ function namedDecision(
   return findDecision(caller.platform, DECISION_ID.read(ctx), records);
 }
 
-/** The same for one that a body names. */
+/** Finds a decision by its id. Refuses as `namedDecision` does. */
 export async function findDecision(
   platform: PlatformName,
   decisionId: string,
@@ -98,7 +98,7 @@ const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 const { orderRef: ORDER_REF, clientIdKey: CLIENT_ID_KEY, outcome: OUTCOME } = LOOKUP_PARAMETERS;
 const { verdict: VERDICT, requestId: REQUEST_ID, from: FROM, to: TO, ...COMMON } = FILTER_PARAMETERS;
 
-/** What decisions have in common, besides a verdict and a time. */
+/** The parameters by which decisions are searched, except verdict and time. */
 export const COMMON_FILTERS = Object.values(COMMON);
 
 const INCLUDE = query.choice(
@@ -156,7 +156,10 @@ const readDecision = declareOperation<PlatformParts>({
   answer: (asked, { records }) => namedDecision(asked, records),
 });
 
-/** The decisions of an order, a client, or the whole platform that fit the filter, and how far back they were searched. */
+/**
+ * Finds the decisions of an order, of a client or of the whole platform that match the filter, and says how far back
+ * it searched.
+ */
 function listed(
   ctx: RouteContext,
   platform: PlatformName,
@@ -190,7 +193,7 @@ async function ofOrder(
   const { decisions: all, unread } = await records.decisions.ofOrder(platform, orderRef);
   const found = await findInPages(async () => all, filter, limit);
   const { lookedAt } = found;
-  // Of an order with very many decisions the store gives the newest.
+  // Of an order with very many decisions the store returns only the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
   return addUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
 }
@@ -204,7 +207,7 @@ async function ofClient(
   const nextPage = async () => {
     const page = await records.decisions.ofClient(client, PAGE_DECISIONS_MAX, before);
     before = page.decisions.at(-1)?.seq;
-    // Every page that asks the archive meets the same files.
+    // Every page that reads the archive meets the same unread files.
     if (page.unread.length > 0) unread = page.unread;
     return page.decisions;
   };
@@ -227,7 +230,7 @@ function withoutNulls(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
+/** Also a decision whose rule set is kept nowhere is answered, without its rules and as not reproduced. */
 export const explainDecision = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
   command: {
@@ -259,7 +262,7 @@ export const explainDecision = declareOperation<PlatformParts>({
   },
 });
 
-/** Why a version is not here, and what is. */
+/** Says why this node does not have a version, and which versions it has. */
 function describeRulesHere(version: string, loadedRules: LoadedRules | null): string {
   if (loadedRules === null) return 'neither has this node loaded it nor does its archive keep it';
   const refused = loadedRules.refused().find((one) => one.version === version);
@@ -270,7 +273,7 @@ function describeRulesHere(version: string, loadedRules: LoadedRules | null): st
 
 const VERSION = requiredVersionParameter('version', 'The rule set to ask, like p2.v11');
 
-/** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
+/** Asks a version about the recorded facts, with the ladder as it was then. Later events do not count. */
 const askDecisionWhatIf = declareOperation<RolloutParts>({
   route: 'get /v1/platform/decisions/{decisionId}/what-if',
   summary: 'What another version would have answered',

@@ -18,7 +18,7 @@ import { GrantWatch } from './grant-watch.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
-/** CloudEvents 1.0 in JSON. */
+/** Declares the schema of an event: CloudEvents 1.0 in JSON. */
 function cloudEvent<
   const Name extends string,
   const Data extends TProperties,
@@ -107,7 +107,7 @@ function gapEvent(platform: PlatformName, { from, to, entries }: JournalGap): Pl
 
 function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed['numberOf']): PlatformEvent {
   const { at, place } = record;
-  // A store that was restored numbers its entries from there again: the time tells them apart.
+  // A restored store numbers its entries again from the restored moment. The time keeps their ids different.
   const id = [place.partition, place.ms, place.seq, at].map(short).join('.');
   if (record.kind === 'erasure') {
     const data = { kind: record.kind, at } as const;
@@ -119,7 +119,7 @@ function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed
   return { ...envelope(platform, id, at), subject, ...typed({ clientIdKey }, toHistoryEntry(record)) };
 }
 
-/** An event's type with its data. */
+/** Returns the type of an event and its data. */
 function typed(about: { readonly clientIdKey: string }, entry: HistoryEntry) {
   switch (entry.kind) {
     case 'score':
@@ -153,10 +153,10 @@ function short(part: string | number): string {
   return typeof part === 'number' ? part.toString(36) : part;
 }
 
-/** Less than proxies wait for an answer. */
+/** The most seconds that a request waits, which is less than proxies wait for an answer. */
 const WAIT_SECONDS_MAX = 20;
 
-/** Requests of one key that wait at once: each reader has one, and a second when its connection broke. */
+/** The requests of one key that may wait at once. Each reader has one, and a second one when its connection broke. */
 const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
@@ -217,7 +217,7 @@ export const EVENT_OPERATIONS = createChapter('Events', { readEvents });
 const UNKNOWN_PLACE =
   'The parameter after is not a cursor of this installation. It must be the `next` of an earlier answer, unchanged; without it the feed begins at its start.';
 
-/** When a request must not wait any longer: its time is up, its connection closed, or its key ended. */
+/** The end of a request's waiting: its time is up, its connection closed, or its key ended. */
 class WaitEnd {
   readonly came: Promise<void>;
   readonly #grant: GrantWatch;
@@ -254,7 +254,10 @@ class WaitEnd {
   }
 }
 
-/** The JSON of the next page, which has no events only when the waiting time is over; '' when nobody waits for it any more. */
+/**
+ * Returns the JSON of the next page. The page has no events only when the waiting time is over. Returns an empty text
+ * when the caller no longer waits.
+ */
 async function nextPage(
   { caller: { platform }, inTurn }: GrantedRequest<never>,
   feed: EventFeed,

@@ -194,7 +194,9 @@ function splitOf(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
   throw query.BAD_PARAMETER.problem(`The parameter attribute has ${ATTRIBUTE_NAME_FORM}.`);
 }
 
-/** The same for all who ask within ten seconds, so that it is worked out once. */
+/**
+ * Rounds the end of a span up to ten seconds, so that a figure is computed once for everybody who asks in that time.
+ */
 function endOfNow(now: number): number {
   return (Math.floor(now / NOW_KEPT_MS) + 1) * NOW_KEPT_MS;
 }
@@ -205,7 +207,7 @@ function sound(span: TimeSpan, rule: string): TimeSpan {
   throw query.BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
 }
 
-/** Null for all platforms. */
+/** Returns null for all platforms. */
 function platformOf(ctx: RouteContext, { platform }: Caller): PlatformName | null {
   const named = PLATFORM.read(ctx);
   if (named !== null && !isPlatformName(named))

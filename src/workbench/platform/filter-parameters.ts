@@ -8,7 +8,7 @@ import {
 import * as query from './parameters.ts';
 import { versionParameter } from './rules/rule-version.ts';
 
-/** The parameters by which decisions are searched, made from the members of the filter. */
+/** The value and the description of a member of the filter, from which its parameter is made. */
 
 interface Described {
   readonly value: FilterValueKind;

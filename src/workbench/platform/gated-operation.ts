@@ -15,20 +15,20 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';
 import { ProposalRefused, type ProposedChange } from '#workbench/approvals/proposals.ts';
 
-/** A change that somebody else may have to approve, and the secret of the key that it would let in. */
+/** A change that another person may have to approve. `secret` is that of the key that the change would admit. */
 type GatedChange = ProposedChange & { readonly secret?: string };
 
-/** What turns a change that needs approval into a proposal. */
+/** The part that makes proposals of changes that need approval. */
 export interface GateParts {
   readonly approvals: Pick<Approvals, 'propose'>;
 }
 
 export interface GatedSpec<Parts, Body> extends KeyedSpec<Parts, Body> {
-  /** The change that it asks for. */
+  /** Returns the change that the request asks for. */
   readonly gate: (asked: GrantedRequest<Body>, parts: Parts) => Promise<GatedChange>;
 }
 
-/** Declares an declareOperation whose change somebody else may have to approve: it then answers 202 with the proposal. */
+/** Declares an operation whose change another person may have to approve. It then answers 202 with the proposal. */
 export function declareGatedOperation<Parts extends GateParts, Body = never>({
   gate,
   answer,
@@ -51,12 +51,15 @@ export function declareGatedOperation<Parts extends GateParts, Body = never>({
   });
 }
 
-/** Whose approvers decide: those of the platform of whoever asks; of the installation where that is a command at the store. */
+/**
+ * Returns the platform whose approvers decide: the caller's platform, or the installation when the caller runs a
+ * command.
+ */
 function approverOf({ platform, credential }: Caller): PlatformName {
   return credential.kind === 'user' ? INSTALLATION : platform;
 }
 
-/** Whether somebody else may have to approve what the declareOperation changes. */
+/** Whether another person may have to approve what the operation changes. */
 export function isGated({ answers }: Pick<OperationSpec, 'answers'>): boolean {
   return answers[202] === PROPOSED[202];
 }

@@ -1,9 +1,12 @@
-/** A revoked key is noticed within this time plus the half second for which keys are cached. */
+/**
+ * The interval, in ms, of the checks. A revoked key is noticed within this time plus the half second for which keys
+ * are cached.
+ */
 const CHECK_MS = 400;
 
-/** Asks again and again whether a key may still do what it is doing, for requests that last. */
+/** Checks again and again whether a key still allows a request that lasts. */
 export class GrantWatch {
-  /** Resolves when the key must stop. */
+  /** Resolves when the key no longer allows the request. */
   readonly ended: Promise<void>;
   #hasEnded = false;
   readonly #timer: NodeJS.Timeout;
@@ -17,7 +20,8 @@ export class GrantWatch {
       this.stop();
       resolve();
     };
-    // While keys cannot be read nothing is known; the state that is written is away, too, and says so.
+    // A failed check is ignored. While keys cannot be read, the store of the request's own work is away, too, and
+    // reports it.
     this.#timer = setInterval(() => check().catch(() => {}), CHECK_MS).unref();
   }
 
@@ -30,14 +34,14 @@ export class GrantWatch {
   }
 }
 
-/** The chunks of a body until the grant ends, also while no more of them come. */
+/** Yields the chunks of a body until the grant ends, also when no more chunks arrive. */
 export async function* readWhileGranted(
   chunks: AsyncGenerator<Buffer>,
   grant: GrantWatch,
 ): AsyncGenerator<Buffer> {
   for (;;) {
     const chunk = chunks.next();
-    // It may fail long after everybody stopped waiting for it.
+    // The chunk may fail long after its reader has stopped waiting.
     chunk.catch(() => {});
     const next = await Promise.race([chunk, grant.ended]);
     if (next === undefined || next.done === true) return;

@@ -25,7 +25,7 @@ const ReadinessSchema = named(
 
 const NO_KEY = 'No key is needed.';
 
-/** Asked by those who decide whether the node gets traffic, and is healthy. */
+/** The paths by which load balancers and monitoring ask whether the node may get traffic and is healthy. */
 export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 
 const readLiveness = declareOpenOperation({

@@ -40,7 +40,10 @@ export const KeyListSchema = named(
   }),
 );
 
-/** Nobody tells the service when a person leaves. */
+/**
+ * The longest lifetime, in days, of a key that a person issues, because nobody tells the service when a person
+ * leaves.
+ */
 const PERSON_KEY_DAYS_MAX = 90;
 const IssueKeyBodySchema = shape('What the key may do', {
   operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
@@ -84,7 +87,7 @@ const NO_SUCH_KEY = declareRefusal(
   '3f9a0c51d2e7',
 );
 
-/** Of the platform; the installation's owner sees all. */
+/** Returns the keys of the caller's platform, and all keys for the owner of the installation. */
 async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly AccessKey[]> {
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
@@ -145,7 +148,7 @@ export const issueKey = declareGatedOperation({
   },
 });
 
-/** The key that is asked for, which nobody keeps yet. */
+/** Makes the key that is asked for, without storing it. */
 async function newKey(
   { caller, body }: GrantedRequest<Shape<typeof IssueKeyBodySchema>>,
   { keys, clock }: PlatformParts,
@@ -156,7 +159,7 @@ async function newKey(
   if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
   const { platform, actor, credential, expiresAt } = caller;
   const now = clock();
-  // A key that expires cannot issue one that outlives it.
+  // A key that expires cannot issue a key that outlives it.
   const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
   const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
   const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);

@@ -10,7 +10,7 @@ interface KindShape {
   readonly example: object;
 }
 
-/** A body of one of several shapes, which its member `member` tells apart; each is kept under its name. */
+/** Declares a body with one of several shapes. Its member `member` says which. `kinds` has the shapes by name. */
 export function declareKindBody(
   name: string,
   member: string,

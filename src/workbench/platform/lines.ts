@@ -7,7 +7,7 @@ import { errors, type HttpProblem, malformedBody, retryable } from '#checkout/ht
 import { readBodyChunks, readBodyLines } from './body-lines.ts';
 import { GrantWatch, readWhileGranted } from './grant-watch.ts';
 
-/** The media type of one JSON object a line. */
+/** The media type of lines of JSON objects. */
 export const LINES = 'application/x-ndjson';
 
 export const LINES_MAX = 100_000;
@@ -26,21 +26,24 @@ const RefusedLineSchema = named(
   }),
 );
 
-/** What a line says that was refused; `retryable`: it is worth sending again. */
+/** The answer to a refused line. `retryable` says whether sending it again may succeed. */
 export type RefusedLine = Shape<typeof RefusedLineSchema>;
 
-/** The shape of the answer to a line: `taken` when it was done, an error when it was refused. */
+/** Declares the shape of the answer to a line: `taken` when the line was taken, an error when it was refused. */
 export function declareLineResult(name: string, taken: TProperties) {
   return named(name, Type.Union([shape('A line that was processed', { line, ...taken }), RefusedLineSchema]));
 }
 
-/** The JSON value in a line. Throws 400 for a line that is longer than a body may be (null), and for what is no JSON. */
+/**
+ * Parses the JSON value of a line. Throws 400 for a line that is longer than a body may be (null), and for text that
+ * is not JSON.
+ */
 export function parseLine(bytes: Buffer | null): unknown {
   if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
   return parseUniqueMembers(decodeText(bytes));
 }
 
-/** Lines of nothing but blanks say nothing: exports and shells leave them. */
+/** Whether a line holds only blanks. Exports and shells leave such lines behind. */
 export function isBlankLine(bytes: Buffer | null): boolean {
   return bytes?.every((byte) => BLANKS.includes(byte)) ?? false;
 }
@@ -58,7 +61,10 @@ export function refuseTooManyLines(line: number): RefusedLine {
   return { line, error: 'too many lines', code: 'too-many-lines', detail, retryable: true };
 }
 
-/** The last line when the key ended meanwhile; `undone` says what was not done: 'nothing .. was recorded'. */
+/**
+ * Returns the last line of an answer whose key ended meanwhile. `undone` is the verb of what was not done, as in
+ * `nothing from this line on was recorded`.
+ */
 export function refuseEndedKey(number: number, undone: string): RefusedLine {
   const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;
   return { line: number, error: 'unknown X-KA-Access-Key', code: 'unknown-key', detail, retryable: false };
@@ -75,8 +81,8 @@ export function refuseUnavailable(number: number, undone: string): RefusedLine {
 }
 
 /**
- * Answers a body of lines while it is read, and for as long as the key may. `results` gets the lines as bytes, null
- * for one that is longer than a body may be.
+ * Answers a body of lines while it is being read, for as long as the key allows it. `results` gets the lines as
+ * bytes, and null for a line that is longer than a body may be.
  */
 export function answerLines(
   { ctx, isStillGranted }: Pick<GrantedRequest<unknown>, 'ctx' | 'isStillGranted'>,

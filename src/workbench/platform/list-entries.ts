@@ -116,7 +116,7 @@ interface EntriesAsk {
   readonly editor: ListEditor;
 }
 
-/** The newest entries of a list, from before the change `after` where it is one, at most `limit`. */
+/** Returns the newest entries of a list, at most `limit`. With `after`, only entries from before that change. */
 export function toEntriesView(
   name: string,
   content: ListContent,
@@ -134,7 +134,7 @@ export function toEntriesView(
   };
 }
 
-/** The lists that keys of a platform may see. */
+/** Returns the lists that keys of a platform may see. */
 export function toListsView(
   node: ListNode,
   platform: PlatformName,
@@ -148,7 +148,7 @@ export function toListsView(
   return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
 }
 
-/** By name; two owners may have lists of one name. */
+/** Returns the place of a list in the order of names. Two owners may have lists of the same name. */
 function placeOfList({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
@@ -168,7 +168,7 @@ export function toListView(node: ListNode, made: StoredEntry, now: number): s.Sh
   };
 }
 
-/** The attribute only where there is one. */
+/** The attribute is there only when the list has one. */
 export function toContentView({ kind, attribute }: ListContent) {
   return attribute === null ? { kind } : { kind, attribute };
 }
@@ -189,19 +189,19 @@ export const ListLineSchema = Type.Object(
 
 const lineBody = createBodyReader(ListLineSchema);
 
-/** A line that was read, or why it cannot be. */
+/** A line that was read, or the reason why it cannot be read. */
 export type ReadLine =
   | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
   | RefusedLine;
 
-/** What a line did, or why it did nothing. */
+/** The effect of a line, or the reason why it had none. */
 export type ToldLine =
   | { readonly line: number; readonly value: string; readonly result: EntryEffect }
   | RefusedLine;
 
 /**
- * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
- * `{line, value, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
+ * Changes a list by lines of one JSON object each. Yields one result for each line, in the same order: `{line, value,
+ * result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* editList(
   lines: AsyncIterable<Buffer | null>,
@@ -228,14 +228,14 @@ export async function* editList(
   if (grant.hasEnded) yield refuseEndedKey(batch[0]?.line ?? number + 1, 'done');
 }
 
-/** Files of values that people keep have lines that begin with "#". */
+/** Files of values that people keep have comment lines, which begin with "#". */
 function isCommentLine(bytes: Buffer | null): boolean {
   return bytes?.toString('utf8', 0, COMMENT_BYTES).trimStart().startsWith('#') ?? false;
 }
 
 const COMMENT_BYTES = 100;
 
-/** One line of a bulk change: what it asks for, or what is wrong with it. */
+/** Reads one line of a bulk change: the change that it asks for, or what is wrong with it. */
 export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
     const { value, remove = false, reason, expiresAt } = lineBody(parseLine(bytes));
@@ -262,7 +262,7 @@ async function results(
   }
 }
 
-/** Changes a list by a batch of lines, and says of each what it did. Throws StoreUnavailable. */
+/** Changes a list by a batch of lines. Returns the effect of each line. Throws StoreUnavailable. */
 export async function changeByLines(
   batch: readonly ReadLine[],
   editor: ListEditor,

@@ -8,7 +8,10 @@ import { OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { toNetwork } from '#decision/addresses.ts';
 
-/** Requests under way at once: of the whole listener, of one platform or all who have no key, of one address, and of one key. */
+/**
+ * The most requests under way at once: of the whole listener, of one platform (or of all without a key together), of
+ * one address, and of one key.
+ */
 interface ShareLimits {
   readonly listenerMax: number;
   readonly ownerMax: number;
@@ -16,27 +19,30 @@ interface ShareLimits {
   readonly keyMax: number;
 }
 
-/** An answer takes up to a megabyte until it is sent, so all of these together are far from what a process has. */
+/** An answer takes up to a megabyte until it is sent. All of these together stay far below the memory of a process. */
 export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, ownerMax: 192, addressMax: 256, keyMax: 128 };
 
-/** Requests of one connection that are answered at once, where nothing else bounds them. */
+/** The most requests of one connection that are answered at once, when no other limit applies. */
 const PIPELINED_MAX = 8;
 
-/** Metrics of all processes take some hundred kilobytes until they are sent. */
+/**
+ * The most requests for metrics at once. The metrics of all processes take some hundred kilobytes until they are
+ * sent.
+ */
 const METRICS_MAX = 32;
 
 const LISTENER = 'listener';
 const NOBODY = 'owner of no key';
 
-/** Elsewhere no key is looked at: whatever header is sent there says nothing about who asks. */
+/** The path below which keys are checked. Elsewhere a key's header says nothing about who asks. */
 const KEYED = '/v1/';
 
 /**
- * Refuses with 429 a platform, an address or a key that has too many requests under way, and with 503 what is too much
- * for the listener or of those without a key. A request is under way until its answer is sent or its connection
- * closed, so that a caller who pipelines requests and reads no answers, or sends a body for minutes, cannot fill the
- * memory or keep others out. Keys and cookies are told apart as they were sent, because checking them is work already;
- * whose they are is known later, and `own` says it.
+ * Refuses requests when too many are under way: with 429 for a platform, an address or a key, and with 503 for the
+ * whole listener and for requests without a key. A request is under way until its answer is sent or its connection
+ * closes. So a caller who pipelines requests without reading answers, or sends a body for minutes, cannot fill the
+ * memory or keep others out. Keys and cookies are compared as they were sent, because checking them is work already.
+ * Their platform is known later, and `own` is called with it.
  */
 export class ListenerShares {
   readonly #limits: ShareLimits;
@@ -45,7 +51,10 @@ export class ListenerShares {
   readonly #shares = new CountsByOwner();
   readonly #endings = new Endings();
 
-  /** What is asked at the paths of `health` takes no share: whoever keeps the listener full takes no node out of rotation. */
+  /**
+   * Requests to the paths in `health` take no share, so that nobody who fills the listener can take a node out of
+   * rotation.
+   */
   constructor(limits: ShareLimits, health: readonly string[], trustedProxies: number) {
     this.#limits = limits;
     this.#health = new Set(health);
@@ -77,7 +86,10 @@ export class ListenerShares {
     return next();
   };
 
-  /** Counts the request as this platform's, too, and null as nobody's. Throws what it is refused with. */
+  /**
+   * Counts the request for this platform, too, or for those without a key when `platform` is null. Throws the refusal
+   * when there are too many.
+   */
   own(ctx: ParameterizedContext<RequestState>, platform: string | null): void {
     const max = this.#limits.ownerMax;
     if (platform !== null) {
@@ -87,7 +99,10 @@ export class ListenerShares {
       this.#take(ctx, [{ name: NOBODY, max, problem: OVERLOADED.problem }]);
   }
 
-  /** Until the request has ended; all of them or, with a problem, none. */
+  /**
+   * Takes all wanted shares until the request has ended. Takes none of them when one is used up, and throws its
+   * problem.
+   */
   #take({ req, res }: ParameterizedContext<RequestState>, wanted: readonly Share[]): void {
     for (const { name, max, problem } of wanted) if (this.#shares.of(name) >= max) throw problem();
     for (const { name } of wanted) this.#shares.take(name);
@@ -107,13 +122,13 @@ interface Share {
   readonly problem: () => HttpProblem;
 }
 
-/** The key or cookie that came with a request; null where none did, or none is looked at. */
+/** Returns the key or cookie of a request. Null when there is none, or when the path needs none. */
 function sentBy({ url = '', headers, headersDistinct }: IncomingMessage): string | null {
   if (!url.startsWith(KEYED)) return null;
   return headersDistinct['x-ka-access-key']?.[0] ?? headers.cookie ?? null;
 }
 
-/** Says once of each request that it ended, be it by its answer or by its connection. */
+/** Calls a function once when a request has ended, by its answer or by its connection. */
 class Endings {
   readonly #open = new WeakMap<Socket, Set<() => void>>();
 
@@ -126,7 +141,10 @@ class Endings {
     listen(atEnd);
   }
 
-  /** What has not ended. One listener a connection: Node tells only the first of several pipelined answers that it closed. */
+  /**
+   * Returns the requests of a connection that have not ended. A connection has one listener, because Node reports the
+   * close only to the first of several pipelined answers.
+   */
   of(socket: Socket): Set<() => void> {
     const known = this.#open.get(socket);
     if (known !== undefined) return known;

@@ -65,7 +65,10 @@ const LIST_IN_PATH: Parameter<string> = {
   },
 };
 
-/** The value that a request is about: an address range has a slash, which no path carries unchanged. */
+/**
+ * The value that a request is about. It is in the query, because an address range has a slash, which no path carries
+ * unchanged.
+ */
 const LISTED_VALUE = query.requiredText('value', 'As it is');
 
 const LIMIT = query.limit();
@@ -241,7 +244,7 @@ const ListLineResultSchema = declareLineResult('ListLineResult', {
   result: choice(ENTRY_EFFECTS, 'absent: the value to remove was not on the list'),
 });
 
-/** Lines, which are read while they are answered. */
+/** A body of lines, which are read while they are answered. */
 const LINES_BODY: RequestBody<'lines'> = {
   content: {
     [LINES]: { name: 'ListLine', example: { value: 'device-1', reason: 'a ring' } },

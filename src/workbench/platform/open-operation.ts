@@ -8,7 +8,7 @@ import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import { REQUEST_TIMED_OUT } from '#checkout/http/request/refusals.ts';
 
 interface OpenSpec<Parts, Body> extends OperationSpec {
-  /** What the operation is called in log and metrics. */
+  /** The operation's name in the log and in metrics. */
   readonly label: string;
   readonly body?: RequestBody<Body>;
   readonly answer: (ctx: RouteContext, parts: Parts, body: () => Promise<Body>) => Promise<unknown>;
@@ -31,7 +31,7 @@ export function declareOpenOperation<Parts, Body = never>(
   };
 }
 
-/** What is read of a body, if it comes within this time; throws 408 otherwise. */
+/** Waits for a body for `ms`. Throws 408 when it does not arrive in time. */
 async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(REQUEST_TIMED_OUT.problem()), ms);

@@ -65,7 +65,8 @@ const OutcomeBodySchema = Type.Object(
       }),
     ),
   },
-  // A rule about two members stands by itself, where its refusal can say what to do.
+  // The rules about two members are written only for the description. The code checks them, because its refusals can
+  // say what to do.
   {
     told: {
       allOf: [
@@ -99,7 +100,7 @@ const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause 
 const STRAY_CURRENCY = ['/currency', 'goes only with an amount'] as const;
 const NOTHING_PAID = ['/amount', 'must be above 0; report the amount captured, or leave it out'] as const;
 
-/** One outcome out of a request body; throws 400 when it is none. */
+/** Reads one outcome from a request's body. Throws 400 when the body is no outcome. */
 function outcomeReport(value: unknown): OrderReport {
   const { clientIdKey, orderRef, outcome, cause, occurredAt, amount, currency } = outcomeBody(value);
   if (outcome === 'PAID' && cause !== undefined) throw MALFORMED_BODY.problem(...STRAY_CAUSE);
@@ -113,18 +114,21 @@ function outcomeReport(value: unknown): OrderReport {
   return { ...report, money: { amount, currency: currency?.toUpperCase() ?? null } };
 }
 
-/** The answer to a report whose amount has more digits than its currency; otherwise the error itself. */
+/**
+ * Returns the refusal of a report whose amount has more digits than its currency allows. Returns any other error
+ * unchanged.
+ */
 function asRefusal(error: unknown): unknown {
   return error instanceof AmountTooPrecise ? MALFORMED_BODY.problem('/amount', error.message) : error;
 }
 
-/** Lines that are worked on at the same time; those of one client keep their order. */
+/** The most lines that are recorded at the same time. Lines about one client keep their order. */
 const LINES_UNDER_WAY_MAX = 32;
 
-/** Lines that are read before their turn, so that their orders can be looked up together. */
+/** The most lines that are read ahead, so that their orders can be looked up together. */
 const LINES_AHEAD_MAX = 1000;
 
-/** What a line says, or why it says nothing. */
+/** The report of a line, or the reason why it has none. */
 interface ReadLine {
   readonly line: number;
   readonly report: OrderReport | null;
@@ -132,8 +136,8 @@ interface ReadLine {
 }
 
 /**
- * Takes outcomes, one JSON object a line, and gives a result a line, in the same order:
- * `{line, clientIdKey, orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ * Records outcomes, one JSON object a line. Yields one result for each line, in the same order: `{line, clientIdKey,
+ * orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* recordOutcomes(
   lines: AsyncIterable<Buffer | null>,
@@ -195,7 +199,7 @@ async function resultLine(
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
       return refuseUnavailable(line, 'recorded');
     }
-    // The lines around it are payments, too: one that meets a fault keeps none of them from being recorded.
+    // The lines around it are payments, too. A line that meets a fault must not keep them from being recorded.
     onFault(error);
     return toRefusedLine(line, INTERNAL_ERROR.problem());
   }
@@ -225,7 +229,7 @@ const OutcomeResultSchema = named(
 
 const OutcomeLineResultSchema = declareLineResult('OutcomeLineResult', OutcomeResultSchema.properties);
 
-/** One outcome, or lines of them, which are read while they are answered. */
+/** A body with one outcome, or with lines of outcomes, which are read while they are answered. */
 const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
   content: {
     'application/json': {

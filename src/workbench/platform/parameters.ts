@@ -4,7 +4,7 @@ import { type Parameter, type RouteContext, refuseParameter } from '#checkout/ht
 import { declareRefusal } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 
-/** Parameters of requests. Who needs several imports all as `query`. */
+/** Parameters of requests. Files that need several import all of them as `query`. */
 
 export const BAD_PARAMETER = declareRefusal(
   'bad-parameter',
@@ -30,7 +30,7 @@ export function pathText(name: string, description: string, told: object = {}): 
   return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
 }
 
-/** A parameter of the query that may be left out; `read` gets what it says, null when it is absent. */
+/** Declares a parameter of the query that may be left out. `read` gets its text, or null when it is absent. */
 function queried<Value>(
   name: string,
   description: string,
@@ -47,13 +47,19 @@ function queried<Value>(
   return { name, in: 'query', required: false, description, schema, read: readOnce };
 }
 
-/** A text of 1 to 256 characters; null when it is absent. `told` describes what its reader checks besides. */
+/**
+ * Declares a text of 1 to 256 characters. Its value is null when it is absent. `told` adds members to its schema for
+ * what its reader checks besides.
+ */
 export function text(name: string, description: string, told: object = {}): Parameter<string | null> {
   const schema = { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told };
   return queried(name, description, schema, (text) => text);
 }
 
-/** A text of 1 to 256 characters that must be there: whom or what a request is about, whatever it is called. */
+/**
+ * Declares a required text of 1 to 256 characters. It names the thing that a request is about, which may have any
+ * name.
+ */
 export function requiredText(name: string, description: string): Parameter<string> {
   const wanted = text(name, description);
   return {
@@ -70,7 +76,7 @@ export function requiredText(name: string, description: string): Parameter<strin
   };
 }
 
-/** One of some words; null when it is absent. */
+/** Declares a choice of words. Its value is null when it is absent. */
 export function choice<const T extends string>(
   name: string,
   allowed: readonly T[],
@@ -83,7 +89,7 @@ export function choice<const T extends string>(
   });
 }
 
-/** A moment, RFC 3339; null when it is absent. */
+/** Declares a moment in the form of RFC 3339. Its value is epoch ms, or null when it is absent. */
 export function instant(name: string, description: string): Parameter<number | null> {
   return queried(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
     const at = toEpochMs(text);
@@ -94,7 +100,7 @@ export function instant(name: string, description: string): Parameter<number | n
 
 const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
-/** A decimal number from 0; null when it is absent. */
+/** Declares a decimal number from 0. Its value is null when it is absent. */
 export function amount(name: string, description: string): Parameter<number | null> {
   const schema = { type: 'string', pattern: AMOUNT.source };
   const read = (text: string | null) => {
@@ -107,18 +113,21 @@ export function amount(name: string, description: string): Parameter<number | nu
   return queried(name, description, schema, read, false);
 }
 
-/** How many an answer lists: a whole number up to a bound. */
+/** Declares the most items that an answer lists: a whole number up to a bound. */
 export function limit(bounds = { default: 100, max: 500 }): Parameter<number> {
   return whole('limit', { min: 1, ...bounds }, 'The most entries to list');
 }
 
-/** How places in a list are written, and what they say; null for what never was one. */
+/** The form of places in a list, and their parser. The parser returns null for a text that never was a place. */
 interface Places<Place> {
   readonly pattern: RegExp;
   readonly read: (text: string) => Place | null;
 }
 
-/** Where a list is read on: the `next` of an answer; null when it is absent. */
+/**
+ * Declares the place after which a list goes on: the `next` of an earlier answer. Its value is null when it is
+ * absent.
+ */
 export function after<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
   const schema = { type: 'string', pattern: pattern.source };
   const read = (text: string | null) => {
@@ -149,7 +158,7 @@ interface PageAsk<Place> {
   readonly limit: number;
 }
 
-/** A page of a list that is all there, sorted by the places of its items. */
+/** Cuts a page from a complete list, in the order of the places of its items. */
 export function cutPage<Item, Place extends string | number>(
   items: readonly Item[],
   placeOf: (item: Item) => Place,
@@ -169,10 +178,13 @@ export function cutPage<Item, Place extends string | number>(
 const LIMIT = limit();
 const AFTER_MOMENT = after(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
 
-/** The parameters of a list that `cutPageInTime` gives. */
+/** The parameters of a list that `cutPageInTime` cuts. */
 export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
 
-/** The page that a request asks for of a list that is all there, newest first; `placeOf` gives moment and id of an item. */
+/**
+ * Cuts the page that a request asks for from a complete list, the newest first. `placeOf` returns the moment and the
+ * id of an item.
+ */
 export function cutPageInTime<Item>(
   ctx: RouteContext,
   items: readonly Item[],
@@ -209,7 +221,10 @@ function requireKey(value: string, name: string): void {
   if (hasNul(value)) throw refuseParameter(`${name} must not contain U+0000.`);
 }
 
-/** Whether a part of an address can be decoded; otherwise it would be taken as it is, and two addresses would name one thing. */
+/**
+ * Whether a part of an address can be decoded. A part that cannot be decoded would be taken as it is, and then two
+ * addresses would name one thing.
+ */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

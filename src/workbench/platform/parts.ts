@@ -29,52 +29,52 @@ import type { Records } from '#workbench/payers/records.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 
 /**
- * Whether the process should get traffic. `why` says why not; of a ready process it says which clients cannot
- * be served and what needs attention, if anything.
+ * Returns whether the process should get traffic. `why` gives the reason when it should not. For a ready process it
+ * names the clients that cannot be served, and what needs attention, if anything.
  */
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
-/** The rollout, and the rule sets of this process that it may lead to. */
+/** The rollout, and the loaded rule sets of this process. */
 export interface RolloutView {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
 }
 
-/** What a node gives to its listeners. */
+/** The parts that a node gives to its listeners. */
 export interface NodeParts {
-  /** Epoch ms. */
+  /** Returns epoch ms. */
   readonly clock: () => number;
-  /** What the platform may see and change of the rollout; null when the rule set is fixed. */
+  /** The rollout that the platform may see and change. Null when the rule set is fixed. */
   readonly rollout: RolloutView | null;
-  /** The folder of the rule sets, whose files the console shows; without it none are shown. */
+  /** The folder of the rule sets, whose files the console shows. Without it no files are shown. */
   readonly rulesDir?: string | undefined;
-  /** What work on a rule set may take; the desk's own limits when absent. */
+  /** The limits of work on a rule set. The rule desk has its own limits by default. */
   readonly deskLimits?: DeskLimits;
-  /** Works out what the rules of `rulesDir` were worth; without it the API has no such operations. */
+  /** Computes what the rules in `rulesDir` were worth. Without it the API has no such operations. */
   readonly evidence?: EvidenceDesk;
-  /** Where people reach the console; null: wherever they do. */
+  /** The address at which people reach the console. Null means any address. */
   readonly consoleUrl?: URL | null;
-  /** Where people sign in; null: with keys alone. */
+  /** The provider at which people sign in. Null means that people have only keys. */
   readonly provider?: ProviderSettings | null;
   readonly rateLimit: RateLimit;
-  /** Where callers reach this node. */
+  /** The address at which callers reach this node. */
   readonly caller: Address;
-  /** '' or a path like `/scoring`. */
+  /** Empty, or a path like `/scoring`. */
   readonly basePath: string;
-  /** Whether somebody else approves what reaches most payers (APPROVALS); absent: nobody has to. */
+  /** Whether another person approves changes that reach most payers (APPROVALS). Absent means no. */
   readonly requiresApproval?: boolean;
-  /** Null or absent where nothing is archived. */
+  /** Null or absent when nothing is archived. */
   readonly archive?: object | null;
-  /** How long the archive keeps rows, ms. */
+  /** How long the archive keeps rows, in ms. */
   readonly archiveKeepMs?: number;
-  /** How long the store keeps decisions that the archive has, ms. */
+  /** How long the store keeps decisions that are archived, in ms. */
   readonly decisionsHotMs?: number;
-  /** Who was erased, outside every backup; null where that is not kept. */
+  /** The record of erased clients outside every backup. Null when it is not kept. */
   readonly erasureLedger?: object | null;
   readonly log: Logger;
 }
 
-/** What the listener of the platform is made of. */
+/** The parts of the platform's listener. */
 export interface PlatformApiParts extends NodeParts {
   readonly service: ScoringService;
   readonly store: Pick<Store, 'registers' | 'documents' | 'load' | 'tallies' | 'decision'>;
@@ -88,37 +88,37 @@ export interface PlatformApiParts extends NodeParts {
   readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
-  /** Hides addresses in the log. */
+  /** Replaces addresses in the log by pseudonyms. */
   readonly pseudonym: Pseudonymize;
   readonly names: DeviceNames;
-  /** Of the listener for callers, for the page that shows both. */
+  /** The document of the callers' listener, for the page that shows both. */
   readonly callerDocument: ServedDocument;
   readonly metrics: Metrics;
   readonly reporting: (platform: PlatformName) => Promise<Reporting>;
 }
 
-/** What its operations work with. */
+/** The parts that the platform's operations use. */
 export interface PlatformParts extends Omit<PlatformApiParts, 'callerDocument'> {
   readonly approvals: Approvals;
   readonly browsers: BrowserSessions;
   /** Counts the refused sign-ins of an address. */
   readonly refusedSignIns: LocalRateBuckets;
-  /** Of the identity provider; null where people sign in with keys alone. */
+  /** The host of the identity provider. Null when people sign in with keys only. */
   readonly providerHost: string | null;
-  /** Readers of the feed that wait, by access key. */
+  /** The number of waiting readers of the feed, by access key. */
   readonly waiting: CountsByOwner;
 }
 
-/** The same of a node whose rules are rolled out. */
+/** The parts on a node whose rules are rolled out. */
 export interface RolloutParts extends PlatformParts, RolloutView {}
 
-/** The same of a node with a RULES_DIR. */
+/** The parts on a node with a RULES_DIR. */
 export interface RuleParts extends RolloutParts {
   readonly desk: RuleDesk;
   readonly drafts: Drafts;
 }
 
-/** The same of a node that works evidence out. */
+/** The parts on a node that computes evidence. */
 export interface EvidenceParts extends RuleParts {
   readonly evidence: EvidenceDesk;
 }

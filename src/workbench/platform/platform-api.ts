@@ -23,10 +23,10 @@ import { createPlatformParts } from './platform-parts.ts';
 import { createProviderRoutes } from './provider-routes.ts';
 import { toPlatformProblem } from './refusals.ts';
 
-/** The same for every listener of a process. */
+/** One document for all listeners of a process. */
 let ownDocument: ServedDocument | null = null;
 
-/** What the platform owner tells the service, and may ask of it, on a listener of its own. */
+/** Creates the listener for the owner of a platform, who reports outcomes and asks the service there. */
 export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics, keys } = parts;
   const { trustedProxies } = parts.rateLimit;

@@ -21,7 +21,7 @@ import { RULE_FOLDER_OPERATIONS } from './rules/rule-folders.ts';
 import { SESSION_OPERATIONS } from './session.ts';
 import { SETTINGS_OPERATIONS } from './settings.ts';
 
-/** All operations of the platform's listener, by what a node must have to answer them. */
+/** All operations of the platform's listener, by what a node needs to answer them. */
 export const PLATFORM_OPERATIONS = {
   always: [
     ...OUTCOME_OPERATIONS,
@@ -60,7 +60,7 @@ feed's never is. A program should read the \`code\` of a problem; the answers of
 Files need no key and are not described here: the console at /, its parts below /console/, this document at
 /openapi.json, and the page of both documents at /docs.`;
 
-/** What the second listener offers. */
+/** Creates the OpenAPI document of the platform's listener. */
 export function createPlatformDocument(): OpenApiDocument {
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   return createDocument({

@@ -7,14 +7,14 @@ import { Drafts } from '#workbench/authoring/drafts.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import type { EvidenceParts, PlatformApiParts, PlatformParts, RolloutParts, RuleParts } from './parts.ts';
 
-/** What the operations of the platform work with, by the groups in which they are declared. */
+/** The parts for the operations of the platform, by the groups of `PLATFORM_OPERATIONS`. */
 interface PartsOfGroups {
   readonly always: PlatformParts;
-  /** Null where one rule set is fixed. */
+  /** Null when the rule set is fixed. */
   readonly withRollout: RolloutParts | null;
-  /** Null where there is no RULES_DIR. */
+  /** Null without a RULES_DIR. */
   readonly withRuleFolders: RuleParts | null;
-  /** Null where no evidence is worked out. */
+  /** Null when the node computes no evidence. */
   readonly withEvidence: EvidenceParts | null;
 }
 

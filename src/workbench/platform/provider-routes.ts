@@ -10,7 +10,7 @@ import type { Session } from '#workbench/access/sessions.ts';
 import type { PlatformParts } from './parts.ts';
 import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
 
-/** An attempt, and where in the page it began: the part of its address behind the host. */
+/** An attempt to sign in. `back` is the place in the page where it began: query and fragment of the address. */
 interface KeptAttempt extends SignInAttempt {
   readonly back: string;
 }
@@ -18,12 +18,12 @@ interface KeptAttempt extends SignInAttempt {
 const ATTEMPT_SECONDS_MAX = 600;
 const BACK_CHARACTERS_MAX = 1_000;
 
-/** The routes that lead a browser to the provider and back. */
+/** Creates the routes that send a browser to the provider and receive it again. */
 export function createProviderRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
   const router = createStrictRouter('/session');
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
-    // Messages of the library name what did not fit; tokens are in none of them.
+    // Messages of the library name what did not fit, and contain no tokens.
     log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in failed');
     ctx.redirect(`../?sign-in=${outcome}`);
   };
@@ -43,7 +43,7 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
     const attempt = attemptOf(browsers.read(ctx, 'sign-in'));
     if (attempt === null)
       return fail(ctx, 'refused', 'this browser did not begin a sign-in, or began it too long ago');
-    // Anybody can lead a browser here: that ends no sign-in of it, and counts against nobody.
+    // Anybody can send a browser here. So a wrong state ends no sign-in of that browser and counts against nobody.
     if (ctx.query['state'] !== attempt.state)
       return fail(ctx, 'refused', 'the state is not the one of the sign-in that this browser began');
     browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
@@ -75,7 +75,7 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
   return router;
 }
 
-/** The keys of a person end where the roles that the provider tells now let him keep none. */
+/** Revokes the keys of a person where the roles that the provider reports now do not allow keys. */
 async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformParts) {
   const ended = await parts.keys.revokeOf(toPersonActor(person).id, (platform) => {
     const there = session?.at(platform) ?? null;
@@ -92,7 +92,7 @@ async function endKeysWithoutRole(person: Person, session: Session | null, parts
     });
 }
 
-/** Only a query and a place within the page itself, never another address. */
+/** Accepts only a query and a fragment of the page itself, never another address. */
 function backOf(given: string | string[] | undefined): string {
   const isPlace = typeof given === 'string' && /^(\?platform=[a-z0-9*-]+)?(#\/[^\s\\]*)?$/.test(given);
   return isPlace && given.length <= BACK_CHARACTERS_MAX ? given : '';
@@ -102,7 +102,7 @@ function textOf(attempt: KeptAttempt): string {
   return Buffer.from(JSON.stringify(attempt)).toString('base64url');
 }
 
-/** Whatever the cookie holds, state, nonce and verifier must fit what the provider says. */
+/** Parses the cookie. It may hold anything, because state, nonce and verifier must match the provider's answer. */
 function attemptOf(text: string | null): KeptAttempt | null {
   try {
     const { state, nonce, verifier, back } = JSON.parse(Buffer.from(text ?? '', 'base64url').toString());

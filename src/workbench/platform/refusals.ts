@@ -7,7 +7,7 @@ import {
 import { TooManyChanges } from '#workbench/access/audit.ts';
 import { UnknownList } from '#workbench/lists/list-editor.ts';
 
-/** What operations of the platform refuse in more than one chapter. */
+/** Refusals that several chapters of the platform's interface share. */
 
 export const UNKNOWN_LIST = declareRefusal(
   'unknown-list',
@@ -26,7 +26,7 @@ export const TOO_MANY_CHANGES = declareRefusal(
     ),
 );
 
-/** The problem of what these operations throw; null for anything else. */
+/** Returns the problem for an error that these operations throw, and null for any other error. */
 export function toPlatformProblem(error: unknown): HttpProblem | null {
   if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
   if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();

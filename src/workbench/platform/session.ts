@@ -49,7 +49,10 @@ function sessionView(
   return { who: actor.text, owner: actor.owner, platform, platforms, operations, expiresAt };
 }
 
-/** Whoever may act at all platforms is shown those that ever had a key. */
+/**
+ * Lists the platforms at which a person may act. A person who may act at all platforms sees those that ever had a
+ * key.
+ */
 async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
   const platforms = (await browsers.find(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
@@ -94,7 +97,9 @@ const readSignIn = declareOpenOperation({
   },
 });
 
-/** Per address: enough for a person who mistypes, too few for somebody who guesses. */
+/**
+ * The limit of refused sign-ins of one address. It is enough for a person who mistypes, and too little for guessing.
+ */
 const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 
 const TOO_MANY_REFUSED = declareRefusal(
@@ -118,7 +123,7 @@ const signIn = declareOpenOperation({
   answer: async (ctx, parts: PlatformParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();
-    // A key that is right is never refused: whoever shares an address with somebody who guesses is not kept out.
+    // A right key is never refused, so that nobody is kept out by another person who guesses from the same address.
     const caller = await callerWith(ctx, key, parts).catch((error: unknown) => {
       if (!(error instanceof HttpProblem)) throw error;
       if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
@@ -143,7 +148,7 @@ export function noteRefused(ctx: RouteContext, parts: PlatformParts): void {
   parts.refusedSignIns.takeNow(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
-/** Replaces the session that the browser had; null, and no session, when the person may do nothing. */
+/** Replaces the session that the browser had. Returns null, and starts no session, when the person may do nothing. */
 export async function startSession(
   ctx: RouteContext,
   parts: PlatformParts,
@@ -158,7 +163,7 @@ export async function startSession(
   return session;
 }
 
-/** Throws 401 or 403; the log then tells which key it was. */
+/** Checks the key of a sign-in. Throws 401 or 403; the log then says which key was tried. */
 async function callerWith(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
   const tried = parseKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };

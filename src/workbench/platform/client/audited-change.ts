@@ -5,7 +5,7 @@ import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import { writeNoted } from '#workbench/access/audit.ts';
 import type { PlatformParts } from '#workbench/platform/parts.ts';
 
-/** What is done about a client, with the shape of what that changes. */
+/** An action about a client, with the shape of what it changes. */
 type NotedChange = readonly [action: 'binding' | 'override' | 'wait ended', shape: object];
 
 export const BINDING_CHANGE: NotedChange = ['binding', BindingSchema];
@@ -18,7 +18,7 @@ export const ENDED_WAIT: NotedChange = [
   }),
 ];
 
-/** Notes what a key changed about a client, and gives what is there now. */
+/** Notes in the audit what a key changed about a client. Returns the value that holds now. */
 export async function auditChange<T>(
   { audit, clientKeys }: PlatformParts,
   caller: Caller,

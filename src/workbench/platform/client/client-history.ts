@@ -72,13 +72,13 @@ export const ClientHistorySchema = s.named(
   }),
 );
 
-/** A score request as the platform sees it: whether a device was told, and not which. */
+/** A score request as the platform sees it: whether it named a device, and not which. */
 type ScoredRequest = s.Shape<typeof ScoredRequestSchema>;
 
-/** One thing that happened to a client; `kind` says which members it has. Times are epoch ms. */
+/** One thing that happened to a client. `kind` says which members it has. Times are epoch ms. */
 export type HistoryEntry = s.Shape<typeof HistoryEntrySchema>;
 
-/** What happened to a client as the platform sees it, newest first. No HMACs. */
+/** Returns what happened to a client as the platform sees it, the newest first. HMACs are left out. */
 export function toHistoryView(
   clientIdKey: string,
   { entries, complete, next }: HistoryPage,
@@ -91,7 +91,7 @@ export function toHistoryView(
   };
 }
 
-/** As the `next` of a view has them. */
+/** The form of `next` in this view: time, and place in the journal. */
 export const HISTORY_PLACES = {
   pattern: /^\d{1,15}(-\d{1,15}){2}$/,
   read: (text: string): HistoryPlace => {
@@ -100,7 +100,10 @@ export const HISTORY_PLACES = {
   },
 };
 
-/** Newest first, without reports that say of their order what was known already; the journal has those, too. */
+/**
+ * Leaves out reports that repeat what was known of their order, because the journal holds those, too. The order
+ * stays, the newest first.
+ */
 function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const held = new Map<string, object>();
   return entries
@@ -116,7 +119,7 @@ function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry
     .toReversed();
 }
 
-/** An entry of the journal as the platform sees it. */
+/** Returns an entry of the journal as the platform sees it. */
 export function toHistoryEntry(entry: JournalEntry): HistoryEntry {
   const { at } = entry;
   switch (entry.kind) {
@@ -152,7 +155,7 @@ export function toHistoryEntry(entry: JournalEntry): HistoryEntry {
   }
 }
 
-/** Member by member, so that a future member of the request is not shown by mistake. */
+/** The members are copied one by one, so that a future member of the request is not shown by mistake. */
 function scoredRequest(request: ScoreRequest): ScoredRequest {
   return {
     sellPointKey: request.sellPointKey,

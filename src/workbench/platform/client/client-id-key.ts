@@ -11,12 +11,15 @@ import {
 } from '#workbench/platform/gated-operation.ts';
 import { requiredText } from '#workbench/platform/parameters.ts';
 
-/** The client that a request is about. Its id may be `..` or hold a slash, which no path carries unchanged. */
+/**
+ * The client that a request is about. It is in the query, because an id may be `..` or hold a slash, which no path
+ * carries unchanged.
+ */
 const CLIENT_ID_KEY = requiredText('clientIdKey', 'As the caller chose it');
 
 export type AskedAboutClient<Body> = GrantedRequest<Body> & { readonly clientIdKey: string };
 
-/** An operation about one client; its parameter for the client is added. */
+/** An operation about one client. The parameter for the client is added to it. */
 interface ClientSpec<Parts, Body> extends Omit<KeyedSpec<Parts, Body>, 'answer'> {
   readonly answer: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<unknown>;
 }
@@ -32,7 +35,7 @@ export function declareClientOperation<Parts, Body = never>(
   return declareOperation(withClient(spec));
 }
 
-/** The same of an operation whose change somebody else may have to approve. */
+/** Declares an operation about a client whose change another person may have to approve. */
 export function declareGatedClientOperation<Parts extends GateParts, Body = never>({
   gate,
   ...spec

@@ -80,7 +80,10 @@ const ClientSchema = s.named(
   }),
 );
 
-/** A client as the platform sees it: state in words, facts by label, the last decisions. No HMACs. */
+/**
+ * Returns a client as the platform sees it: its state in words, its facts by label, and its last decisions. HMACs are
+ * left out.
+ */
 function viewOfClient(
   platform: PlatformName,
   clientIdKey: string,
@@ -115,7 +118,7 @@ function viewOfClient(
   };
 }
 
-/** Facts of a request, like its amount, are left out: nobody made a request. */
+/** Leaves out the facts of a request, like its amount, because no request was made. */
 function withoutRequest(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }
@@ -227,7 +230,7 @@ export const exportClient = declareClientOperation({
     const pieces = parts.records.export(parts, client, caller.actor.text);
     const end = { done: true, value: undefined } as const;
     const next = () => inTurn(() => pieces.next(), end);
-    // What is refused is refused before the document begins.
+    // The first piece is read before the document begins, so that a refusal can still be answered.
     const first = await next();
     ctx.type = 'json';
     return Readable.from(

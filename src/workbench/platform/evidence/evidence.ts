@@ -191,7 +191,7 @@ const askEvidence = declareOperation({
   },
 });
 
-/** The job for a question, as the caller sees it. Throws when there is no archive, or the desk is full. */
+/** Returns the job for a question, as the caller sees it. Throws when there is no archive, or the desk is full. */
 async function jobFor(
   caller: Caller,
   question: Question,
@@ -211,7 +211,7 @@ async function jobFor(
     if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
-  // Nobody would hear of the job.
+  // Nobody would learn of the job.
   hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
   try {
@@ -238,7 +238,7 @@ async function keptDraft(
   return { draft, digest };
 }
 
-/** Null for a key of the whole installation, which sees all platforms. */
+/** Reads platform and time span of a question. The platform is null for a key of the whole installation, which sees all. */
 function spanOf({ platform }: Caller, given: Readonly<Record<string, unknown>>) {
   const span = {
     from: toEpochMs(given['from']),
@@ -290,7 +290,8 @@ const readEvidence = declareOperation({
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const job = await requiredJob(ctx, caller, parts);
-    // The result is kept a moment before its job is done; whoever removed it then would cancel the job instead of forgetting it.
+    // The result is stored a moment before its job is done. Removing it in that moment would cancel the job instead
+    // of forgetting it.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.jobStore.result(job) : null;
     return { job: jobView(job), result };

@@ -192,19 +192,22 @@ function summary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof
 
 const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], coverage: null } as const;
 
-/** `2 %`, or `2 %, up to 100 EUR` */
+/** Formats a holdout as `2 %` or `2 %, up to 100 EUR`. */
 function holdoutText({ share, maxAmounts }: Holdout): string {
   const percent = `${Number((share * 100).toFixed(2))} %`;
   const amounts = Object.entries(maxAmounts ?? {}).map(([currency, amount]) => `${amount} ${currency}`);
   return amounts.length === 0 ? percent : `${percent}, up to ${amounts.join(', ')}`;
 }
 
-/** A ladder without the places of its levels, which explanations tell. */
+/** Returns a ladder without the places of its levels in the files. Explanations show those. */
 function waitsOf({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings): LadderSettings {
   return { levelsMs, ladders, resetAfterMs, resetsAfterMs };
 }
 
-/** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
+/**
+ * Returns the parts of a rule set that the console draws: the ladder, the rules with their places, the facts with
+ * their kinds.
+ */
 function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
   const { groups, signals, verdicts, flags, settings, platforms, facts } = ruleSet;
   const place = (rules: readonly Rule<object>[], gives: (index: number) => string | number) =>

@@ -53,7 +53,7 @@ export const VERSION_IN_PATH: Parameter<RuleVersion> = {
   },
 };
 
-/** A version in a query; null when it is absent. */
+/** Declares a version in the query. Its value is null when it is absent. */
 export function versionParameter(name: string, description: string): Parameter<RuleVersion | null> {
   const text = query.text(name, description, PATTERN);
   const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
@@ -64,7 +64,7 @@ export function versionParameter(name: string, description: string): Parameter<R
   return { ...text, read };
 }
 
-/** The same that must be there. */
+/** Declares a version that is required. */
 export function requiredVersionParameter(name: string, description: string): Parameter<RuleVersion> {
   const version = versionParameter(name, description);
   const read: Parameter<RuleVersion>['read'] = (ctx) => {
@@ -92,12 +92,12 @@ export const TOO_HEAVY = declareRefusal(
   'it took more than 8 s of computing time',
 );
 
-/** Work on rule files; TOO_HEAVY when it takes too much. */
+/** Runs work on rule files. Throws the refusal TOO_HEAVY when the work takes too much. */
 export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
-/** The rule set of a version; 400 when it cannot be compared, 404 when there is none. */
+/** Returns the rule set of a version. Throws 400 when it cannot be compared, 404 when there is none. */
 export function requireSoundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
   const ruleSet = loadedRules.get(version);
   if (ruleSet !== null) return ruleSet;

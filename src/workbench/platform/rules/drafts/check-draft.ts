@@ -185,7 +185,7 @@ const saveDraft = declareOperation({
   },
 });
 
-/** Nothing changes under a trial: its figures are about the files that it began with. */
+/** Refuses a change of a version on trial, because the trial's figures are about the files with which it began. */
 async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> {
   const candidates = (await fleet.read())?.rollout?.candidates ?? [];
   const candidate = candidates.find((one) => one.version === version);

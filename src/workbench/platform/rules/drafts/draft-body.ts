@@ -20,10 +20,10 @@ import {
 import type { DraftFiles } from '#workbench/authoring/drafts.ts';
 import { parseBodyVersion } from '#workbench/platform/rules/rule-version.ts';
 
-/** Twice what a version's files may come to when they are opened, for what JSON adds. */
+/** Twice the limit of a version's files, because JSON makes them longer. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
 
-/** A whole one: a draft is read as it stands, without the version that it was made from. */
+/** A complete rule set, because a draft is read without the version from which it was made. */
 const FILES_EXAMPLE = {
   'ruleset.yaml':
     'ruleVersion: p2.v11\ndescription: An example.\nsettings: { currency: EUR, scoringLimits: false }\n',
@@ -43,7 +43,7 @@ export const DRAFT_FILES = withExample(
   FILES_EXAMPLE,
 );
 
-/** A rule set that somebody works on, as a body carries it. */
+/** The members of a body that carry a rule set on which a person works. */
 export const DRAFT_MEMBERS = {
   version: versionTextSchema('Version of the draft, like p2.v11'),
   files: DRAFT_FILES,
@@ -63,7 +63,7 @@ export const DRAFT_UNSOUND = declareRefusal(
   'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
 );
 
-/** The answer for a draft that is not sound; `done` says what was to happen to it. */
+/** Returns the refusal of a draft that is not sound. `done` says what was to happen to it. */
 export function refuseUnsoundDraft(
   version: RuleVersion,
   done: 'kept' | 'tried',
@@ -72,12 +72,12 @@ export function refuseUnsoundDraft(
   return DRAFT_UNSOUND.problem(version, done, problems.map(formatProblem).join('\n'));
 }
 
-/** A body that brings the files of a draft along, so that it may be larger than others. */
+/** Declares a body with the files of a draft. It may be larger than other bodies. */
 export function declareDraftBody<S extends TSchema>(name: string, schema: S) {
   return declareJsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
 }
 
-/** Throws 400 when the draft has no name of a version. */
+/** Throws 400 when the draft's name is not that of a version. */
 export function toDraftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
   return { version: parseBodyVersion('version', version), files: Object.entries(files) };
 }
@@ -91,7 +91,7 @@ export const DESK_FULL = declareRefusal(
     ),
 );
 
-/** Works on a draft when its turn at the desk has come; 503 when too many wait already. */
+/** Works on a draft when its turn at the desk has come. Throws 503 when too many drafts wait. */
 export function runAtDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(
     () => desk.atHand(platform, work),

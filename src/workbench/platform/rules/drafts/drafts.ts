@@ -40,7 +40,7 @@ import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import { BAD_VERSION, parseBodyVersion, VERSION_IN_PATH } from '#workbench/platform/rules/rule-version.ts';
 import { DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, declareDraftBody, runAtDesk } from './draft-body.ts';
 
-/** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
+/** The drafts of a platform that are not in RULES_DIR yet. The server keeps them, each with a revision. */
 
 const SummarySchema = named('DraftSummary', DraftSummarySchema);
 
@@ -68,7 +68,7 @@ const BAD_REVISION = declareRefusal(
   IF_MATCH_FORM,
 );
 
-/** Null when the caller sent none. */
+/** The revision that the caller sent. Null when the caller sent none. */
 const IF_MATCH: Parameter<number | null> = {
   name: 'If-Match',
   in: 'header',
@@ -187,7 +187,7 @@ const readDraft = declareOperation({
   },
 });
 
-/** Null for the draft of the caller's own platform. */
+/** Returns null for the draft of the caller's own platform. */
 function otherPlatform(named: string | null, { platform }: Caller): PlatformName | null {
   if (named === null || named === platform) return null;
   if (!isInstallation(platform))
