@@ -19,7 +19,7 @@ import { measureSqlite } from './bench/measures/sqlite.ts';
 import { measureTruth } from './bench/measures/truth/truth.ts';
 import { FULL, type Plan, QUICK } from './bench/plan.ts';
 
-/** Figures as they become known, or all of a part at its end. */
+/** Yields figures as they become known, or returns all figures of a part at its end. */
 type Measure = (plan: Plan) => AsyncGenerator<Figure> | Promise<readonly Figure[]>;
 
 const PARTS: ReadonlyMap<string, Measure> = new Map<string, Measure>([
@@ -43,7 +43,7 @@ interface Options {
   readonly parts: readonly string[];
 }
 
-/** `npm run bench [-- --quick] [--json] [--runs N] [--parts rules,cost]`: one table. */
+/** Runs `npm run bench [-- --quick] [--json] [--runs N] [--parts rules,cost]`, and prints one table. */
 async function main(): Promise<void> {
   const program = new Command('bench')
     .description('Measures the service beside what it is compared with; see scripts/bench/README.md')
@@ -95,13 +95,13 @@ async function measure(parts: readonly string[], plan: Plan): Promise<readonly F
     if (!parts.includes(part)) continue;
     plan.onProgress(`${part}: starting`);
     try {
-      // Printed as soon as it is known: a part may take minutes, and its last step may fail.
+      // A figure is printed as soon as it is known, because a part may take minutes and its last step may fail.
       for await (const figure of await measured(plan)) {
         figures.push(figure);
         plan.onProgress(figureTable([figure]).split('\n').at(-1) ?? '');
       }
     } catch (error) {
-      // The figures of the other parts took minutes.
+      // The other parts go on, because their figures took minutes.
       console.error(`${part}: could not be measured`, error);
       figures.push(notMeasured(part, error));
       process.exitCode = EXIT.environment;
@@ -140,7 +140,7 @@ function partList(text: string): readonly string[] {
   throw new CommanderError(EXIT.usage, 'bench.part', `error: "${unknown}" is not one of ${all}`);
 }
 
-/** Prints what went wrong and gives the exit code; a missed target is a finding, not a failure. */
+/** Prints what went wrong and returns the exit code. A missed target is a finding, not a failure. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.code.startsWith('bench.')) console.error(error.message);

@@ -23,7 +23,7 @@ const ROOT = join(import.meta.dirname, '..');
 const [wanted = join(ROOT, 'dist', 'client')] = process.argv.slice(2);
 const target = resolve(wanted);
 
-/** Compiles into a new folder; gives the compiler's exit code. */
+/** Compiles into a new folder. Returns the compiler's exit code. */
 function compile(folder: string): number {
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const project = join(ROOT, 'tsconfig.client.json');
@@ -31,7 +31,7 @@ function compile(folder: string): number {
   return spawnSync(process.execPath, [tsc, ...options], { stdio: 'inherit' }).status ?? 1;
 }
 
-/** Removes `.ts` from the imports of declarations, which not every compiler follows. */
+/** Removes `.ts` from the imports of declarations, because not every compiler follows such imports. */
 function nameJavaScriptInDeclarations(folder: string): void {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.d.ts'))) {
     const path = join(folder, name);
@@ -39,7 +39,7 @@ function nameJavaScriptInDeclarations(folder: string): void {
   }
 }
 
-/** What makes a package of the folder: its package.json, its guide and the license. */
+/** Makes the folder a package: writes its package.json, its guide and the license. */
 function describePackage(folder: string): void {
   const { version, license } = packageFile;
   const description =
@@ -75,7 +75,8 @@ if (!mayBeEmptied()) {
   process.exit(2);
 }
 mkdirSync(dirname(target), { recursive: true });
-// Made beside it and put into its place when it is whole: a build that is broken off leaves nothing half there.
+// The package is made beside the folder and moved there when it is complete. A build that is broken off leaves
+// nothing half done.
 const made = `${target}.${process.pid}`;
 mkdirSync(made);
 const status = compile(made);

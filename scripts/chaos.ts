@@ -13,14 +13,14 @@ interface Options {
   readonly json?: true;
 }
 
-/** How long a scenario may take to end its processes once it was told to. */
+/** How long, in ms, a scenario may take to end its processes after it was told to. */
 const END_LIMIT_MS = 10_000;
 const RUN_ONE = join(import.meta.dirname, 'chaos', 'run-one.ts');
 
 let current: ChildProcess | null = null;
 let interrupted: NodeJS.Signals | null = null;
 
-/** `npm run chaos [-- NAME..] [--quick] [--json]`: faults of the service, each with its figures. */
+/** Runs `npm run chaos [-- NAME..] [--quick] [--json]`: faults of the service, each with its figures. */
 async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -72,10 +72,10 @@ function exitCode(outcomes: readonly Outcome[]): number {
   return allPass(outcomes) ? EXIT.fine : EXIT.findings;
 }
 
-/** In a process of its own, so that a hang or a crash affects no other scenario. */
+/** Runs a scenario in a process of its own, so that a hang or a crash affects no other scenario. */
 async function runApart(scenario: Scenario, quick: boolean): Promise<Outcome> {
   const args = [RUN_ONE, scenario.name, ...(quick ? ['--quick'] : [])];
-  // In a process group of its own, so that Ctrl-C reaches it only through this process, which then waits for it.
+  // The process has its own process group. Ctrl-C then reaches it only through this process, which waits for it.
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   current = child;
   let late = false;

@@ -13,7 +13,7 @@ import { createPlatformDocument } from '#workbench/platform/platform-operations.
 const ROOT = join(import.meta.dirname, '..');
 const RECORDS = join(ROOT, 'src', 'sdk', 'records.ts');
 
-/** The operations that the library has a method for. */
+/** The operations for which the library has a method. */
 const OPERATIONS = [
   'score',
   'verdict',
@@ -39,7 +39,10 @@ const OPERATIONS = [
   'readEvents',
 ];
 
-/** Shapes without a name in the documents that are used in several places: the path to a member with the shape. */
+/**
+ * Names for shapes that the documents use in several places without a name. A name has the path to a member with the
+ * shape.
+ */
 const NAMED: Readonly<Record<string, readonly [schema: string, ...members: string[]]>> = {
   ClientGroup: ['ScoreAnswer', 'clientGroup'],
   VerdictCommand: ['Decision', 'verdict'],
@@ -52,7 +55,7 @@ const NAMED: Readonly<Record<string, readonly [schema: string, ...members: strin
   TrialArm: ['TrialCounts', 'arms', 'active'],
 };
 
-/** Other names for shapes whose name in the documents would be unclear in a program. */
+/** Names for shapes whose name in the documents would be unclear in a program. */
 const RENAMED: Readonly<Record<string, string>> = {
   BindingBody: 'NewBinding',
   Client: 'ClientView',
@@ -70,7 +73,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   VerdictBody: 'VerdictRequest',
 };
 
-/** Which operation takes the query, by the name that the library gives it. */
+/** The names of the queries in the library, each with the operation that takes the query. */
 const QUERIES: Readonly<Record<string, string>> = {
   DecisionQuery: 'listDecisions',
   LinksQuery: 'readClientLinks',
@@ -78,10 +81,10 @@ const QUERIES: Readonly<Record<string, string>> = {
   PageQuery: 'readClientHistory',
 };
 
-/** A whole number with at most so many values is written as these. */
+/** A whole number with at most this many possible values is written as these values. */
 const LISTED_NUMBERS_MAX = 2;
 
-/** Fewer are equal by chance. */
+/** With fewer common members shapes are alike by chance. */
 const BASE_MEMBERS_MIN = 3;
 
 type TypeName = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
@@ -118,7 +121,7 @@ const HEADER = `// Written by scripts/client-records.ts from the OpenAPI documen
 // Times are RFC 3339 in UTC.
 `;
 
-/** The text of records.ts. */
+/** Creates the text of records.ts. */
 export function clientRecords(): string {
   const documents = [createCallerDocument(''), createPlatformDocument()];
   const operations = documents.flatMap(({ paths }) =>
@@ -141,7 +144,7 @@ export function clientRecords(): string {
   return formatted([records.text(sent.union(got)), ...queries].join('\n'));
 }
 
-/** Parameters that must be there are arguments of the library's methods. */
+/** Required parameters are arguments of the library's methods, so only optional ones are in its queries. */
 function isOptionalInQuery(parameter: unknown): parameter is QueryParameter {
   const { in: place, required }: { in?: unknown; required?: unknown } = Object(parameter);
   return place === 'query' && required === false;
@@ -153,14 +156,14 @@ function found(operations: readonly OperationObject[], id: string): OperationObj
   return operation;
 }
 
-/** Refusals are thrown, so they need no record. */
+/** Returns the successful responses. Refusals are thrown, so they need no record. */
 function successes(responses: OperationObject['responses']): readonly unknown[] {
   return Object.entries(responses).flatMap(([status, response]) =>
     status.startsWith('2') ? [response] : [],
   );
 }
 
-/** Names of the schemas that these parts of operations lead to. */
+/** Returns the names of the schemas that these parts of operations refer to. */
 function reached(schemas: Schemas, parts: readonly unknown[]): ReadonlySet<string> {
   const names = new Set<string>();
   const visit = (value: unknown): void => {
@@ -179,15 +182,15 @@ function nameOf(schema: string): string {
 }
 
 /**
- * Writes schemas as TypeScript. What is sent takes undefined for an optional member, which JSON leaves out, and
- * brings the words about its members; those about what is got are on the pages of the API.
+ * Writes schemas as TypeScript. In shapes that are sent, an optional member may be undefined, which JSON leaves out,
+ * and members have their descriptions. The descriptions of what is received are on the pages of the API.
  */
 class Records {
   readonly #schemas: Schemas;
   readonly #sent: ReadonlySet<string>;
-  /** By their shape. */
+  /** The named schemas by their shape. */
   readonly #named: ReadonlyMap<string, string>;
-  /** The members of shapes that others may extend. */
+  /** The members of the shapes that others may extend. */
   readonly #bases = new Map<string, ReadonlySet<string>>();
 
   constructor(schemas: Schemas, sent: ReadonlySet<string>) {
@@ -246,7 +249,7 @@ class Records {
     return `${comment(schema)}export interface ${head} {\n${rest.join('\n')}\n}\n`;
   }
 
-  /** What is got and has all members of a named shape and more: the largest such shape, and the others. */
+  /** Finds the largest named shape whose members a received shape has all, and returns it with the other members. */
   #based(members: readonly string[], isSent: boolean) {
     const known = isSent ? [] : [...this.#bases].filter(([, its]) => its.size < members.length);
     const [base = null, its = new Set()] =
@@ -290,7 +293,7 @@ class Records {
     return `Readonly<Record<string, ${this.#type(value, false)}>>`;
   }
 
-  /** Without a line break at its beginning a literal that is short enough stays on one line. */
+  /** Writes a literal. Without a line break at its beginning, a short literal stays on one line. */
   #literal(schema: Schema, isSent: boolean): string {
     const { base, rest } = this.#based(this.#members(schema, isSent), isSent);
     const literal = `{${rest.join(isSent ? '\n' : ' ')}\n}`;
@@ -309,7 +312,9 @@ class Records {
   }
 }
 
-/** Senders leave out an optional member; they need not know that null means the same. */
+/**
+ * Returns the schema without null. Senders leave out an optional member, and need not know that null means the same.
+ */
 function withoutNull(schema: Schema): Schema {
   const { anyOf, enum: values, type } = schema;
   const [only, ...others] = anyOf?.filter((choice) => choice.type !== 'null') ?? [];
@@ -328,7 +333,7 @@ function comment({ description }: Schema): string {
   return description === undefined ? '' : `/** ${description} */\n`;
 }
 
-/** The same for schemas that differ only in their descriptions. */
+/** Returns a text that is the same for schemas that differ only in their descriptions. */
 function shapeOf(schema: Schema): string {
   return JSON.stringify(schema, (key, value: unknown) => (key === 'description' ? undefined : value));
 }

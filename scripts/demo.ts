@@ -6,10 +6,10 @@ import { NamedError } from '#base/named-error.ts';
 import { serve } from '#serve.ts';
 import { demoConfig, makeDemo } from './demo/make-demo.ts';
 
-/** What matters here of the environment: everything else belongs to a service with payers who exist. */
+/** The environment variables that the demo takes. All others belong to a service with real payers. */
 const SETTINGS = ['PORT', 'PLATFORM_PORT', 'LOG_LEVEL'] as const;
 
-/** `npm run demo`: makes up four weeks of a shop in a folder of its own, and serves them until a signal ends that. */
+/** Runs `npm run demo`: makes up four weeks of a shop in a folder of its own, and serves them until a signal. */
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'client-scoring-demo-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
 import { examplePayments } from './example-data/example-payments.ts';
 
-/** `npm run example-data -- FILE.ndjson [--seed N]`: made-up payments to learn with, for `npm run replay`. */
+/** Runs `npm run example-data -- FILE.ndjson [--seed N]`, which makes payments to learn with, for `npm run replay`. */
 function main(): void {
   const program = new Command('example-data')
     .description('Makes up four weeks of payments to learn the evidence commands with')
@@ -41,7 +41,7 @@ function parseSeed(text: string): number {
   throw new Refusal(`--seed must be a whole number of up to nine digits, like 1, not "${text}"`);
 }
 
-/** Prints what is wrong and gives the exit code; bugs keep their stack. */
+/** Prints what is wrong and returns the exit code. Bugs keep their stack. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   if (!(error instanceof Refusal)) throw error;

@@ -33,7 +33,7 @@ const LIST_KINDS = `
   for kind in pairs(kinds) do names[#names + 1] = kind end
   return table.concat(names, ' ')`;
 
-/** Bytes per client that removing each kind of key frees. */
+/** Returns the bytes per client that removing each kind of key frees. */
 async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonly<Record<string, number>>> {
   const freed: Record<string, number> = {};
   const kinds = String(await command(redis.port, ['EVAL', LIST_KINDS, '0'])).split(' ');
@@ -46,7 +46,7 @@ async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonl
   return freed;
 }
 
-/** Bytes and CPU of redis-server per payer with this many verdicts. */
+/** Measures the bytes and the CPU of redis-server per payer with this many verdicts. */
 async function leftBy(verdicts: number) {
   const redis = await FilledRedis.start();
   try {

@@ -12,25 +12,26 @@ import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 
 /**
- * Breaks one behaviour after another in a copy of the sources, and says which files of `npm test` that ran its place notice:
- * `npm run mutate`, or `npm run mutate -- src/checkout/access` for a part. Ends with 1 when nobody notices one.
+ * Breaks one behaviour after another in a copy of the sources, and says which test files of `npm test` notice. Only
+ * test files are tried that run the broken place. Run it with `npm run mutate`, or `npm run mutate --
+ * src/checkout/access` for a part. It ends with 1 when no test file notices a mutation.
  */
 
-/** An edit that breaks one behaviour: `from` is in the file once. */
+/** An edit that breaks one behaviour. The file has `from` exactly once. */
 export type Mutation = Readonly<Record<'file' | 'breaks' | 'from' | 'to', string>>;
 
-/** By test file and file of the sources: how often ranges of its characters ran, in each process. */
+/** How often ranges of characters ran, by test file and source file, in each process. */
 export type Coverage = Readonly<Record<string, Readonly<Record<string, readonly (readonly Range[])[]>>>>;
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };
 
 const ROOT = join(import.meta.dirname, '..');
 const LIST = join(import.meta.dirname, 'mutate', 'mutations.yaml');
-/** What ran, as it was recorded when all were broken the last time. */
+/** The file with the coverage that was recorded when all mutations were last run. */
 const RECORDED = join(ROOT, 'node_modules', '.cache', 'coverage.json');
 const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const JOBS = availableParallelism();
-/** So many test files are tried before the next. */
+/** The number of test files that are tried before the next ones. */
 const AT_ONCE = 12;
 const PATIENCE_MS = 120_000;
 
@@ -44,7 +45,7 @@ async function mocha(cwd: string, args: readonly string[], more: NodeJS.ProcessE
   return child.exitCode;
 }
 
-/** What one test file runs of the sources, in its own process. */
+/** Records which sources one test file runs, in its own process. */
 export async function recordedFor(root: string, test: string): Promise<Coverage[string]> {
   const folder = temporaryDirectory();
   const exitCode = await mocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
@@ -67,7 +68,10 @@ function hasRun(ranges: readonly Range[], at: number): boolean {
   return (around.toSorted((a, b) => lengthOf(a) - lengthOf(b))[0]?.count ?? 0) > 0;
 }
 
-/** The test files that ran the place, or those of its room where nothing records it, as in a script of Redis. */
+/**
+ * Returns the test files that ran the place. When none did, as for a script of Redis, returns the test files of its
+ * room.
+ */
 function candidates(coverage: Coverage, { file }: Mutation, at: number): readonly string[] {
   const tests = Object.keys(coverage);
   const ran = tests.filter((test) => coverage[test]?.[file]?.some((ranges) => hasRun(ranges, at)));
@@ -79,7 +83,10 @@ function candidates(coverage: Coverage, { file }: Mutation, at: number): readonl
   return tests;
 }
 
-/** Which test files notice a mutation, of how many that were tried: those first that run the least else, until one does. */
+/**
+ * Finds the test files that notice a mutation, and counts those that were tried. It begins with the tests that run
+ * the fewest source files, and stops when one notices.
+ */
 export async function noticing(root: string, coverage: Coverage, mutation: Mutation) {
   const { file, from, to } = mutation;
   const path = join(root, file);
@@ -106,7 +113,9 @@ async function failing(root: string, tests: readonly string[]): Promise<readonly
   return named.length > 0 ? [...new Set<string>(named)] : ['without an end'];
 }
 
-/** The sources as they are, in a folder that goes with this process: whatever ends it leaves nothing broken. */
+/**
+ * Copies the sources to a folder that is removed with this process. Whatever ends the process, nothing stays broken.
+ */
 function copied(): string {
   const root = fs.realpathSync(temporaryDirectory());
   const leftOut = ['.git', 'node_modules', 'dist', 'data'].map((name) => join(ROOT, name));

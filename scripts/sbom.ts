@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { isJsonObject } from '#base/files/json-object.ts';
 
 /**
- * Writes what the service consists of as CycloneDX, from package-lock.json and without a network: `npm run -s sbom >
- * sbom.cdx.json`. Ends with 1 when a package has a licence that nobody has reviewed.
+ * Writes the packages of the service as CycloneDX, from package-lock.json and without a network: `npm run -s sbom >
+ * sbom.cdx.json`. It ends with 1 when a package has a licence that nobody has reviewed.
  */
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Licences that allow use and distribution in closed software. */
+/** The licences that allow use and distribution in closed software. */
 const LICENSES: ReadonlySet<string> = new Set([
   'MIT',
   'ISC',
@@ -23,7 +23,7 @@ const LICENSES: ReadonlySet<string> = new Set([
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The part that is read here; the rest is passed on as npm wrote it. */
+/** The members that are read here. Everything else is passed on as npm wrote it. */
 export interface Sbom {
   readonly bomFormat: string;
   readonly specVersion: string;
@@ -42,7 +42,10 @@ export interface Component {
   readonly properties?: readonly { readonly name: string }[];
 }
 
-/** What runs in production. `npm sbom --omit dev` leaves out what the tests use, too, so the parts are chosen here. */
+/**
+ * Lists the packages that run in production. They are chosen here, because `npm sbom --omit dev` also leaves out
+ * packages that tests use, too.
+ */
 export function sbomOfLockfile(): Sbom {
   const args = [
     'sbom',
@@ -73,7 +76,7 @@ function production(whole: Sbom): Sbom {
   const kept = new Set([component, ...components].map((one) => one['bom-ref']));
   return {
     ...whole,
-    // npm takes the name of the folder.
+    // npm would use the name of the folder.
     metadata: { ...whole.metadata, component: { ...component, name: 'client-scoring-service' } },
     components,
     dependencies: whole.dependencies
@@ -82,7 +85,7 @@ function production(whole: Sbom): Sbom {
   };
 }
 
-/** A line for people for each package without a reviewed licence. */
+/** Returns a line for people for each package without a reviewed licence. */
 export function unknownLicenses({ components }: Pick<Sbom, 'components'>): readonly string[] {
   return components.flatMap(({ name, version, licenses = [] }) => {
     const ids = licenses.map(({ license }) => license?.id ?? 'one without an SPDX id');

@@ -8,16 +8,16 @@ export interface Figure {
   readonly part: string;
   readonly name: string;
   readonly value: number;
-  /** `x` is a ratio. */
+  /** The unit of the value. `x` means a ratio. */
   readonly unit: string;
   readonly target: Target | null;
-  /** The values of several runs, of which `value` is the median; absent after a single run. */
+  /** The values of several runs, whose median is `value`. Absent after a single run. */
   readonly runs?: readonly number[];
-  /** The part threw before it was through. */
+  /** True when the part threw before its end. */
   readonly failed?: true;
 }
 
-/** A function that makes the figures of one part. */
+/** Returns a function that creates the figures of one part. */
 export function figuresOf(part: string) {
   return (name: string, value: number, unit: string, target: Target | null = null): Figure => ({
     part,
@@ -28,7 +28,7 @@ export function figuresOf(part: string) {
   });
 }
 
-/** What stands in the table for a part that threw, so that nobody takes its missing figures for none. */
+/** Creates the row for a part that threw, so that its missing figures are noticed. */
 export function notMeasured(part: string, error: unknown): Figure {
   const [why] = String(error).split('\n');
   return { part, name: `not measured: ${why}`, value: Number.NaN, unit: '', target: null, failed: true };
@@ -43,12 +43,12 @@ export function judge({ value, target, failed }: Pick<Figure, 'value' | 'target'
   return met ? 'pass' : 'MISS';
 }
 
-/** Ratios first, then the rest; each in the order in which it was measured. */
+/** Returns the ratios first and then the other figures, each in the order of measuring. */
 export function ratiosFirst(figures: readonly Figure[]): readonly Figure[] {
   return [...figures.filter(({ unit }) => unit === 'x'), ...figures.filter(({ unit }) => unit !== 'x')];
 }
 
-/** The mean of the two middle values for an even count; NaN without values. */
+/** Returns the median: the mean of the two middle values for an even count, NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -58,17 +58,17 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * The median over rounds of `a` divided by `b`. Divided round by round, because both measurements of a round had the
- * same conditions on the machine.
+ * Returns the median over rounds of `a` divided by `b`. The division is made in each round, because both measurements
+ * of a round met the same conditions on the machine.
  */
 export function medianRatio(a: readonly number[], b: readonly number[]): number {
   return median(a.flatMap((value, round) => (b[round] === undefined ? [] : [value / b[round]])));
 }
 
-/** Joins the figures of several runs: the median, with the value of each run. */
+/** Joins the figures of several runs to the median, with the value of each run. */
 export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[] {
   if (runs.length === 1) return runs.flat();
-  // A part may have failed in some of the runs.
+  // A part may have failed in some runs.
   const named = runs.flat().filter((figure, at, all) => all.findIndex((one) => isSame(one, figure)) === at);
   return named.map((figure) => {
     const values = runs.flatMap((figures) => figures.find((other) => isSame(other, figure))?.value ?? []);
@@ -82,7 +82,9 @@ function isSame(one: Figure, other: Figure): boolean {
 
 const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;
 
-/** All figures in one aligned table, ratios first; with the lowest and the highest of several runs. */
+/**
+ * Formats all figures as one aligned table, ratios first. For several runs it adds the lowest and the highest value.
+ */
 export function figureTable(figures: readonly Figure[]): string {
   const sorted = ratiosFirst(figures);
   if (sorted.every(({ runs }) => runs === undefined))
@@ -95,7 +97,7 @@ function formatSpread({ runs = [] }: Figure): string {
   return runs.length === 0 ? '' : [Math.min(...runs), Math.max(...runs)].map(formatNumber).join(' to ');
 }
 
-/** With more digits the smaller it is. */
+/** Formats a number with more digits the smaller it is. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return 'n/a';
   const size = Math.abs(value);

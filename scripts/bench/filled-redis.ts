@@ -16,14 +16,14 @@ import { PLATFORM } from './sample.ts';
 const AT_ONCE = 16;
 const PATIENCE_MS = 10_000;
 
-/** What the server has used since its start. */
+/** The resources that the server has used since its start. */
 interface RedisUsage {
-  /** Without the buffers of connections and the append-only file. */
+  /** The bytes of the data, without the buffers of connections and of the append-only file. */
   readonly bytes: number;
-  /** Of these in the journal. */
+  /** The part of these bytes that the journal takes. */
   readonly journalBytes: number;
   readonly cpuMicros: number;
-  /** Of the append-only file. */
+  /** The bytes of the append-only file. */
   readonly logBytes: number;
   readonly received: number;
   readonly sent: number;
@@ -36,7 +36,7 @@ const JOURNAL_BYTES = `
   end
   return bytes`;
 
-/** The difference of each member, divided by `share`. */
+/** Returns the difference of each member, divided by `share`. */
 export function usedBetween(before: RedisUsage, after: RedisUsage, share = 1): RedisUsage {
   const used = (what: keyof RedisUsage) => (after[what] - before[what]) / share;
   return {
@@ -55,7 +55,7 @@ export interface Payer {
   readonly number: number;
 }
 
-// A rewrite would shorten the append-only file during a count.
+// The options of a logged server. A rewrite would shorten the append-only file during a count.
 export const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
 
 /** A redis-server, and a service in this process that fills it. */
@@ -114,7 +114,7 @@ export class FilledRedis {
     return this.#service.outcome(PLATFORM, { ...paid, occurredAt: null });
   }
 
-  /** Several at once, like a busy service. */
+  /** Does work for each payer, several at a time like a busy service. */
   async each(payers: readonly Payer[], work: (payer: Payer) => Promise<unknown>): Promise<void> {
     const left = payers.values();
     await Promise.all(
@@ -124,7 +124,7 @@ export class FilledRedis {
     );
   }
 
-  /** The daily compaction of payers who stay away. */
+  /** Compacts the payers who stay away, as a node does daily. */
   async sweep(): Promise<void> {
     const onTrouble = (error: unknown) => {
       throw error;
@@ -138,7 +138,7 @@ export class FilledRedis {
       bytes: figure('used_memory') - figure('mem_aof_buffer') - figure('mem_clients_normal'),
       journalBytes: Number(await command(this.port, ['EVAL', JOURNAL_BYTES, '0'])),
       cpuMicros,
-      // While the disk is busy a part of the file is still in memory.
+      // While the disk is busy, a part of the file is still in memory.
       logBytes: figure('aof_current_size') + figure('aof_buffer_length') || 0,
       received: figure('total_net_input_bytes'),
       sent: figure('total_net_output_bytes'),
@@ -150,15 +150,15 @@ export class FilledRedis {
   }
 }
 
-/** Payers named by random UUIDs. */
+/** Creates payers named by random UUIDs. */
 export function payersNamed(count: number): readonly Payer[] {
   return Array.from({ length: count }, (_, number) => ({ name: randomUUID(), number }));
 }
 
-/** A section of a Redis server's INFO. */
+/** Reads a section of a Redis server's INFO. */
 export async function redisInfo(port: number, section = 'everything') {
   const info = String(await command(port, ['INFO', section]));
-  /** NaN when the section has no such figure. */
+  /** Returns NaN when the section has no such figure. */
   const figure = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
   return { figure, cpuMicros: (figure('used_cpu_user') + figure('used_cpu_sys')) * 1e6 };
 }

@@ -7,7 +7,9 @@ import { temporaryDirectory } from '../../test/servers/temporary-directory.ts';
 
 const run = promisify(execFile);
 
-/** Verdicts alone, or in turns a score with a device and a verdict under an Idempotency-Key. */
+/**
+ * What a load asks for: verdicts alone, or alternately a score with a device and a verdict under an Idempotency-Key.
+ */
 export type Asks = 'verdict' | 'pair';
 
 interface LoadPlan {
@@ -15,9 +17,9 @@ interface LoadPlan {
   readonly accessKey: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Requests a second over all connections; null: as fast as answers come. */
+  /** The requests a second over all connections. Null means as fast as answers come. */
   readonly rate: number | null;
-  /** 'verdict' when absent. A score and the verdict of the same client count as two requests. */
+  /** 'verdict' by default. A score and the verdict of the same client count as two requests. */
   readonly asks?: Asks;
 }
 
@@ -26,13 +28,13 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers other than 2xx, and connections that failed. */
+  /** The number of answers other than 2xx, and of connections that failed. */
   readonly failures: number;
 }
 
 let plans = 0;
 
-/** The requests, with `#` for the name of the client and `@` for its address. */
+/** The requests. `#` stands for the client's name and `@` for its address. */
 const SENT = {
   score: {
     path: '/v1/client/score',
@@ -44,7 +46,10 @@ const SENT = {
   },
 } as const;
 
-/** Asks by wrk for verdicts, each for a new client; in pairs, for a client whose score was answered before. */
+/**
+ * Asks for verdicts with wrk, each for a new client. In pairs, each verdict is for a client whose score was answered
+ * before.
+ */
 export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   plans += 1;
   const script = join(temporaryDirectory(), 'verdicts.lua');
@@ -55,7 +60,7 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
 }
 
 function wrkScript(plan: LoadPlan, prefix: string): string {
-  // Each connection pauses between requests so that all together keep to the rate.
+  // Each connection pauses between requests, so that all connections together keep the rate.
   const meanRestMs = plan.rate === null ? 0 : (plan.connections * 1000) / plan.rate;
   const rest = `function delay() return math.random(0, ${Math.round(2 * meanRestMs)}) end`;
   const pairs = `local client = math.floor((count + 1) / 2)
@@ -86,7 +91,7 @@ end
 `;
 }
 
-/** Reads the line that the script prints at its end; times are in us. */
+/** Parses the line that the script prints at its end. Its times are in us. */
 export function parseWrk(output: string): LoadResult {
   const [, numbers] = /^RESULT ([\d ]+)$/m.exec(output) ?? [];
   if (numbers === undefined) throw new Error(`wrk gave no result:\n${output}`);
@@ -100,7 +105,7 @@ export function parseWrk(output: string): LoadResult {
   };
 }
 
-/** The machine that the figures were measured on. */
+/** The machine on which the figures were measured. */
 interface Machine {
   readonly cpu: string;
   readonly cores: number;

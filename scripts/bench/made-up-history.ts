@@ -13,7 +13,7 @@ import { clientKey } from '../../test/decision/payer/client-keys.ts';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { PLATFORM } from './sample.ts';
 
-/** Payers at a time; one that is done is replaced. */
+/** The number of payers at a time. A payer who is done is replaced by a new one. */
 const PAYERS = 2000;
 const AGAIN = 2 / 3;
 const METHODS = ['card', 'sbp', 'wallet', 'transfer'] as const;
@@ -29,8 +29,9 @@ interface Payer {
 }
 
 /**
- * The requests and reports of a platform, decided by the rules as in the service: payers with three verdicts each,
- * all ids random UUIDs. Some share a device, some pay, some never do, and a tenth of the orders is never reported.
+ * The requests and reports of a made-up platform, decided by the rules as in the service. Each payer asks for three
+ * verdicts, and all ids are random UUIDs. Some payers share a device, some pay and some never do. A tenth of the
+ * orders is never reported.
  */
 export class MadeUpHistory {
   readonly #rules: RuleSet;
@@ -40,7 +41,7 @@ export class MadeUpHistory {
   #devices = new DeviceSightings();
   #now: number;
 
-  /** From `from` (epoch ms) on, a verdict each `stepMs`. */
+  /** Makes one verdict each `stepMs`, from `from` (epoch ms) on. */
   constructor(rules: RuleSet, from: number, stepMs: number) {
     this.#rules = rules;
     this.#now = from;
@@ -48,7 +49,7 @@ export class MadeUpHistory {
     this.#payers = Array.from({ length: PAYERS }, () => this.#newPayer());
   }
 
-  /** The next entries, with this many verdicts among them. */
+  /** Returns the next entries, with this many verdicts among them. */
   take(verdicts: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
     // Earlier devices do not appear again and would only fill memory.

@@ -5,16 +5,16 @@ import { end, own } from '../../test/processes/own-process.ts';
 
 export interface MeasuredProcess {
   readonly url: string;
-  /** CPU time since its start, us. */
+  /** Returns the CPU time since the start, in us. */
   cpuMicros(): Promise<number>;
-  /** The heap after a full garbage collection. */
+  /** Returns the bytes of the heap after a full garbage collection. */
   heapBytes(): Promise<number>;
   stop(): Promise<void>;
 }
 
 const START_LIMIT_MS = 20_000;
 
-/** A rate limit that nobody reaches, so that every request still takes its token. */
+/** Settings with a rate limit that nobody reaches, so that every request still takes its token. */
 const OPEN_SERVICE = {
   HOST: '127.0.0.1',
   PORT: '0',
@@ -26,7 +26,7 @@ const OPEN_SERVICE = {
   REDIS_URL: '',
 };
 
-/** Starts a script that prints `callers <url>,` when it listens; its log is discarded. */
+/** Starts a script that prints `callers <url>,` when it listens. Its log is discarded. */
 export async function startMeasured(
   script: string,
   env: Readonly<Record<string, string>> = {},

@@ -1,19 +1,19 @@
-/** How much is measured. */
+/** How much the full bench measures. */
 export const FULL = {
-  /** Rounds of each load that is compared with others, and how long a load takes. */
+  /** The rounds of each load that is compared with others, and the seconds of a load. */
   rounds: 5,
   seconds: 3,
-  /** How long a piece of pure work is repeated for one time of it. */
+  /** How long, in ms, a piece of pure work is repeated for one measurement. */
   sampleMs: 100,
-  /** In the large store, beside one client with many verdicts and many clients on one fingerprint. */
+  /** The clients in the large store, the verdicts of one busy client, and the clients on one fingerprint. */
   clients: 200_000,
   hotVerdicts: 10_000,
   sharing: 100_000,
-  /** Made, archived, verified and backtested; an order is looked up among the others. */
+  /** The decisions that are made, archived, verified and backtested, and those among which orders are looked up. */
   decisions: 1_000_000,
   searched: 10_000_000,
   shippingRounds: 4,
-  /** Experiments on drawn values at each split, and worlds of payers through the whole service. */
+  /** The experiments on drawn values at each split, and the worlds of payers through the whole service. */
   draws: 700,
   seeds: 20,
   payers: 1000,
@@ -38,7 +38,7 @@ export const QUICK: Effort = {
 
 export interface Plan extends Effort {
   readonly dataDir: string;
-  /** Where archives are made; those of an earlier run are used again. */
+  /** The folder in which archives are made. Those of an earlier run are used again. */
   readonly archivesDir: string;
   readonly onProgress: (text: string) => void;
 }

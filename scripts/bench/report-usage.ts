@@ -10,7 +10,7 @@ process.on('message', (message) => {
     process.send?.(user + system + childrenMicros());
   }
   if (message === 'heap') {
-    // Twice, because the first collection may leave objects with finalizers.
+    // The heap is collected twice, because the first collection may leave objects with finalizers.
     globalThis.gc?.();
     globalThis.gc?.();
     process.send?.(process.memoryUsage().heapUsed);
@@ -19,7 +19,7 @@ process.on('message', (message) => {
 // The channel must not keep the process alive.
 process.channel?.unref();
 
-/** CPU time of the running child processes: with the service, that of the shipper. */
+/** Returns the CPU time, in us, of the running child processes. The service has one, the shipper. */
 function childrenMicros(): number {
   if (process.platform !== 'linux') return 0;
   return childIds(process.pid).reduce((sum, child) => sum + 1e6 * usedCpuSeconds(child), 0);

@@ -21,7 +21,7 @@ export const SAMPLE_REQUEST: VerdictRequest = {
   arm: 'active',
 };
 
-/** A new client. */
+/** What a decision about a new client starts from. */
 export const SAMPLE_STANDING: DecisionInput = {
   client: SAMPLE_CLIENT,
   state: UNKNOWN_CLIENT,
@@ -29,7 +29,7 @@ export const SAMPLE_STANDING: DecisionInput = {
   now: Date.UTC(2026, 0, 1),
 };
 
-/** A verdict for a new client, like every request of the load. */
+/** Decides a verdict for a new client, like every request of the load. */
 export function sampleVerdict(): VerdictResult {
   return decideVerdict(currentRules(), SAMPLE_STANDING, SAMPLE_REQUEST);
 }

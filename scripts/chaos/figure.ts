@@ -3,26 +3,26 @@ import { formatNumber, formatTarget, type Judgement, judge, type Target } from '
 
 /** One measured number of a scenario, as a line of the table. */
 export interface Figure {
-  /** What was measured: `acknowledged verdicts lost`. */
+  /** The name of what was measured: `acknowledged verdicts lost`. */
   readonly figure: string;
   /** The measured number with its unit. */
   readonly seen: string;
-  /** The target with its unit; '' without a target. */
+  /** The target with its unit, or an empty text without a target. */
   readonly target: string;
   readonly judgement: Judgement;
 }
 
-/** A figure that may be at most `most`. */
+/** Creates a figure that may be at most `most`. */
 export function atMost(figure: string, seen: number, most: number, unit = ''): Figure {
   return judged(figure, seen, { atMost: most }, unit);
 }
 
-/** A figure that must be at least `least`. */
+/** Creates a figure that must be at least `least`. */
 export function atLeast(figure: string, seen: number, least: number, unit = ''): Figure {
   return judged(figure, seen, { atLeast: least }, unit);
 }
 
-/** A count of things that must not happen. */
+/** Creates a count of things that must not happen. */
 export function never(figure: string, seen: number): Figure {
   return atMost(figure, seen, 0);
 }
@@ -33,22 +33,22 @@ function judged(figure: string, value: number, target: Target, unit: string): Fi
   return { figure, seen, target: withUnit(formatTarget(target)), judgement: judge({ value, target }) };
 }
 
-/** How often each value occurs, like `503: 2, no answer: 1`. */
+/** Formats how often each value occurs: `503: 2, no answer: 1`. */
 export function countsText(values: readonly unknown[]): string {
   return [...countsOf(values)].map(([value, count]) => `${value}: ${count}`).join(', ');
 }
 
-/** How often each value occurs. */
+/** Counts how often each value occurs. */
 export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
   return new Map([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
 }
 
-/** Figures with a prefix that says what they are about. */
+/** Puts a prefix before the names of figures that says what they are about. */
 export function of(what: string, figures: readonly Figure[]): readonly Figure[] {
   return figures.map((one) => ({ ...one, figure: `${what}: ${one.figure}` }));
 }
 
-/** A figure without a target. */
+/** Creates a figure without a target. */
 export function reported(figure: string, seen: string): Figure {
   return { figure, seen, target: '', judgement: '' };
 }
@@ -63,7 +63,7 @@ export interface Outcome {
 
 const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
-/** The one table of a run. A scenario that broke off has a line that missed. */
+/** Formats the one table of a run. A scenario that broke off has a line that missed. */
 export function outcomeTable(outcomes: readonly Outcome[]): string {
   return formatTable(TITLES, outcomes.flatMap(rowsOf));
 }
@@ -79,7 +79,7 @@ function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly str
   return trouble === null ? rows : [...rows, [scenario, 'ran to its end', trouble, 'yes', 'MISS']];
 }
 
-/** Whether every figure of every scenario keeps its target. */
+/** Whether every figure of every scenario meets its target. */
 export function allPass(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(
     ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'MISS'),

@@ -9,7 +9,7 @@ import { scenarios } from './scenarios.ts';
 async function main(): Promise<void> {
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGTERM', () => process.exit(143));
-  // Keeps the process alive: its children do not, and a scenario may wait for nothing else.
+  // Keeps the process alive. Its children do not, and a scenario may wait for nothing else.
   setInterval(() => {}, 1000);
   const [name, ...flags] = process.argv.slice(2);
   const scenario = scenarios.find((one) => one.name === name);

@@ -51,7 +51,7 @@ async function sitOut(moment: Date): Promise<void> {
 
 const PRESS_TRIES_MAX = 5;
 
-/** One press of the button: the same key until there is an answer, so that the payer takes one step. */
+/** Sends one press of the button. All tries have the same key, so that the payer takes one step. */
 async function press(orderRef: string): Promise<Verdict> {
   const idempotencyKey = crypto.randomUUID();
   for (let number = 1; ; number += 1) {
@@ -65,7 +65,7 @@ async function press(orderRef: string): Promise<Verdict> {
   }
 }
 
-/** Asks before a requisite is shown, again after every "wait"; gives what to show. */
+/** Asks before a requisite is shown, and again after every wait. Returns the answer to show. */
 async function requisiteFor(orderRef: string): Promise<Verdict> {
   for (;;) {
     const answer = await press(orderRef);

@@ -16,7 +16,7 @@ const { values } = parseArgs({
     'platform-url': { type: 'string', default: 'http://127.0.0.1:8081' },
     key: { type: 'string', default: '' },
     file: { type: 'string', default: 'events.db' },
-    /** Ends when nothing is new. */
+    /** Whether to end when nothing is new. */
     once: { type: 'boolean', default: false },
   },
 });
@@ -40,7 +40,7 @@ const putPlace = db.prepare(
 );
 const readPlace = db.prepare('SELECT next FROM place');
 
-/** Stores an event once by its id; an erasure deletes the payer's events, and is itself kept. */
+/** Stores an event once, by its id. An erasure deletes the payer's events and is itself kept. */
 function take(event: PlatformEvent): void {
   if (known.get(event.id) !== undefined) return;
   const subject = ('subject' in event ? event.subject : null) ?? null;

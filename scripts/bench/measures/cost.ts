@@ -6,7 +6,7 @@ import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('cost');
 
-/** Where servers keep what they are asked, and the key that they take. */
+/** The Redis and the folder that servers use, and the key that they accept. */
 export interface OnRedis {
   readonly redisUrl: string;
   readonly redisPort: number;
@@ -28,7 +28,8 @@ const SCRIPTS: Readonly<Record<Peer, string>> = {
 };
 
 /**
- * What is measured: a bare verdict on each server, and on the service also a score and verdict as for a real payment.
+ * What is measured: a plain verdict on each server, and on the service also a score and a verdict as for a real
+ * payment.
  */
 const SUBJECTS = [...PEERS, 'pair'] as const;
 
@@ -43,7 +44,7 @@ interface Round {
   readonly failures: number;
 }
 
-/** CPU time per request on Redis: the service against its peers, in turns. */
+/** Measures the CPU time per request on Redis, of the service and of its peers in turn. */
 export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly Figure[]> {
   const env = { DATA_DIR: place.dataDir, REDIS_URL: place.redisUrl };
   const servers = new Map<Peer, MeasuredProcess>();
@@ -127,7 +128,7 @@ function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Fig
   ];
 }
 
-/** On a machine that is too busy the service gives up on Redis after 200 ms and answers 503. */
+/** On a machine that is too busy, the service gives up on Redis after 200 ms and answers 503. */
 function failed(subject: Subject, failures: readonly number[]): Figure {
   const value = failures.reduce((sum, count) => sum + count, 0);
   return figure(`${subject}: requests that failed`, value, '', { atMost: 0 });

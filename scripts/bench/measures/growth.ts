@@ -12,10 +12,10 @@ const SMALL_STORE = 1000;
 const WEIGHED_CLIENTS = 300;
 const VERDICTS_A_ROUND = 200;
 const MINUTE_MS = 60_000;
-/** A number above those of payers with their own devices. */
+/** The number of the first shared device, above the numbers of payers with their own devices. */
 const SHARED = 10_000_000;
 
-/** The cost of more clients, busier clients and crowded devices. */
+/** Measures the cost of more clients, of busier clients and of crowded devices. */
 export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
@@ -31,7 +31,7 @@ export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
   }
 }
 
-/** Bytes per client with a score, three attempts and one outcome. */
+/** Measures the bytes per client with a score, three attempts and one outcome. */
 async function weigh(redis: FilledRedis): Promise<Figure> {
   await redis.each(payers('weighed', WEIGHED_CLIENTS), async (payer) => {
     await redis.score(payer);
@@ -53,7 +53,7 @@ const KEPT_BYTES = `
   end
   return bytes`;
 
-/** What says which installation this is stays: without it the store refuses every call. */
+/** The keys that identify the installation stay, because without them the store refuses every call. */
 const FORGET_PAYERS = `
   for _, key in ipairs(redis.call('KEYS', '*')) do
     if not (key:find('^installation:') or key:find('^register:') or key:find('^{documents}')) then
@@ -94,7 +94,7 @@ async function compareCrowd({ sharing, rounds, onProgress }: Plan, redis: Filled
   );
   const { nowMs } = redis;
   const soonAfter = (of: readonly Payer[]) => (round: number) => {
-    // Close to the score, because a client's device is forgotten after a while.
+    // The verdict follows soon after the score, because a client's device is forgotten after a while.
     redis.nowMs = nowMs + round * MINUTE_MS;
     const names = of.map((payer) => payer.name);
     return latency(redis, names);
@@ -103,7 +103,7 @@ async function compareCrowd({ sharing, rounds, onProgress }: Plan, redis: Filled
   return inTurns(rounds, [name, soonAfter(crowded)], ['on an own one', soonAfter(alone)]);
 }
 
-/** Median us of one verdict for each of these clients, one at a time. */
+/** Returns the median duration of one verdict for each of these clients, in us, one at a time. */
 async function latency(redis: FilledRedis, names: readonly string[]): Promise<number> {
   const micros: number[] = [];
   for (const name of names) {
@@ -117,7 +117,7 @@ async function latency(redis: FilledRedis, names: readonly string[]): Promise<nu
 
 type Measured = readonly [name: string, micros: (round: number) => Promise<number>];
 
-/** Two measures in turns; the first round warms both up. */
+/** Takes two measurements in turn. The first round warms both up and is not counted. */
 async function inTurns(
   rounds: number,
   [name, measure]: Measured,
@@ -149,7 +149,7 @@ async function fill(redis: FilledRedis, clients: number): Promise<void> {
   });
 }
 
-/** Some of the filled clients, others in each round. */
+/** Returns some of the filled clients, other ones in each round. */
 function spread(round: number, clients: number): readonly string[] {
   return Array.from({ length: VERDICTS_A_ROUND }, (_, index) => {
     const place = (round * VERDICTS_A_ROUND + index) * 7919;

@@ -13,8 +13,8 @@ const ROUNDS = 4;
 const VERDICTS = PAYERS * ROUNDS;
 
 /**
- * What load and commit of a plain verdict cost redis-server, in figures that no other work on the machine disturbs: bytes, and
- * instructions where valgrind is installed.
+ * Measures what load and commit of a plain verdict cost redis-server, in figures that no other work on the machine
+ * disturbs: bytes, and instructions when valgrind is installed.
  */
 export async function measureInstructions(): Promise<readonly Figure[]> {
   const bytes = await onRedis(NO_DEVICES, async (redis, ask) => {
@@ -39,7 +39,7 @@ export async function measureInstructions(): Promise<readonly Figure[]> {
   ];
 }
 
-/** How many payers show one device and address to their scores; 0: they show none. */
+/** How many payers share one device and address in their scores. 0 means that payers show no device. */
 const NO_DEVICES = 0;
 const OWN_DEVICES = 1;
 const SHARED_DEVICES = 10;
@@ -71,7 +71,7 @@ async function onRedis<T>(
   payersOnDevice: number,
   measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  // So that what a server does by the clock does not count the more, the slower the machine is.
+  // A low frequency of timed work, so that this work does not count more on a slower machine.
   const redis = await FilledRedis.start([...LOGGED, '--hz', '1']);
   const payers = payersNamed(PAYERS);
   try {
@@ -85,7 +85,7 @@ async function onRedis<T>(
   }
 }
 
-/** Each payer asks for an order of its own in each round. */
+/** Asks for a verdict for each payer in each round, always for a new order. */
 async function ask(redis: FilledRedis, payers: readonly Payer[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     redis.nowMs += 1000;

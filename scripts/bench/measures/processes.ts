@@ -16,7 +16,10 @@ const COUNTS = [1, 2, 4] as const;
 
 const CONNECTIONS = 64;
 
-/** Verdicts a second of 1, 2 and 4 processes on one Redis, each number of them behind a HAProxy as it is packaged, in turns. */
+/**
+ * Measures the verdicts a second of 1, 2 and 4 processes on one Redis, in turn. Each number of processes is behind a
+ * HAProxy as it is packaged.
+ */
 export async function measureProcesses(plan: Plan): Promise<readonly Figure[]> {
   const { rounds, seconds, dataDir, onProgress } = plan;
   const redis = await startStandalone();
@@ -60,7 +63,7 @@ export async function measureProcesses(plan: Plan): Promise<readonly Figure[]> {
   }
 }
 
-/** `results` has those of each number of processes, round by round. */
+/** `results` holds, for each number of processes, the results of its rounds. */
 function processesFigures(results: readonly (readonly LoadResult[])[]): readonly Figure[] {
   const perSecond = results.map((rounds) => rounds.map((result) => result.perSecond));
   const failures = results.flat().reduce((sum, result) => sum + result.failures, 0);

@@ -13,7 +13,7 @@ const VERDICTS = 500;
 /** Commands that a connection sends even without verdicts. */
 const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)"/i;
 
-/** Redis commands and round trips per verdict, counted by the server with one verdict at a time. */
+/** Measures the Redis commands and round trips per verdict. The server counts them, with one verdict at a time. */
 export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure[]> {
   const { redisUrl, redisPort, dataDir, accessKey } = place;
   const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl });
@@ -33,14 +33,14 @@ export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure
   }
 }
 
-/** The number of MONITOR lines that a client sent for verdicts, without calls inside scripts. */
+/** Counts the MONITOR lines that a client sent for verdicts, without calls inside scripts. */
 export function clientCommands(lines: readonly string[]): number {
   return lines.filter(
     (line) => line.startsWith('+') && line !== '+OK' && !line.includes(' lua] ') && !UPKEEP.test(line),
   ).length;
 }
 
-/** Drops the hundredths that come from the upkeep of connections and the re-reading of keys. */
+/** Rounds away the hundredths that come from the upkeep of connections and from reading keys again. */
 function toTenths(value: number): number {
   return Math.round(value * 10) / 10;
 }
@@ -58,7 +58,7 @@ async function askVerdicts(url: string, accessKey: string, prefix: string, count
   }
 }
 
-/** How often the server read from any client; with one verdict at a time that is once a round trip. */
+/** Returns how often the server read from any client. With one verdict at a time that is once a round trip. */
 async function readsProcessed(port: number): Promise<number> {
   return (await redisInfo(port, 'stats')).figure('total_reads_processed');
 }

@@ -14,12 +14,12 @@ import { SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
 const figure = figuresOf('rules');
 
-/** The size of a large rule set. */
+/** The number of rules in a large rule set. */
 const RULES = 30;
 const SAMPLES = 9;
 const BATCH = 64;
 
-/** CPU us of a decision with this many rules, compiled and in json-rules-engine, in turns. */
+/** Measures the CPU us of a decision with this many rules, compiled and in json-rules-engine, in turn. */
 export async function measureRules({ sampleMs }: Plan): Promise<readonly Figure[]> {
   const { compiledMicros, engineMicros } = await compare(RULES, sampleMs);
   return [
@@ -46,7 +46,7 @@ async function compare(size: number, sampleMs: number) {
   return { compiledMicros, engineMicros };
 }
 
-/** Today's rule set: its rules alone, and the whole pure decision. */
+/** Measures today's rule set: its rules alone, and the whole pure decision. */
 function measureWhole(sampleMs: number): readonly Figure[] {
   const rules = currentRules();
   const { groups, signals, verdicts } = rules;
@@ -68,7 +68,7 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   ];
 }
 
-/** A rule set with `size` verdict rules, each of which fails only in its last comparison. */
+/** Creates a rule set with `size` verdict rules, each of which fails only in its last comparison. */
 export function ruleSetOf(size: number): RuleSet {
   const files = readRuleFiles(RULES_FOLDER, []);
   if (files === null) throw new Error(`${RULES_FOLDER} is missing`);
@@ -98,7 +98,7 @@ function valuesFor(rules: RuleSet): readonly FactValue[] {
   return rules.facts.map(({ name }) => known[name] ?? 0);
 }
 
-/** Mean CPU us of one call, over about `sampleMs`. */
+/** Returns the mean CPU us of one call, over about `sampleMs`. */
 function timeOf(work: () => unknown, sampleMs: number): number {
   const start = process.threadCpuUsage();
   let calls = 0;

@@ -15,7 +15,7 @@ const figure = figuresOf('shipping');
 /** Entries are shipped every ten seconds, so each round has at least one shipment. */
 const ROUND_SECONDS = 12;
 const CONNECTIONS = 16;
-/** Of the service's throughput at full load. */
+/** The load, as a share of the service's throughput at full load. */
 const LOAD_SHARE = 0.5;
 
 /** A service with its own store. */
@@ -26,7 +26,7 @@ interface Side {
   readonly redis: RedisServers | null;
 }
 
-/** The service's p99 while decisions are shipped, against a service without an archive, in turns. */
+/** Measures the service's p99 while decisions are shipped, and that of a service without an archive, in turn. */
 export async function measureShipping(plan: Plan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const store of ['SQLite', 'Redis'] as const) figures.push(...(await measureOn(plan, store)));
@@ -49,7 +49,7 @@ async function measureOn(plan: Plan, store: 'SQLite' | 'Redis'): Promise<readonl
       onProgress(
         `shipping on ${store}: round ${round} of ${shippingRounds}, ${Math.round(rate)} verdicts a second`,
       );
-      // The rest of the last load is shipped before the other side's turn.
+      // The rest of the last load is shipped before the other service's turn.
       await sleep(ROUND_SECONDS * 1000);
       const calm = await runLoad(loadOn(without, ROUND_SECONDS, rate));
       const busy = await runLoad(loadOn(shipping, ROUND_SECONDS, rate));

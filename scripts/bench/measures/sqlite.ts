@@ -8,10 +8,10 @@ import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('sqlite');
 
-/** As on Redis, and fewer than the overload control ever refuses (`src/checkout/http/server/overload.ts`). */
+/** As many as on Redis, and fewer than the overload control ever refuses (`src/checkout/http/server/overload.ts`). */
 const CONNECTIONS = 32;
 
-/** Verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */
+/** Measures the verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */
 export async function measureSqlite(plan: Plan): Promise<readonly Figure[]> {
   const dataDir = join(plan.dataDir, 'sqlite');
   mkdirSync(dataDir);
@@ -35,7 +35,10 @@ export async function measureSqlite(plan: Plan): Promise<readonly Figure[]> {
   }
 }
 
-/** `cpuMicros` is for all loads together; `heapRatio` is the heap after them divided by that before. */
+/**
+ * Returns the figures. `cpuMicros` is for all loads together. `heapRatio` is the heap after the loads divided by the
+ * heap before them.
+ */
 function sqliteFigures(
   results: readonly LoadResult[],
   cpuMicros: number,

@@ -1,5 +1,5 @@
 import { sampleAnswer } from '../sample.ts';
 import { serveJson } from './json-server.ts';
 
-/** The floor: HTTP, router and JSON, and no state at all. */
+/** The floor serves HTTP, router and JSON, and keeps no state. */
 await serveJson(async () => sampleAnswer());

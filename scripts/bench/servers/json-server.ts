@@ -9,7 +9,7 @@ export interface PeerBody {
   readonly orderRef: string;
 }
 
-/** Koa with a router, one route and a JSON body: the least that a service like this costs. */
+/** Serves Koa with a router, one route and a JSON body. That is the least that a service like this costs. */
 export async function serveJson(answer: (body: PeerBody) => Promise<object>): Promise<void> {
   const router = new Router();
   router.post('/v1/client/verdict', async (ctx) => {

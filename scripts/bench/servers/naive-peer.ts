@@ -7,9 +7,9 @@ import { serveJson } from './json-server.ts';
 import { factsOf, naiveVerdictRule } from './naive-rules.ts';
 
 /**
- * The naive peer: the same rules as somebody would run them after an afternoon's work, with one engine per rule file
- * and request, and state in Keyv without any atomic step. The engines are rebuilt for each request, since overlapping
- * runs of a shared one silently lose rules. The peer gets its facts for free, keeps no decisions, journal or sharing
+ * The naive peer runs the same rules in the way of an afternoon's work: one engine per rule file and request, and
+ * state in Keyv without any atomic step. It rebuilds the engines for each request, because overlapping runs of a
+ * shared engine lose rules without a sign. It need not compute its facts, keeps no decisions, journal or sharing
  * counters, and has no rate limit.
  */
 const keyv = new Keyv({ store: new KeyvRedis(process.env['REDIS_URL'] ?? ''), useKeyPrefix: false });

@@ -3,7 +3,7 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 
-/** The fact values of a decision in the order of the rule set's facts; throws when one is missing. */
+/** Returns the fact values of a decision in the order of the rule set's facts. Throws when one is missing. */
 export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReading[] {
   return rules.facts.map(({ label }) => {
     const value = facts[label];
@@ -14,9 +14,9 @@ export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReadi
 }
 
 /**
- * Runs json-rules-engine on all three rule files, and gives the name of the rule that decides the verdict. Each call
- * builds its engines: overlapping runs of one engine silently lose rules, so keeping them would be faster and give
- * wrong verdicts.
+ * Runs json-rules-engine on all three rule files. Returns the name of the rule that decides the verdict. Each call
+ * builds its engines: overlapping runs of one engine lose rules without a sign, so keeping the engines would be
+ * faster and give wrong verdicts.
  */
 export async function naiveVerdictRule(rules: RuleSet, values: readonly FactReading[]): Promise<string> {
   const { groups, signals, verdicts, facts } = rules;

@@ -11,7 +11,7 @@ import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.
 import { serveJson } from './json-server.ts';
 
 /**
- * The skeleton: the Redis commands of one verdict with the service's own scripts and connection, and constant
+ * The skeleton sends the Redis commands of one verdict with the service's own scripts and connection, and constant
  * payloads. Keys differ by client, so that Redis does the same work.
  */
 const connection = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});

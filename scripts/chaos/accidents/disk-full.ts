@@ -14,7 +14,7 @@ import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts
 import { lost, type Recorded, recordedDecisions } from '../traffic/records.ts';
 
 const DISK_MIB = 16;
-/** Left free on the disk once the service runs: it is full after a few seconds of load. */
+/** The bytes left free on the disk when the service runs. The disk is full after a few seconds of load. */
 const FREE_BYTES = 1_000_000;
 const RATE_PER_SECOND = 200;
 const CONNECTIONS = 16;
@@ -23,17 +23,17 @@ const RECOVERY_LIMIT_MS = 20_000;
 const FULL_FOR_MS = 5000;
 const QUICK_FULL_FOR_MS = 1500;
 const AFTERWARDS_MS = 2000;
-/** Redis flushes its file every second, and retries a failed write as often. */
+/** Redis flushes its file every second, and retries a failed write at the same interval. */
 const FLUSHED_AFTER_MS = 3000;
 
-/** A disk of a few MiB in memory, mounted for the scenario alone. */
+/** A disk of a few MiB in memory, mounted only for the scenario. */
 interface SmallDisk {
   readonly folder: string;
   fill(): void;
   free(): void;
 }
 
-/** What the load saw, and when the disk was full and free again (ms of `performance.now()`). */
+/** The samples of the load, and when the disk was full and free again, in ms of `performance.now()`. */
 interface FullDisk {
   readonly samples: readonly Sample[];
   readonly fullAtMs: number;
@@ -41,12 +41,12 @@ interface FullDisk {
   readonly crashed: boolean;
 }
 
-/** What the store holds of what was answered. */
+/** What the store holds of the answered verdicts. */
 export interface Kept {
   readonly acknowledged: number;
   readonly lost: number;
   readonly refused: number;
-  /** Answered 503 although the step was taken. */
+  /** Answers of 503 whose step was taken nevertheless. */
   readonly refusedButTaken: number;
   readonly otherAnswers: number;
 }
@@ -70,7 +70,7 @@ export const diskFull: Scenario = {
 async function underSqlite(disk: SmallDisk, run: ScenarioRun): Promise<readonly Figure[]> {
   const service = await startServiceNode({ dataDir: join(disk.folder, 'data') });
   const seen = await fillUnderLoad('SQLite', service, disk, run);
-  // After this, only what was saved is left.
+  // After the kill, only what was saved is left.
   await service.kill();
   await service.restart();
   return figures(service, seen);
@@ -86,7 +86,7 @@ async function underRedis(disk: SmallDisk, run: ScenarioRun): Promise<readonly F
   return figures(service, seen);
 }
 
-/** Load throughout: until the disk is full, while it is, and after there is space again. */
+/** Keeps a load running until the disk is full, while it is full, and after there is space again. */
 async function fillUnderLoad(
   store: string,
   service: ServiceNode,
@@ -109,7 +109,7 @@ async function fillUnderLoad(
   const freedAtMs = performance.now();
   const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
   await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
-    // The figure shows it as a miss.
+    // The figure shows this as a miss.
     report(String(error));
   });
   await delay(AFTERWARDS_MS);
@@ -136,7 +136,7 @@ async function figures(service: ServiceNode, seen: FullDisk): Promise<readonly F
   ];
 }
 
-/** Compares what was answered with what the store holds. */
+/** Compares the answers with what the store holds. */
 export function account(samples: readonly Sample[], recorded: Recorded): Kept {
   const refused = samples.filter(({ status }) => status === 503);
   const acknowledged = samples.filter(({ status }) => status === 200).length;
@@ -149,13 +149,13 @@ export function account(samples: readonly Sample[], recorded: Recorded): Kept {
   };
 }
 
-/** When the first request sent after a moment was given a verdict; null when none was. */
+/** Returns the time of the first verdict whose request was sent after a moment. Null when there was none. */
 export function firstVerdictMs(samples: readonly Sample[], afterMs: number): number | null {
   const given = samples.filter(({ status, sentAtMs }) => status === 200 && sentAtMs >= afterMs);
   return given.length === 0 ? null : Math.min(...given.map(({ answeredAtMs }) => answeredAtMs));
 }
 
-/** Null where this user may not mount one. */
+/** Mounts the small disk. Returns null when this user may not mount one. */
 function smallDisk(): SmallDisk | null {
   const folder = temporaryDirectory();
   const size = `size=${DISK_MIB}m`;

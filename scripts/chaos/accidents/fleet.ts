@@ -14,17 +14,20 @@ const LOAD = { ratePerSecond: 60, connections: 32, idempotent: true, timeoutMs: 
 const PAYERS_AT_ONCE = 20;
 const ASKS_A_PAYER = 20;
 
-/** With masters that come back, and with masters that are replaced. */
+/** The length of a drill with masters that come back, and of one with masters that are replaced. */
 const DRILL_MS = { full: [480_000, 120_000], quick: [60_000, 20_000] } as const;
 const FAULT_MS = { full: 8_000, quick: 2_000 };
 const PAUSE_MS = { full: 4_000, quick: 1_500 };
 
 const HEALTHY_WITHIN_MS = 30_000;
 
-/** The shortest wait of the shipped rules, within which no payer is shown two requisites. */
+/** The shortest wait of the shipped rules. Within it no payer may be shown two requisites. */
 const SHORTEST_WAIT_MS = 30_000;
 
-/** A replica may lack what its master acknowledged this long before it went, or until it knew that it was replaced. */
+/**
+ * A replica may lack what its master acknowledged this long before the master went, or before the master knew that it
+ * was replaced.
+ */
 const REPLICA_BEHIND_MS = 1_000;
 
 const COMPARED = 20;
@@ -33,7 +36,7 @@ const ASKED_AGAIN_MAX = 5;
 const COME_BACK = 'masters that come back';
 const REPLACED = 'masters that are replaced';
 
-/** All faults of a fleet, one after the other, and whether it recovers by itself. */
+/** Tries all faults of a fleet, one after the other, and checks that it recovers by itself. */
 export const fleet: Scenario = {
   name: 'fleet',
   does: 'three nodes with disks of their own on a Redis Cluster and an archive in S3, behind HAProxy; nodes, shipper, masters and S3 killed, stopped and cut off in turn, S3 narrow and slow, also while payers are erased: every acknowledged verdict is archived exactly once, and the fleet recovers by itself',
@@ -45,7 +48,7 @@ export const fleet: Scenario = {
   ],
 };
 
-/** When something happened to a part, ms of `performance.now()`. */
+/** When something happened to a part, in ms of `performance.now()`. */
 interface Happened {
   readonly name: string;
   readonly fromMs: number;
@@ -112,13 +115,16 @@ function isAboutMaster({ name }: Fault | Happened): boolean {
   return name.startsWith('master');
 }
 
-/** Some payers at a time, each for some orders, two of them at once. */
+/** Returns the n-th request: some payers at a time, each for some orders, two requests of a payer at once. */
 function newPayersInTurn(n: number) {
   const generation = Math.floor(n / (PAYERS_AT_ONCE * ASKS_A_PAYER));
   return { clientIdKey: `payer-${generation}-${(n >> 1) % PAYERS_AT_ONCE}`, orderRef: `order-${n}` };
 }
 
-/** Every node says that it is ready, and gives verdicts for payers of every master; how long that took, ms. */
+/**
+ * Waits until every node is ready and gives verdicts for payers of every master. Returns the time that this took, in
+ * ms.
+ */
 async function untilHealthy({ nodes }: Fleet): Promise<number> {
   const startedMs = performance.now();
   for (const [index, node] of nodes.entries()) {
@@ -136,7 +142,10 @@ interface Account {
   readonly hasReplicas: boolean;
 }
 
-/** With masters that come back nothing may be missing; what a replica had not received is counted and named. */
+/**
+ * Accounts for the acknowledged verdicts. With masters that come back none may be missing. With replicas, verdicts
+ * that the replica had not received are counted and named.
+ */
 function accountFor(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
   const { acknowledged, archived, hasReplicas } = account;
   const counts = countsOf(archived.map(({ decisionId }) => decisionId));
@@ -159,7 +168,7 @@ function accountFor(name: string, account: Account, { report }: ScenarioRun): re
   ];
 }
 
-/** Whether it was acknowledged just before a master went, or before that master knew that it had been replaced. */
+/** Whether a verdict was acknowledged just before a master went, or before that master knew that it was replaced. */
 function mayBeLacked({ answeredAtMs }: Sample, happened: readonly Happened[]): boolean {
   return happened
     .filter(isAboutMaster)
@@ -168,7 +177,7 @@ function mayBeLacked({ answeredAtMs }: Sample, happened: readonly Happened[]): b
     );
 }
 
-/** Payers who got two new requisites within less than a wait. */
+/** Lists the payers who got two new requisites within less than a wait. */
 export function requisitesAtOnce(
   decisions: readonly Pick<Decision, 'clientIdKey' | 'verdict' | 'at'>[],
   waitMs: number,
@@ -181,11 +190,11 @@ export function requisitesAtOnce(
     .map(([clientIdKey]) => clientIdKey);
 }
 
-/** How the nodes answered questions about decisions and payers. */
+/** How the nodes answered the same questions about decisions and payers. */
 interface Compared {
-  /** Questions to which some node has another answer than the first. */
+  /** The questions to which a node gave another answer than the first node. */
   readonly differing: readonly string[];
-  /** Refusals before the answer: reading the archive for the first time may take a node too long. */
+  /** Refusals before the answer, because a node may take too long to read the archive for the first time. */
   readonly late: readonly string[];
 }
 
@@ -210,8 +219,8 @@ async function compareAnswers(
 }
 
 /**
- * What each node answers. Some answers tell how long ago something was, so the first node is asked once more at the end: only
- * when it says the same again have the others been asked the same question.
+ * Returns the answer of each node. Some answers say how long ago something was. So the first node is asked again at
+ * the end, and only when its answer is the same were the others asked the same question.
  */
 async function answersAtOnce(
   nodes: readonly ServiceNode[],
@@ -235,7 +244,7 @@ async function answerOf({ shop }: ServiceNode, question: string, late: string[])
   }
 }
 
-/** The part of each text around the first character that differs. */
+/** Returns the part of each text around the first character that differs. */
 export function differences(texts: readonly string[]): readonly string[] {
   const [first = '', ...others] = texts;
   const at = [...first].findIndex((character, index) => others.some((other) => other[index] !== character));

@@ -12,7 +12,7 @@ import { doubled, firstSuccess, lost, recordedDecisions, retryAll } from '../tra
 const KILLS = { full: 50, quick: 5 };
 const CONNECTIONS = 8;
 const CLIENTS_A_ROUND = 20;
-/** Long enough for an answer that is under way; later there is none. */
+/** Long enough, in ms, for an answer that is under way. After that no answer comes. */
 const TIMEOUT_MS = 3_000;
 const LOAD_MS = 300;
 const AFTERWARDS_MS = 100;
@@ -21,14 +21,14 @@ const RECOVERY_LIMIT_MS = 10_000;
 /** What is killed in each round, and under which load. */
 interface KillPlan {
   readonly service: ServiceNode;
-  /** Killed at once and started again on the same port: the service itself, or its store. */
+  /** The service itself or its store. It is killed at once and started again on the same port. */
   readonly victim: { kill(): Promise<void>; restart(): Promise<void> };
-  /** Null: callers that never pause. */
+  /** The rate of the load. Null means callers that never pause. */
   readonly ratePerSecond: number | null;
   readonly samplesMax?: number;
-  /** How many of a round's refused verdicts are asked for again; all when absent. */
+  /** The number of a round's refused verdicts that are asked for again. Absent means all. */
   readonly retriedMax?: number;
-  /** Every n-th kill has a longer load before it; the others have about 300 ms. */
+  /** Every n-th kill has a longer load before it. The others have about 300 ms. */
   readonly longLoad?: { readonly everyNth: number; readonly ms: number };
 }
 
@@ -36,22 +36,22 @@ interface KillPlan {
 interface KillRound {
   readonly samples: readonly Sample[];
   readonly acknowledged: readonly Sample[];
-  /** Those not answered 200 that were asked for again. */
+  /** The verdicts without an answer of 200 that were asked for again. */
   readonly refused: readonly Sample[];
-  /** Of these, steps that had been taken: only the answer was lost. */
+  /** Those of the refused verdicts whose step had been taken: only the answer was lost. */
   readonly refusedButTaken: readonly Sample[];
-  /** Acknowledged before the kill, and not found afterwards. */
+  /** Verdicts that were acknowledged before the kill and not found afterwards. */
   readonly lost: readonly Sample[];
-  /** The same of the retries, after which nobody was killed. */
+  /** Verdicts that were acknowledged on a retry and not found, although nothing was killed after it. */
   readonly lostOnRetry: readonly Sample[];
   /** Orders with more than one step, also after the retries. */
   readonly doubled: readonly string[];
   readonly killedAtMs: number;
-  /** From the moment when the victim is back to the first verdict, ms. */
+  /** The time from when the victim is back to the first verdict, in ms. */
   readonly recoveryMs: number;
 }
 
-/** Kills, restarts and checks again and again; with the figures that every victim has. */
+/** Kills, restarts and checks again and again. Returns the rounds with the figures that every victim has. */
 async function killAgainAndAgain(plan: KillPlan, { quick, report }: ScenarioRun) {
   const rounds: KillRound[] = [];
   while (rounds.length < KILLS[quick ? 'quick' : 'full']) {
@@ -94,13 +94,13 @@ async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
   return { samples, killedAtMs, recoveryMs, ...(await account(plan, samples)) };
 }
 
-/** Reads back what was acknowledged, then asks again for what was not, as a careful caller does. */
+/** Reads the acknowledged verdicts back, then asks again for the refused ones, as a careful caller does. */
 async function account(
   { service, retriedMax = Number.POSITIVE_INFINITY }: KillPlan,
   samples: readonly Sample[],
 ): Promise<Omit<KillRound, 'samples' | 'killedAtMs' | 'recoveryMs'>> {
   const acknowledged = samples.filter(({ status }) => status === 200);
-  // Only the first ones were under way at the kill; later ones found the victim gone.
+  // Only the first refused ones were under way at the kill. Later ones found the victim gone.
   const refused = samples.filter(({ status }) => status !== 200).slice(0, retriedMax);
   const ordersOf = (some: readonly Sample[]) => some.map(({ orderRef }) => orderRef);
   const before = await recordedDecisions(service, ordersOf([...acknowledged, ...refused]));
@@ -118,7 +118,7 @@ async function account(
 
 const SAMPLES_A_ROUND_MAX = 2_000;
 
-/** The service dies at once, again and again, and starts on the same SQLite file. */
+/** Kills the service under load again and again. It starts on the same SQLite file. */
 export const serviceKills: Scenario = {
   name: 'service-kills',
   does: 'kill -9 of the service under load on SQLite, 50 times: no acknowledged verdict is lost or doubled',
@@ -133,16 +133,16 @@ export const serviceKills: Scenario = {
 
 const UNDER_REDIS = {
   ratePerSecond: 1_500,
-  /** Of the refused ones; counted apart more would only repeat the same figure. */
+  /** The number of refused verdicts that are asked for again. More would only repeat the same figure. */
   retriedMax: 60,
-  /** Longer than what everysec may lose, so that the bound is tried. */
+  /** The load is longer than the time that everysec may lose, so that the bound is tested. */
   longLoad: { everyNth: 5, ms: 3_000 },
 };
-/** Redis writes every second, and puts a write off for at most one more while the disk is busy. */
+/** Redis writes every second, and delays a write by at most one more second while the disk is busy. */
 const EVERYSEC_BOUND_MS = 2_000;
 const ANSWER_LIMIT_MS = 300;
 
-/** Redis dies at once, again and again, and comes back with what its append-only file holds. */
+/** Kills Redis under load again and again. It comes back with what its append-only file holds. */
 export const redisKills: Scenario = {
   name: 'redis-kills',
   does: 'kill -9 of Redis (AOF, everysec) under load, 50 times: acknowledged verdicts are lost only within what everysec allows, none is doubled',

@@ -5,14 +5,14 @@ import { atLeast, atMost, never } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** More than say what is usual, and as many again that nothing comes any more. */
+/** The orders that are reported, a few more than are needed to know the usual pace. As many again are not reported. */
 const ORDERS = SILENCE.ordersMin + 10;
 const SILENT_SECONDS = (SILENCE.times * SILENCE.finestMs) / 1000;
 /** Nodes share once a minute what they saw. */
 const NOTICED_SECONDS_MAX = SILENT_SECONDS + 65;
 const GIVE_UP_MS = 300_000;
 
-/** The platform's own program stops to report: callers go on, and nobody looks. */
+/** Lets the platform's own program stop reporting, while callers go on and nobody looks. */
 export const reportsStop: Scenario = {
   name: 'reports-stop',
   does: 'the reports of outcomes stop while requisites are granted: the metric of the alert says so when three times the usual time is over, no earlier, and is quiet again once reports come',
@@ -44,7 +44,7 @@ async function order({ shop }: ServiceNode, name: string, isReported: boolean): 
   }
 }
 
-/** How long it takes until the metric of the alert says so, ms. */
+/** Waits until the metric of the alert has the wanted value. Returns the time that this took, in ms. */
 async function until(service: ServiceNode, wanted: boolean): Promise<number> {
   const startedMs = performance.now();
   while ((await stopped(service)) !== wanted) {

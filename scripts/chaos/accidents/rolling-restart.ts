@@ -11,7 +11,7 @@ import { doubled, firstSuccess, lost, recordedDecisions } from '../traffic/recor
 const RESTARTS = 10;
 const QUICK_RESTARTS = 2;
 const LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
-/** The load goes on between two restarts, so that each meets warm connections. */
+/** The load goes on between two restarts, so that each restart meets warm connections. */
 const PAUSE_MS = 1000;
 const START_LIMIT_MS = 20_000;
 
@@ -22,7 +22,7 @@ export const rollingRestart: Scenario = {
   limitSeconds: 360,
   run: async (run) => {
     const redis = await startStandalone();
-    // As by default: long enough for the proxy to see that the node leaves.
+    // The default grace, which is long enough for the proxy to see that the node leaves.
     const node = { redisUrl: redis.url, env: { DRAIN_GRACE: '5s', TRUSTED_PROXIES: '1' } };
     const one = await startServiceNode(node);
     const other = await startServiceNode({ ...node, key: one.key });

@@ -14,25 +14,34 @@ import type { Target } from '../traffic/requests.ts';
 import { p99Figures, takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 const STORMER = 'scripts/chaos/processes/stormer.ts';
-/** Takes the storm of verdicts in the service's stead, and decides nothing: what sharing the cores costs by itself. */
+/**
+ * A server that takes the storm of verdicts instead of the service and decides nothing. It shows the cost of sharing
+ * the cores.
+ */
 const CONTROL = 'scripts/bench/servers/floor.ts';
 const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches', 'audits', 'bodies'] as const;
-/** The hostile tenant's decisions: as many as one search reads. */
+/** The number of the hostile tenant's decisions, which is as many as one search reads. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
-/** The archive, from which evidence is worked out, is shipped at least every ten seconds. */
+/** Entries are shipped to the archive at least every ten seconds, and evidence is computed from the archive. */
 const SHIPPED_MS = 12_000;
-/** A storm that is only refused proves nothing, unless every request is refused as too much. */
+/**
+ * The statuses of storms that did work. A storm that is only refused proves nothing, unless every request is refused
+ * as too much.
+ */
 const WORKED: ReadonlySet<string> = new Set(['200', '429', '503']);
-/** How many such requests the neighbour makes in each window at once. */
+/** The number of such requests that the neighbour makes in each window at once. */
 const ASKED_BESIDE = 2;
-/** Searches without a caller end at their next step, and cancelled evidence with its process. */
+/** The time, in ms, in which searches without a caller and cancelled evidence end. */
 const SETTLE_MS = 1_500;
-/** Drafts whose caller hung up are read to their end, at most so many looks later; a calm service takes less than that. */
+/**
+ * Drafts whose caller hung up are still read to their end. After this many looks the service must be calm, which
+ * means less CPU than this.
+ */
 const CALM_LOOKS_MAX = 40;
 const CALM_LOOK_MS = 500;
 const CALM_CPU_SECONDS = 0.1;
 
-/** One tenant asks for as much of one thing as it can, beside a neighbour's callers. */
+/** Lets one tenant ask for as much of one thing as it can, beside a neighbour's callers. */
 export const hostileTenant: Scenario = {
   name: 'hostile-tenant',
   does: 'one tenant storms with verdicts, lists, drafts, evidence, searches, reads of the audit and bodies that never end, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
@@ -101,7 +110,7 @@ async function stormsBeside(
   return figures;
 }
 
-/** The neighbour asks for a little of the same, while the storm goes on; gives the status. */
+/** Asks for a little of the same as the neighbour, while the storm goes on. Returns the status. */
 async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number): Promise<number> {
   const asks = {
     verdicts: () => shop.verdict({ clientIdKey: 'beside', orderRef: `beside-${n}` }),
@@ -120,7 +129,7 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
   return (await asks[storm]()).status;
 }
 
-/** Storms until it is ended, and gives the statuses of all answers. */
+/** Begins a storm. Returns a function that ends it and returns the statuses of all answers. */
 async function beginStorm(
   storm: (typeof STORMS)[number],
   { callerUrl, platformUrl }: Target,

@@ -6,16 +6,16 @@ import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { Load, latencyPercentile, payersInTurn } from '../traffic/load.ts';
 
 const TIMES = [2, 5, 10] as const;
-/** Enough for the service to have work at any time, and no more: where it gives most verdicts. */
+/** The number of callers at which the service gives the most verdicts: just enough for it to have work at any time. */
 const CALLERS_AT_PEAK = 32;
 const CLIENTS = 5_000;
 const WARM_UP_MS = 4_000;
-/** What a load does before this is left out of its figures. */
+/** The first part of a load, in ms, which its figures leave out. */
 const SETTLE_MS = 1_000;
 const NORMAL_WITHIN_MS = 5_000;
 const LOAD_MS = { full: 8_000, quick: 3_000 };
 
-/** More callers than the service can serve, each asking again as soon as it is answered. */
+/** Runs more callers than the service can serve. Each asks again as soon as it is answered. */
 export const overload: Scenario = {
   name: 'overload',
   does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts, on SQLite and on Redis: goodput, latency and memory hold, and all is normal within 5 s',
@@ -27,12 +27,12 @@ export const overload: Scenario = {
 /** The result of a load after it had settled. */
 interface Measured {
   readonly verdictsASecond: number;
-  /** Of those given. */
+  /** The p99 of the verdicts that were given. */
   readonly p99Ms: number;
   readonly memoryMib: number;
 }
 
-/** A load of too many callers, with what came after it and the loads at peak around both. */
+/** A load of too many callers, with the normal load after it and the peak loads before and after. */
 interface Overload {
   readonly over: Measured;
   readonly normal: Measured;
@@ -50,7 +50,8 @@ async function overloadOn(
     return measure(service, times * CALLERS_AT_PEAK, ms, `${name}-`);
   };
   await load('warm-up', 1, WARM_UP_MS);
-  // Heap and archive take a while to reach the size that they keep: memory is compared with that after as long a time at peak.
+  // Heap and archive take a while to reach the size that they keep. So memory is compared with that after a peak load
+  // of the same length.
   const { memoryMib } = await load('peak-as-long', 1, TIMES.length * loadMs);
   const figures = [reported('peak: memory', `${memoryMib.toFixed(0)} MiB`)];
   let before = await load('peak', 1);
@@ -88,8 +89,8 @@ async function measure(
 }
 
 /**
- * The result of an overload as a share of the mean of the peak loads right before and after it, because the machine
- * may have other work.
+ * Returns the result of an overload as a share of the mean of the peak loads right before and after it, because the
+ * machine may have other work.
  */
 export function overFigures({ over, normal, peaks }: Overload): readonly Figure[] {
   const percentOfPeak = (measured: Measured, what: keyof Measured) =>

@@ -6,11 +6,11 @@ import { failed, Load, latencyPercentile, percentile } from '../traffic/load.ts'
 
 const SOAK_SECONDS = { full: 600, quick: 60 };
 const LOOKS = 60;
-/** Several loads in a row, so that the generator itself needs little memory. */
+/** The load is run in several parts, so that the generator itself needs little memory. */
 const CAPACITY_MS = 4000;
 const CONNECTIONS = 16;
 const CLIENTS = 5000;
-/** Caches fill and code is compiled during the first part, which is not compared. */
+/** The first part is not compared, because caches fill and code is compiled then. */
 const WARM_UP_SHARE = 0.2;
 const HEAP_GROWTH_MIB_MAX = 10;
 const HANDLES_MORE_MAX = 5;
@@ -62,7 +62,7 @@ async function soakAtHalfLoad(
   ];
 }
 
-/** Compares late with early looks: the lowest heap, which is that after a collection, and the handles. */
+/** Compares late looks with early ones: the lowest heap, which is that after a collection, and the handles. */
 export function flatness(looks: readonly Look[]): readonly Figure[] {
   const warm = looks.slice(Math.floor(looks.length * WARM_UP_SHARE));
   const third = Math.floor(warm.length / 3);
@@ -89,7 +89,7 @@ function startLoad(target: ServiceNode, ratePerSecond: number | null, from: numb
   });
 }
 
-/** Reads the default gauges of Node; NaN for a missing one. */
+/** Reads the default gauges of Node. A missing gauge is NaN. */
 export function lookOf(metrics: string): Look {
   const gauge = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);

@@ -6,13 +6,13 @@ import type { NodeSettings } from './service-node.ts';
 
 type Part = () => Promise<readonly Figure[]>;
 
-/** Runs a scenario on SQLite, then on Redis; without a redis-server a figure says that the second part was not run. */
+/** Runs a scenario on SQLite, then on Redis. Without a redis-server a figure says that the second part was not run. */
 export async function onEachStore(run: ScenarioRun, sqlite: Part, redis: Part): Promise<readonly Figure[]> {
   const missing = missingPrograms(['redis-server'], run);
   return [...of('SQLite', await sqlite()), ...(missing === null ? of('Redis', await redis()) : [missing])];
 }
 
-/** The same for one function that is given the name of the store and its settings. */
+/** Runs one function on each store, with the store's name and settings. */
 export function sameOnEachStore(
   run: ScenarioRun,
   part: (store: string, place: Pick<NodeSettings, 'redisUrl'>) => Promise<readonly Figure[]>,
@@ -24,7 +24,10 @@ export function sameOnEachStore(
   );
 }
 
-/** Reports missing programs, and gives the figure of a scenario that cannot run without them; null when all are there. */
+/**
+ * Reports missing programs, and returns the figure of a scenario that cannot run without them. Returns null when all
+ * are installed.
+ */
 export function missingPrograms(programs: readonly string[], { report }: ScenarioRun): Figure | null {
   const missing = programs.filter((program) => !isInstalled(program));
   if (missing.length === 0) return null;

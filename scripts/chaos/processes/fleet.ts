@@ -17,9 +17,9 @@ import type { Target } from '../traffic/requests.ts';
 import { portOf, startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
-/** One way in which a part of the fleet fails, and how that ends. */
+/** A way in which a part of the fleet fails, and how that ends. */
 export interface Fault {
-  /** `S3 killed` */
+  /** The fault's name: `S3 killed`. */
   readonly name: string;
   begin(): unknown;
   end(): unknown;
@@ -28,13 +28,13 @@ export interface Fault {
 /** Nodes that share no disk, with HAProxy, S3 and Redis, and all faults that can happen to them. */
 export interface Fleet {
   readonly nodes: readonly ServiceNode[];
-  /** Through HAProxy, as packaged. */
+  /** The target behind the packaged HAProxy. */
   readonly target: Target;
   readonly s3: S3Server;
   readonly store: Store;
   readonly hasReplicas: boolean;
   readonly faults: readonly Fault[];
-  /** Who was erased by a fault so far. */
+  /** The payers whom a fault has erased so far. */
   readonly erased: ReadonlySet<string>;
   stop(): Promise<void>;
 }
@@ -43,10 +43,12 @@ const NODES = 3;
 const PREFIX = 'fleet';
 const SHIPPED_LIMIT_MS = 120_000;
 
-/** Every write is on the disk before it is answered. */
+/** Redis options with which every write is on the disk before it is answered. */
 const EVERY_WRITE_SAVED = [...APPEND_ONLY, '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
 
-/** `hasReplicas`: whether a lost master is replaced after a second; otherwise it comes back with its file. */
+/**
+ * Starts a fleet. With `hasReplicas` a lost master is replaced after a second; otherwise it comes back with its file.
+ */
 export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   const masterProxies = new Map<number, CutOffProxy>();
   const settings: ClusterSettings = {
@@ -98,7 +100,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   return { nodes, target: { ...node, callerUrl: proxy.url }, s3, store, hasReplicas, faults, erased, stop };
 }
 
-/** Waits until all is archived, and copies the archive into a folder without using the proxies. */
+/** Waits until everything is archived, and copies the archive into a folder without the proxies. */
 export async function shippedBackup({ s3, store }: Fleet, folder: string): Promise<ArchiveState> {
   const place = { archiveDir: temporaryDirectory(), archiveS3: s3Place(s3.port, PREFIX) };
   const archive = openArchive(place, store.registers);
@@ -144,11 +146,14 @@ function partFaults(name: string, part: Part, ways: readonly CutOffProxy[]): rea
   ];
 }
 
-/** So little that the objects of a commit take some seconds. */
+/** At this pace, in bytes a second, the objects of a commit take some seconds. */
 const NARROW = { bytesASecond: 3_000, delayMs: 0 };
 const SLOW = { bytesASecond: 1e9, delayMs: 400 };
 
-/** S3 takes what is sent, for as long as that takes. A payer is decided in one fault, and erased some faults later. */
+/**
+ * Returns the faults in which S3 accepts everything, but slowly. A payer is decided in one fault, and erased some
+ * faults later.
+ */
 function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<string>): readonly Fault[] {
   const narrow = (name: string, pace: typeof SLOW, begin: () => Promise<unknown>): Fault => ({
     name,
@@ -179,7 +184,7 @@ function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<st
   ];
 }
 
-/** Faults of the process that ships, on whichever node it runs. */
+/** Returns the faults of the process that ships, on whichever node it runs. */
 function shipperFaults(
   nodes: readonly ServiceNode[],
   store: Store,
@@ -202,7 +207,7 @@ function shipperFaults(
   const signal = (name: NodeJS.Signals) => {
     if (shipper !== null) process.kill(shipper.pid, name);
   };
-  // Where it is killed, its node starts another.
+  // When the shipper is killed, its node starts another.
   return [
     { name: 'shipper killed', begin: () => find().then(() => signal('SIGKILL')), end: () => {} },
     {

@@ -14,42 +14,42 @@ export interface ServiceNode {
   readonly platformUrl: string;
   /** A key for all operations. */
   readonly key: string;
-  /** The same key, with a method for each thing that it may ask. */
+  /** The caller of the platform's interface with this key, with a method for each operation. */
   readonly shop: Tenant;
   /** False after a crash. */
   isRunning(): boolean;
-  /** Whether it says that it is ready. */
+  /** Whether the node reports that it is ready. */
   isReady(): Promise<boolean>;
-  /** Its standard error since the last start. */
+  /** Returns its standard error since the last start. */
   log(): string;
   pid(): number;
-  /** The processes that it started. */
+  /** Lists the processes that it started. */
   childIds(): readonly number[];
-  /** Resident memory, MiB. */
+  /** Returns its resident memory in MiB. */
   memoryMib(): number;
-  /** CPU seconds of all its threads since the last start. */
+  /** Returns the CPU seconds of all its threads since the last start. */
   cpuSeconds(): number;
   /** Stops it without closing its connections, like a machine that hangs. */
   suspend(): void;
   resume(): void;
-  /** Waits until the process is gone; kill -9 when no signal is named. */
+  /** Sends a signal, SIGKILL by default, and waits until the process is gone. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Starts it again on the same ports and the same store, once it is gone. */
+  /** Starts it again on the same ports and the same store, when it is gone. */
   restart(): Promise<void>;
 }
 
 export interface NodeSettings {
-  /** Absent: SQLite. */
+  /** The Redis to use. Absent means SQLite. */
   readonly redisUrl?: string;
-  /** Absent: a temporary one. */
+  /** The data folder. Absent means a temporary one. */
   readonly dataDir?: string;
-  /** Absent: a new one is issued. Further nodes of a fleet take the key of the first. */
+  /** The access key. Absent means that a new one is issued. Further nodes of a fleet take the key of the first. */
   readonly key?: string;
-  /** More of the environment. The rate limit is off unless it is set here. */
+  /** Further environment variables. The rate limit is off unless it is set here. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts the service on free ports of 127.0.0.1 and waits until it says that it is up. */
+/** Starts the service on free ports of 127.0.0.1 and waits until it is up. */
 export async function startServiceNode(given: NodeSettings = {}): Promise<ServiceNode> {
   const { redisUrl, env, dataDir = temporaryDirectory() } = given;
   const port = await freePort();
@@ -92,7 +92,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
   };
 }
 
-/** NaN where there is no /proc. */
+/** Returns NaN when there is no /proc. */
 function residentMib(pid: number): number {
   try {
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

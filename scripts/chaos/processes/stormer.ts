@@ -31,7 +31,7 @@ const QUESTIONS = [
 
 type Ask = (n: number) => Promise<{ readonly status: number }>;
 
-/** 500 connections, each with its own address, that together keep the rate limit. */
+/** Opens 500 connections, each with its own address, which together stay below the rate limit. */
 async function stormVerdicts(): Promise<void> {
   const load = new Load({
     target: { callerUrl, platformUrl, key },
@@ -46,7 +46,7 @@ async function stormVerdicts(): Promise<void> {
   }
 }
 
-/** Everything that changes lists: many lines at once, and entries one by one. */
+/** Makes every kind of change to lists: many lines at once, and entries one by one. */
 const askLists: Ask = (n) => {
   if (n === 0) return tenant.ask('PUT', 'lists/storm', { kind: 'client' });
   const value = (index: number) => `storm-${n % SIDE_BY_SIDE}-${index}`;
@@ -59,7 +59,7 @@ const askLists: Ask = (n) => {
   return tenant.ask('POST', 'lists/storm/entries', body, { 'Content-Type': 'application/x-ndjson' });
 };
 
-/** Drafts of a hundred kilobytes in which any two rules can match first: checking one takes about a second. */
+/** Sends drafts of a hundred kilobytes in which any two rules can match first. Checking one takes about a second. */
 function draftsOf(texts: Readonly<Record<string, string>>): Ask {
   const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', heavyRules(DRAFT_RULES));
   return (n) => {
@@ -72,13 +72,13 @@ function draftsOf(texts: Readonly<Record<string, string>>): Ask {
   };
 }
 
-/** Every question is new, so that none is answered from a cache. */
+/** Asks a new question every time, so that none is answered from a cache. */
 const askEvidence: Ask = (n) => {
   const [kind, body] = QUESTIONS[n % QUESTIONS.length] ?? QUESTIONS[0];
   return tenant.ask('POST', 'evidence', { kind, ...body, from: new Date(n).toISOString() });
 };
 
-/** Every kind of search: by a rule that decided nothing, which reads everything, and for long answers. */
+/** Makes every kind of search: by a rule that decided nothing, which reads everything, and with long answers. */
 async function searches(): Promise<Ask> {
   const [newest] = await tenant.decisions({ limit: '1' });
   if (newest === undefined) throw new Error('there is no decision to search for');
@@ -94,10 +94,13 @@ async function searches(): Promise<Ask> {
   return (n) => tenant.ask('GET', paths[n % paths.length] ?? '');
 }
 
-/** Searches that find nothing, which read everything, and the check of the whole chain. */
+/** Makes searches that find nothing and so read everything, and checks of the whole chain. */
 const askAudit: Ask = (n) => tenant.ask('GET', n % 4 === 0 ? 'audit/check' : `audit?who=nobody-${n}`);
 
-/** Bodies that never end, each from an address of its own, with the key and as sign-ins without one; each connection is opened again when it closes. */
+/**
+ * Sends bodies that never end, each from an address of its own, with the key and as sign-ins without one. Each
+ * connection is opened again when it closes.
+ */
 async function stormBodies(): Promise<void> {
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
   const holdOpen = async (path: string, n: number, own: Readonly<Record<string, string>>) => {

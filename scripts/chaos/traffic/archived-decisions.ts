@@ -6,7 +6,7 @@ import { QueryEngine } from '#history/archive/query-engine.ts';
 import { toDecision } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
-/** Every row of `decisions` in the archive, or copy of one, in this folder. */
+/** Reads every row of `decisions` in the archive, or copy of one, in this folder. */
 export async function archivedDecisions(archiveDir: string): Promise<readonly Decision[]> {
   const archive = new Archive(archiveDir);
   const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });

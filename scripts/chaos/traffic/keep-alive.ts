@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net';
 /** An HTTP answer as far as the fault tests read it. */
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** The result of a request: an answer, none although it may have been sent, or certainly not sent. */
+/** The result of a request: an answer, no answer although the request may have been sent, or certainly not sent. */
 export type Exchange = RawAnswer | 'no answer' | 'not sent';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 /**
- * One connection that carries one request after the other, and reconnects after it was lost. It writes HTTP by hand,
+ * A connection that carries one request after the other, and reconnects after it was lost. It writes HTTP by hand,
  * because a generator that costs more than the service would measure itself.
  */
 export class KeepAliveConnection {
@@ -35,7 +35,7 @@ export class KeepAliveConnection {
     this.#port = Number(port);
   }
 
-  /** Sends the request and waits for the answer up to `timeoutMs`; a late answer ends the connection. */
+  /** Sends the request and waits up to `timeoutMs` for the answer. A late answer ends the connection. */
   async ask(request: string | Buffer, timeoutMs: number): Promise<Exchange> {
     const socket = this.#socket ?? (await this.#open());
     if (socket === null) return 'not sent';
@@ -80,7 +80,7 @@ export class KeepAliveConnection {
     this.#settle(answer);
   }
 
-  /** The server closes it; the next request opens another. */
+  /** Forgets a connection that the server closes. The next request opens another. */
   #forget(): void {
     this.#socket?.end();
     this.#socket = null;
@@ -95,7 +95,10 @@ export class KeepAliveConnection {
   }
 }
 
-/** Null until the answer is whole. Every answer of the service to a POST or GET has a Content-Length. */
+/**
+ * Parses an answer. Returns null until it is complete. Every answer of the service to a POST or GET has a
+ * Content-Length.
+ */
 export function readAnswer(received: Buffer): RawAnswer | null {
   const headEnd = received.indexOf(END_OF_HEAD);
   if (headEnd === -1) return null;

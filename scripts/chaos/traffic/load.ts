@@ -3,11 +3,11 @@ import { stoodStillMs } from '../../../test/servers/standstill.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
 import { type Ask, type Target, verdictRequest } from './requests.ts';
 
-/** The result of one request. Times are by `performance.now()`. */
+/** The result of one request. Times are in ms of `performance.now()`. */
 export interface Sample extends Ask {
   readonly sentAtMs: number;
   readonly answeredAtMs: number;
-  /** Null: unknown, because the connection broke or the generator gave up. */
+  /** The status. Null means unknown, because the connection broke or the generator gave up. */
   readonly status: number | null;
   readonly decisionId: string | null;
   /** The detail of an answer other than 200. */
@@ -17,15 +17,18 @@ export interface Sample extends Ask {
 interface LoadSettings {
   readonly target: Target;
   readonly connections: number;
-  /** Requests are due at this rate however fast they are answered; null: the next is sent when one is answered. */
+  /**
+   * The rate at which requests are due, however fast they are answered. Null means that the next is sent when one is
+   * answered.
+   */
   readonly ratePerSecond: number | null;
-  /** Whether each verdict carries its orderRef as Idempotency-Key; not when absent. */
+  /** Whether each verdict has its orderRef as Idempotency-Key. Absent means no. */
   readonly idempotent?: boolean;
-  /** How long to wait for an answer; 10 s when absent. */
+  /** The longest wait for an answer, in ms. 10 s by default. */
   readonly timeoutMs?: number;
-  /** The n-th request, from 0. */
+  /** Returns the n-th request, counted from 0. */
   readonly ask: (n: number) => Ask;
-  /** Limits the memory; the load ends by itself there. */
+  /** The most samples, which bounds the memory. The load ends by itself there. */
   readonly samplesMax?: number;
 }
 
@@ -34,10 +37,10 @@ const RECONNECT_MS = 20;
 const TIMEOUT_MS = 10_000;
 const SAMPLES_MAX = 500_000;
 
-/** Asks for verdicts over keep-alive connections until it is stopped, and remembers the result of each. */
+/** Asks for verdicts over keep-alive connections until it is stopped, and keeps the result of each. */
 export class Load {
   readonly samples: Sample[] = [];
-  /** Requests that were due while every connection was still waiting for an answer. */
+  /** The number of requests that were due while every connection was still waiting for an answer. */
   skipped = 0;
   readonly #settings: LoadSettings;
   readonly #idle: KeepAliveConnection[];
@@ -129,7 +132,7 @@ function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
   };
 }
 
-/** Null for an answer of a proxy. */
+/** Returns the detail of a refusal, and null for an answer of a proxy. */
 function detailOf(body: string): string | null {
   if (!body.startsWith('{')) return null;
   const { detail }: { detail?: unknown } = JSON.parse(body);
@@ -138,7 +141,7 @@ function detailOf(body: string): string | null {
 
 const ADDRESSES = 500;
 
-/** Asks for the payers in turn, each time for a new order, from 500 addresses of a network. */
+/** Returns requests for the payers in turn, each for a new order, from 500 addresses of a network. */
 export function payersInTurn(payers: number, prefix = '', network = 0): (n: number) => Ask {
   return (n) => ({
     clientIdKey: `${prefix}payer-${n % payers}`,
@@ -147,18 +150,18 @@ export function payersInTurn(payers: number, prefix = '', network = 0): (n: numb
   });
 }
 
-/** Requests without an answer of 200. */
+/** Returns the requests without an answer of 200. */
 export function failed(samples: readonly Sample[]): readonly Sample[] {
   return samples.filter(({ status }) => status !== 200);
 }
 
-/** The value below which `percent` of the values are; NaN without values. */
+/** Returns the value below which `percent` of the values are. NaN without values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** A percentile of the durations of requests, ms; NaN without requests. */
+/** Returns a percentile of the durations of requests, in ms. NaN without requests. */
 export function latencyPercentile(samples: readonly Sample[], percent: number): number {
   return percentile(
     samples.map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs),
@@ -192,8 +195,8 @@ export async function fill(target: Target, count: number): Promise<readonly Samp
 }
 
 /**
- * The slowest of these answers, ms. For answers over the limit the time in which this machine stalled does not count.
- * `watchStandstills` must have been called before.
+ * Returns the duration of the slowest answer in ms. For answers over the limit, the time in which this machine
+ * stalled does not count. Call `watchStandstills` before.
  */
 export function slowestUsableMs(
   samples: readonly Pick<Sample, 'sentAtMs' | 'answeredAtMs'>[],

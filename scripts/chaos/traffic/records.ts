@@ -9,10 +9,10 @@ const LOOKUP_TIMEOUT_MS = 5_000;
 const LOOKUP_TRIES = 50;
 const PAUSE_MS = 50;
 
-/** The recorded decisions of orders. */
+/** The recorded decisions by order. */
 export type Recorded = ReadonlyMap<string, readonly Decision[]>;
 
-/** Reads back the decisions of these orders; throws when they cannot be read. */
+/** Reads back the decisions of these orders. Throws when they cannot be read. */
 export async function recordedDecisions(target: Target, orderRefs: readonly string[]): Promise<Recorded> {
   const recorded = new Map<string, readonly Decision[]>();
   const left = [...orderRefs];
@@ -50,7 +50,7 @@ async function decisionsOf(
   throw new Error(`the decisions of ${orderRef} cannot be read back`);
 }
 
-/** Acknowledged verdicts that are not recorded. */
+/** Returns the acknowledged verdicts that are not recorded. */
 export function lost(samples: readonly Sample[], recorded: Recorded): readonly Sample[] {
   return samples.filter(
     ({ status, orderRef, decisionId }) =>
@@ -58,12 +58,12 @@ export function lost(samples: readonly Sample[], recorded: Recorded): readonly S
   );
 }
 
-/** Orders with more than one decision. */
+/** Returns the orders with more than one decision. */
 export function doubled(recorded: Recorded): readonly string[] {
   return [...recorded].filter(([, decisions]) => decisions.length > 1).map(([orderRef]) => orderRef);
 }
 
-/** Asks again under the same Idempotency-Key until there is an answer; throws when there is none. */
+/** Asks again under the same Idempotency-Key until there is an answer. Throws when there is none. */
 export async function retryAll(target: Target, asks: readonly Ask[]): Promise<readonly Sample[]> {
   const connection = new KeepAliveConnection(target.callerUrl);
   const answered: Sample[] = [];
@@ -85,7 +85,7 @@ async function retried(connection: KeepAliveConnection, target: Target, ask: Ask
   return null;
 }
 
-/** Asks until a verdict is given, and gives the time of that answer by `performance.now()`. */
+/** Asks until a verdict is given. Returns the time of that answer in ms of `performance.now()`. */
 export async function firstSuccess(target: Target, name: string, limitMs: number): Promise<number> {
   const connection = new KeepAliveConnection(target.callerUrl);
   const giveUpAtMs = performance.now() + limitMs;

@@ -1,19 +1,19 @@
 import { verdictBody } from '../../../test/service/request-bodies.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 
-/** One verdict to ask for. */
+/** A verdict to ask for. */
 export interface Ask {
   readonly clientIdKey: string;
-  /** Also the request id and, in a load that retries, the Idempotency-Key. */
+  /** The order's reference, which is also the request id and, in a load that retries, the Idempotency-Key. */
   readonly orderRef: string;
   /** The address in X-Forwarded-For, which counts under TRUSTED_PROXIES. */
   readonly address?: string;
 }
 
-/** Where requests go, and the key that opens it. */
+/** The addresses for requests, and the access key. */
 export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 
-/** The bytes of a request for a verdict (interface, section 2.3). Its order is also its request id. */
+/** Formats the request for a verdict (interface, section 2.3). Its order is also its request id. */
 export function verdictRequest(
   { callerUrl, key }: Target,
   { clientIdKey, orderRef, address }: Ask,

@@ -4,28 +4,28 @@ import type { ScenarioRun } from '../scenario.ts';
 import { failed, latencyPercentile, loadDuring, percentile, type Sample } from './load.ts';
 import type { Target } from './requests.ts';
 
-/** Odd, so that the median is the value of one round. */
+/** The number of rounds is odd, so that the median is the value of one round. */
 const ROUNDS = { full: 7, quick: 5 } as const;
 const WINDOW_MS = { full: 10_000, quick: 4_000 } as const;
 
-/** Work that runs beside the callers of somebody else. */
+/** Work that runs beside the callers of another tenant. */
 export interface WorkBeside<T> {
   /** Its name in reports and figures. */
   readonly what: string;
-  /** Resolves once it is under way, with a function that ends it. */
+  /** Begins the work. Resolves when it is under way, with a function that ends it. */
   readonly begin: () => Promise<() => Promise<T>>;
-  /** How long it may still have an effect when it is over. */
+  /** How long, in ms, it may still have an effect after its end. */
   readonly settleMs: number;
 }
 
-/** A window without the work, one beside it, and the result of the work. */
+/** A window without the work, a window beside it, and the result of the work. */
 export interface Round<T> {
   readonly alone: readonly Sample[];
   readonly beside: readonly Sample[];
   readonly result: T;
 }
 
-/** Windows without and with the work take turns, so that a machine that becomes busier affects both. */
+/** Runs windows without and with the work in turn, so that a machine that becomes busier affects both. */
 export async function takeTurns<T>(
   store: string,
   service: Target,
@@ -50,9 +50,9 @@ export async function takeTurns<T>(
 }
 
 /**
- * The effect on verdicts: beside the work their p99 may be `p99TimesMax` times as long, by the medians of all
- * windows, so that one window in which the machine stalled decides nothing. `log` is the service's, which says why it
- * refused.
+ * Returns the effect on verdicts. Beside the work their p99 may be `p99TimesMax` times as long. The medians of all
+ * windows are compared, so that one window in which the machine stalled decides nothing. `log` is the service's log,
+ * which says why it refused.
  */
 export function turnFigures(
   what: string,
@@ -74,13 +74,13 @@ export function turnFigures(
   ];
 }
 
-/** The same without a target. */
+/** Returns the p99 of both, without a target. */
 export function p99Figures(what: string, rounds: readonly Round<unknown>[]): readonly Figure[] {
   const { without, withIt } = p99Of(rounds);
   return [reported('p99 without it', inMs(without)), reported(`p99 beside ${what}`, inMs(withIt))];
 }
 
-/** Medians of the windows, ms. */
+/** Returns the medians of the windows, in ms. */
 function p99Of(rounds: readonly Round<unknown>[]) {
   const p99 = (side: 'alone' | 'beside') => {
     const windows = rounds.map((round) => latencyPercentile(round[side], 99));
@@ -89,7 +89,7 @@ function p99Of(rounds: readonly Round<unknown>[]) {
   return { without: p99('alone'), withIt: p99('beside') };
 }
 
-/** Why verdicts were refused, and how many, by the service's log or else by the answer. */
+/** Counts why verdicts were refused, by the service's log or else by the answer. */
 export function causesOf(samples: readonly Sample[], log: string): readonly (readonly [string, number])[] {
   const logged = new Map(log.split('\n').flatMap(reasonIn));
   const causes = failed(samples).map(

@@ -9,7 +9,7 @@ import { madeUpDay } from './made-up-archive.ts';
 
 const figure = figuresOf('archive');
 
-/** The size on disk of a made-up day of payments with random ids, and whether all of it is verified. */
+/** Measures the size on disk of a made-up day of payments with random ids, and whether all of it is verified. */
 export async function* measureArchive(plan: Plan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
   yield* sizes(day);

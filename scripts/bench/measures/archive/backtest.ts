@@ -10,7 +10,7 @@ const figure = figuresOf('backtest');
 
 const EVENTS_PER_CPU_SECOND_MIN = 40_000;
 
-/** The speed of a backtest on the made-up day per CPU second, and its memory. */
+/** Measures the speed of a backtest on the made-up day per CPU second, and its memory. */
 export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
   plan.onProgress('backtest');
@@ -29,7 +29,7 @@ export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
 
 const MEMORY_EVERY_MS = 100;
 
-/** The result, with the CPU time of all threads and the peak memory of the process. */
+/** Returns the result of `work` with the CPU time of all threads and the peak memory of the process. */
 export async function used<T>(work: () => Promise<T>): Promise<{
   readonly result: T;
   readonly cpuSeconds: number;

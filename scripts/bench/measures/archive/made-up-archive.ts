@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 0, 1);
 const PORTION = 20_000;
 
-/** A day of made-up payments with random ids as the shipper leaves it, with one segment per table. */
+/** Makes a day of payments with random ids, in the form in which the shipper leaves it, with one segment per table. */
 export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): Promise<Archive> {
   const archive = new Archive(join(archivesDir, `day-of-${decisions}`));
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
@@ -33,7 +33,7 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
       onProgress(`archive: ${done} of ${decisions} decisions are made`);
       const drafts = new RowBuffer(archive);
       const entries = history.take(Math.min(PORTION, decisions - done));
-      // Numbered as by Redis: by its clock, and by a number within a millisecond.
+      // The entries are numbered as Redis numbers them: by its clock, and by a number within a millisecond.
       drafts.add(
         entries.map((entry) =>
           toRow(
@@ -54,7 +54,7 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
   return archive;
 }
 
-/** Copies of that day with other clients and orders, until there are `searched` decisions. */
+/** Copies that day with other clients and orders until there are `searched` decisions. */
 export async function madeUpDays(plan: Plan, day: Archive): Promise<Archive> {
   const { archivesDir, decisions, searched, onProgress } = plan;
   const days = Math.ceil(searched / decisions);

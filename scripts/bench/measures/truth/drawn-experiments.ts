@@ -12,7 +12,7 @@ import { seeded } from '../../../../test/simulation/seeded-random.ts';
  * vetoes. Amounts are heavy, and a payer has up to 200 orders.
  */
 
-/** Of a client: its lasting money, and its reversals. */
+/** The values of a client: the money that it paid and did not take back, and its reversals. */
 interface Values {
   readonly amount: number;
   readonly reversals: number;
@@ -23,23 +23,23 @@ type Draw = () => number;
 const ORDERS_MAX = 200;
 const POPULATION = 200_000;
 
-/** From the standard normal distribution. */
+/** Draws from the standard normal distribution. */
 export function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** How much a few payers and a few orders have of all money. */
+/** How unequal payers and orders are. */
 interface Weight {
-  /** The smaller, the more orders the busiest payers have. */
+  /** The smaller this is, the more orders the busiest payers have. */
   readonly orders: number;
-  /** Of the logarithms of amounts. */
+  /** The standard deviation of the logarithms of amounts. */
   readonly amounts: number;
 }
 
 export const HEAVY: Weight = { orders: 1.5, amounts: 1.2 };
 export const LIGHT: Weight = { orders: 4, amounts: 0.5 };
 
-/** Two of five never pay; some of the others order again and again, and a few take it back. */
+/** Draws a client. Two of five never pay. Some of the others order again and again, and a few take payments back. */
 function clientOf(draw: Draw, weight: Weight): Values {
   if (draw() < 0.4) return { amount: 0, reversals: 0 };
   const orders = Math.min(ORDERS_MAX, Math.floor((1 - draw()) ** (-1 / weight.orders)));
@@ -53,7 +53,7 @@ function clientOf(draw: Draw, weight: Weight): Values {
   return { amount, reversals };
 }
 
-/** Everybody, capped at the 99.9 % point of others like them. */
+/** Draws a population. Amounts are capped at the 99.9 % point of other clients of the same kind. */
 function population(weight: Weight): readonly Values[] {
   const [before, draw] = [seeded(1), seeded(2)];
   const amounts = Array.from({ length: POPULATION / 10 }, () => clientOf(before, weight).amount).toSorted(
@@ -68,7 +68,10 @@ function population(weight: Weight): readonly Values[] {
 
 const REVERSAL_COST = 15;
 
-/** The metrics of which intervals are looked at, by what a client of the candidate has beside one of the active version. */
+/**
+ * The metrics whose intervals are checked: how much a client of the candidate has in comparison with one of the
+ * active version.
+ */
 const METRICS = {
   value: ({ amount, reversals }: Values) => amount - REVERSAL_COST * reversals,
   amount: ({ amount }: Values) => amount,
@@ -78,7 +81,7 @@ const METRICS = {
 type Looked = keyof typeof METRICS;
 const LOOKED: readonly Looked[] = ['value', 'amount', 'reversals'];
 
-/** One arm: how many clients it has, and the sums of each metric that an estimate needs. */
+/** One arm: its number of clients, and the sums of each metric that an estimate needs. */
 class DrawnArm {
   clients = 0;
   readonly #sums = new Map(LOOKED.map((metric) => [metric, { seen: 0, sum: 0, size: 0, squares: 0 }]));
@@ -107,22 +110,22 @@ interface DrawnPlan {
   readonly draws: number;
   readonly clients: number;
   readonly looks: number;
-  /** Of the candidate, 0 to 1. */
+  /** The candidate's share of the clients, from 0 to 1. */
   readonly share: number;
-  /** How many times the value of a client of the candidate is that of another. */
+  /** The value of a client of the candidate, as a multiple of that of other clients. */
   readonly effect: number;
-  /** Stop once so many clients have come as the first look that said something of the value named. */
+  /** True to stop when as many clients have come as the first look with an interval of the value said are needed. */
   readonly untilPrinted?: true;
 }
 
-/** What one experiment came to. */
+/** The result of one experiment. */
 export interface Drawn {
-  /** What was recommended first: the candidate, the active version, or null for nothing at any look. */
+  /** The first recommendation: the candidate, the active version, or null when no look recommended anything. */
   recommended: string | null;
-  /** Whether the value had an interval at any look, and whether one missed the truth. */
+  /** Whether the value had an interval at any look, and whether an interval missed the truth. */
   spoke: boolean;
   missed: boolean;
-  /** How many clients the first look named that said anything of the value. */
+  /** The number of clients named by the first look that had an interval of the value. */
   clientsNamed: number | null;
 }
 
@@ -145,7 +148,7 @@ export class DrawnExperiments {
     return values;
   }
 
-  /** One experiment, looked at again and again. */
+  /** Runs one experiment, with several looks. */
   #one({ clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>, draw: Draw): Drawn {
     const [active, candidate] = [new DrawnArm(), new DrawnArm()];
     const found: Drawn = { recommended: null, spoke: false, missed: false, clientsNamed: null };

@@ -1,8 +1,8 @@
 import type { History } from '../../../../test/history/evidence/backtest/backtest-history.ts';
 
-/** What is reported of one order, called `order`, and what it then is in every figure. */
+/** The reports of one order, called `order`, and the status that every figure must then give it. */
 export interface OutcomeHistory {
-  /** After "an order". */
+  /** The words that follow "an order". */
   readonly name: string;
   readonly steps: (history: History) => Promise<void>;
   readonly status: 'PAID' | 'UNPAID' | 'TURNED_AWAY' | 'UNKNOWN' | 'TECHNICAL';
@@ -25,7 +25,7 @@ async function tell(
   await history.outcome('payer', 'order', outcome, cause);
 }
 
-/** A row for each way in which reports of an order arrive. */
+/** The ways in which reports of an order can arrive. */
 export const OUTCOME_HISTORIES: readonly OutcomeHistory[] = [
   {
     name: 'that was granted, and of which nothing was told',

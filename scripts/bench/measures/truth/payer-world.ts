@@ -18,10 +18,10 @@ const UNREPORTED = 0.06;
 const BLOCKS_MAX = 3;
 const REVERSAL_MS = 10 * DAY_MS;
 
-/** When all that payers do is over and was reported. */
+/** The time when everything that payers do is over and reported. */
 const END_MS = T0 + (ARRIVAL_DAYS + 60) * DAY_MS;
 
-/** An order as it happened, as far as that was reported. */
+/** An order as it happened, as far as it was reported. */
 export interface SimulatedOrder {
   readonly at: number;
   readonly amount: number;
@@ -33,10 +33,13 @@ export interface SimulatedOrder {
 
 export interface SimulatedPayer {
   readonly client: ClientKey;
-  /** Those of a ring show the same. */
+  /** The fingerprint. All payers of a ring have the same one. */
   readonly fingerprint: string;
   readonly orders: readonly SimulatedOrder[];
-  /** Where it first met a rule with a holdout in a period of its draw: all orders from then until the end count. */
+  /**
+   * The moments at which the payer first met a rule with a holdout in a period of its draw. All orders from there to
+   * the end of the period count.
+   */
   readonly entries: readonly Entry[];
 }
 
@@ -49,7 +52,7 @@ interface Entry {
 export interface WorldPlan {
   readonly seed: number;
   readonly payers: number;
-  /** Of the payers, 0 to 1, those in rings of eight. */
+  /** The share of payers in rings of eight, from 0 to 1. */
   readonly inRings: number;
 }
 
@@ -58,7 +61,7 @@ interface Payer extends SimulatedPayer {
   readonly entries: Entry[];
   readonly arrivesMs: number;
   readonly payChance: number;
-  /** After a wait as long as this, two of three have left. */
+  /** After a wait of this length, in ms, two of three such payers have left. */
   readonly patienceMs: number;
   readonly ordersMax: number;
   readonly reverses: number;
@@ -67,9 +70,9 @@ interface Payer extends SimulatedPayer {
 }
 
 /**
- * Payers who react to what they are answered, through the whole service: they wait or leave, come back after a block or
- * not, share devices in rings, take payments back days later; some outcomes are never reported. What a payer is like
- * follows from the seed, so the same payers live under any rules.
+ * Payers who react to the answers of the whole service. They wait or leave, come back after a block or not, share
+ * devices in rings, and take payments back days later. Some outcomes are never reported. The seed decides what a
+ * payer is like, so the same payers live under any rules.
  */
 export class PayerWorld {
   now = T0;
@@ -97,7 +100,7 @@ export class PayerWorld {
     });
   }
 
-  /** All lives to their end, and one more payer at last, so that all before is known to be over. */
+  /** Runs all lives to their end, and one more payer last, so that all earlier events are known to be over. */
   async live(): Promise<readonly SimulatedPayer[]> {
     for (const payer of this.#payers) this.#plan(this.#life(payer), T0 + payer.arrivesMs);
     for (let next = this.#agenda.shift(); next !== undefined; next = this.#agenda.shift()) {
@@ -115,7 +118,7 @@ export class PayerWorld {
     this.#agenda.splice(place, 0, { at, life });
   }
 
-  /** Gives the moments at which it goes on. */
+  /** Runs the life of a payer. Yields the moments at which it goes on. */
   async *#life(payer: Payer): Life {
     const { draw, client, fingerprint, ordersMax } = payer;
     const { clientIdKey } = client;
@@ -129,7 +132,7 @@ export class PayerWorld {
   async *#order(payer: Payer, orderRef: string): Life {
     const { draw, client, payChance, reverses } = payer;
     const { clientIdKey } = client;
-    // Drawn whatever happens, so that a payer is the same under other rules.
+    // All chances are drawn whatever happens, so that a payer is the same under other rules.
     const chances = { leaves: draw(), pays: draw(), reverses: draw(), reported: draw() };
     const amount = Math.round(100 * Math.exp(3 + 0.6 * normal(draw))) / 100;
     const simulated = { at: this.now, amount, shown: 0, paid: false, unpaid: false, reversed: false };
@@ -145,7 +148,9 @@ export class PayerWorld {
     this.#plan(this.#reversal(clientIdKey, orderRef, simulated), this.now);
   }
 
-  /** Asks, and again after each wait that the payer bears; whether a requisite was shown. */
+  /**
+   * Asks for a requisite, and asks again after each wait that the payer bears. Returns whether a requisite was shown.
+   */
   async *#granted(
     payer: Payer,
     order: ReturnType<typeof orderOf>,
@@ -163,7 +168,7 @@ export class PayerWorld {
     return false;
   }
 
-  /** Up to ten days later. */
+  /** Reports a reversal up to ten days later. */
   async *#reversal(clientIdKey: string, orderRef: string, simulated: SimulatedOrder): Life {
     yield this.now + DAY_MS + (simulated.amount % 1) * (REVERSAL_MS - DAY_MS);
     await this.#report(clientIdKey, orderRef, 'UNPAID', 'REVERSED');
@@ -199,7 +204,10 @@ function orderOf(clientIdKey: string, orderRef: string, amount: number) {
   };
 }
 
-/** Half are honest; of the others most hardly ever pay, and rings of eight share a device and take payments back. */
+/**
+ * Draws a payer. Half of the payers are honest. Most of the others hardly ever pay. Rings of eight share a device and
+ * take payments back.
+ */
 function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<WorldPlan, 'payers'>): Payer {
   const draw = seeded(seed * 1_000_003 + place);
   const ring = Math.floor(place / RING_SIZE);

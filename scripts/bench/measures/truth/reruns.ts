@@ -33,7 +33,7 @@ const DEVICE = {
   from: '  - name: shared-fingerprint\n',
   to: '  - name: shared-fingerprint\n    holdout: 50%\n',
 };
-/** Of the payers in rings: a trial takes few, because arms that share devices are not compared. */
+/** The share of payers in rings. A trial has few, because arms that share devices are not compared. */
 const IN_RINGS = { trial: 0.03, holdouts: 0.2 } as const;
 
 const WITHOUT_CHAIN = {
@@ -53,7 +53,7 @@ const WITHOUT_CHAIN = {
   to: '',
 };
 
-/** Versions of p2.v10, and what of each there is to know. */
+/** Versions that are made from p2.v10, each with the rules that differ. */
 const VERSIONS = {
   'p2.v11': [CHAIN],
   'p2.v12': [DEVICE],
@@ -68,7 +68,7 @@ const HOLDOUTS = [
 const FIGURES = ['payments', 'amount', 'reversals', 'requisites', 'value'] as const;
 type Figures = Record<(typeof FIGURES)[number], number>;
 
-/** An estimate per client, beside what the rerun of the same payers came to. */
+/** An estimate per client, and the figure that the rerun of the same payers gave. */
 export interface Rerun {
   readonly name: string;
   readonly low: number;
@@ -77,8 +77,8 @@ export interface Rerun {
 }
 
 /**
- * One seed's payers on trial, and again under each of its two versions alone; and under each of two holdouts, and again
- * with the opposite draw. All at once: a world alone mostly waits for its disk.
+ * Runs one seed's payers on trial and again under each of its two versions alone, and under each of two holdouts and
+ * again with the opposite draw. All run at once, because one world mostly waits for its disk.
  */
 export async function rerunsOf(seed: number, payers: number): Promise<readonly Rerun[]> {
   const place = { seed, payers: Math.ceil(0.6 * payers), inRings: IN_RINGS.trial };
@@ -101,7 +101,7 @@ async function ladderReruns(seed: number): Promise<readonly Rerun[]> {
   return differences.map(({ metric, ...told }) => ({ name: `longer waits: ${metric}`, ...told }));
 }
 
-/** The same payers under one version alone. */
+/** Runs the same payers under one version alone. */
 function payersUnder(version: string, plan: WorldPlan): Promise<readonly SimulatedPayer[]> {
   return inAStore(async (store) => {
     const rules = await fixed(store, version);
@@ -110,9 +110,9 @@ function payersUnder(version: string, plan: WorldPlan): Promise<readonly Simulat
 }
 
 /**
- * What is printed of a rule with a holdout, beside the means of the draw and of its opposite. Who enters a later period
- * depends on the earlier ones, so that worlds in which nobody and everybody is held out are no truth about it: other
- * people enter there.
+ * Returns what a report prints about a rule with a holdout, and the means of the draw and of its opposite. Who enters
+ * a later period depends on the earlier periods. So worlds in which nobody or everybody is held out are no truth
+ * about it: other payers enter there.
  */
 async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Promise<readonly Rerun[]> {
   const draw = createHoldoutDraw(`truth-${plan.seed}`);
@@ -133,7 +133,7 @@ async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Pro
   return netReruns(name, found[0]?.net ?? null, mean);
 }
 
-/** What is printed of a rule, beside what a client does more without it. */
+/** Compares what a report prints about a rule with what a client does more without the rule. */
 function netReruns(
   name: string,
   net: HoldoutResult['net'],
@@ -142,7 +142,7 @@ function netReruns(
   return FIGURES.flatMap((figure) => {
     const told = net?.[figure] ?? null;
     if (net === null || told === null) return [];
-    // What a rule brings in is the opposite of what its absence does.
+    // The value of a rule is the opposite of what its absence brings.
     const truth = figure === 'value' ? -without(figure) : without(figure);
     return [
       { name: `${name}: ${figure}`, low: told.low / net.clients, high: told.high / net.clients, truth },
@@ -163,7 +163,7 @@ async function netOf(
   return found.find(({ name }) => name === rule)?.net ?? null;
 }
 
-/** What is printed of the rule that the candidate lacks. */
+/** Returns what a trial prints about the rule that the candidate lacks. */
 function netByTrial(version: string, plan: WorldPlan): Promise<HoldoutResult['net']> {
   return inAStore(async (store) => {
     const node = await nodeOf(store);
@@ -206,7 +206,9 @@ async function archived<T>(store: Store, ask: Parameters<typeof withEvidence<T>>
   }
 }
 
-/** What a payer did within the window after its first request, as it was known when it began to count. */
+/**
+ * Returns what a payer did within the window after its first request, as it was known when the payer began to count.
+ */
 function figuresOfWindow({ orders }: SimulatedPayer): Figures {
   const [first] = orders;
   const endsAt = (first?.at ?? 0) + WINDOW_DAYS * DAY_MS;

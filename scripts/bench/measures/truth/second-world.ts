@@ -21,11 +21,11 @@ import { OUTCOME_HISTORIES, type OutcomeHistory } from './outcome-histories.ts';
 import { inAStore } from './store-for-work.ts';
 
 /**
- * A second world beside that of `reruns`: what once was read wrongly in silence. Each kind is small enough that its truth is
- * counted while it happens, so most figures must be exact.
+ * A second world beside that of `reruns`, with histories of which figures were once wrong without a sign. Each kind
+ * is so small that its truth is counted while it happens. So most figures must be exact.
  */
 
-/** A figure beside the truth; equal to about a billionth when it is right. */
+/** A figure and the truth. When the figure is right, they are equal to about a billionth. */
 export interface Checked {
   readonly name: string;
   readonly printed: unknown;
@@ -36,12 +36,12 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const CHAIN = 'blocked-by-unpaid-chain';
 
-/** All kinds of which the world of a seed has the exact truth. */
+/** Runs all kinds for which the world of a seed has the exact truth. */
 export async function exactKinds(seed: number): Promise<readonly Checked[]> {
   return [...(await holdoutKinds(seed)), ...(await trialKinds(seed)), ...(await clockKinds(seed))];
 }
 
-/** A holdout: who was skipped, who is too young, and in which currencies was paid. */
+/** Checks a holdout: who was skipped, who is too young to count, and in which currencies payers paid. */
 async function holdoutKinds(seed: number): Promise<readonly Checked[]> {
   return inAStore(async (store) => {
     const { all, old } = await liveHoldoutWorld(store, seed);
@@ -96,7 +96,7 @@ function ratio(
   return (figure?.value ?? Number.NaN) / (rule?.net?.clients ?? Number.NaN);
 }
 
-/** A trial: asked from within, in a currency that nobody paid in, and for how long it will take. */
+/** Checks a trial: asked for a shorter span, in a currency in which nobody paid, and for how long it will take. */
 async function trialKinds(seed: number): Promise<readonly Checked[]> {
   const { whole, within, elsewhere, notes } = await askedTrial(seed);
   const told = ({ arms, differences, levels, recommendation }: typeof whole) => ({
@@ -147,7 +147,7 @@ const nightOf = (name: string, digit: string): RuleSet => ({
 const [UTC, KOLKATA] = [nightOf('UTC', '1'), nightOf('Asia/Kolkata', '2')];
 const KOLKATA_AHEAD_MS = 5.5 * HOUR_MS;
 
-/** Two versions whose clocks alone differ. */
+/** Checks two versions that differ only in their clocks. */
 async function clockKinds(seed: number): Promise<readonly Checked[]> {
   return inAStore(async (store) => {
     const history = new History(store, UTC);
@@ -165,7 +165,7 @@ async function clockKinds(seed: number): Promise<readonly Checked[]> {
   });
 }
 
-/** Orders by the reports of them, in each order of arrival. */
+/** Checks the status of an order for each way in which its reports arrive. */
 export async function outcomeKinds(): Promise<readonly Checked[]> {
   return Promise.all(OUTCOME_HISTORIES.map(outcomeKind));
 }
@@ -188,7 +188,7 @@ function outcomeKind({ name, steps, status, reversed }: OutcomeHistory): Promise
   });
 }
 
-/** How many reversals were predicted of a shop, and how many came. */
+/** The number of reversals that was predicted for a shop, and the number that came. */
 export interface PredictedReversals {
   readonly low: number;
   readonly high: number;
@@ -200,8 +200,8 @@ const PAYERS = 60;
 const PAYMENTS = 4;
 
 /**
- * A shop of ninety days, whose payers take a share of their payments back after 14 to 35 days, some nearly all of them. Null
- * where too few came to predict from.
+ * Makes a shop of ninety days whose payers take a share of their payments back after 14 to 35 days, and some take
+ * back nearly all. Returns null when too few reversals came for a prediction.
  */
 export function predictedReversals(seed: number): Promise<PredictedReversals | null> {
   return inAStore(async (store) => {

@@ -3,7 +3,7 @@ import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../../../test/decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 
-/** Does some work with a store of its own, and closes the store. */
+/** Runs work with a store of its own, and closes the store. */
 export async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
   const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
   try {

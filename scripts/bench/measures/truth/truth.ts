@@ -17,22 +17,22 @@ const SPLITS = [0.5, 0.2, 0.1, 0.05, 0.02] as const;
 const CLIENTS = 20_000;
 const LOOKS = 40;
 
-/** Of 700 draws at a split 14 may recommend one of two equal versions, and 49 of all. */
+/** Of 700 draws at a split, 14 may recommend one of two equal versions. Of all draws, 1.4 % may. */
 const ERRORS_MAX = { split: 0.02, all: 0.014 };
 const COVERED_MIN = 0.93;
 const POWER_MIN = 0.8;
 
-/** How often the estimates are right where the truth is known. */
+/** Measures how often the estimates are right where the truth is known. */
 export async function* measureTruth(plan: Plan): AsyncGenerator<Figure> {
   yield* secondWorld(plan);
   yield* drawn(plan);
   yield* rerun(plan);
 }
 
-/** Kinds that were once read wrongly in silence; how often one still is. */
+/** Counts how often figures are still wrong that were once wrong without a sign. */
 async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
   const checked: Checked[] = [...(await outcomeKinds())];
-  // They are exact, so that few worlds are enough.
+  // The figures are exact, so few worlds are enough.
   for (let seed = 1; seed <= Math.ceil(seeds / 7); seed++) checked.push(...(await exactKinds(seed)));
   for (const [name, some] of Map.groupBy(checked, (one) => one.name)) {
     const wrong = some.filter((one) => !isTrue(one)).length;
@@ -41,7 +41,7 @@ async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
   yield* predicted(seeds);
 }
 
-/** Equal but for digits from rounding. */
+/** Whether both are equal except for digits from rounding. */
 function isTrue({ printed, truth }: Checked): boolean {
   const text = (value: unknown) =>
     JSON.stringify(value, (_, part) => (typeof part === 'number' ? Number(part.toPrecision(9)) : part));
@@ -116,11 +116,11 @@ function* covered(name: string, experiments: readonly Drawn[]): Generator<Figure
   yield figure(what, right, '', { atLeast: COVERED_MIN });
 }
 
-/** Of 20 worlds 17 have the mean of the reruns in their interval, and 1 has it on the wrong side of 0. */
+/** In 17 of 20 worlds the interval must hold the mean of the reruns. In at most 1 it may lie on the wrong side of 0. */
 const HELD_MIN = 17 / 20;
 const WRONG_MAX = 1 / 20;
 
-/** What is printed of a world of payers who react, beside the same payers under each policy alone. */
+/** Compares the estimates in a world of payers who react with the same payers under each policy alone. */
 async function* rerun({ seeds, payers }: Plan): AsyncGenerator<Figure> {
   const reruns: Rerun[] = [];
   for (let seed = 1; seed <= seeds; seed++) reruns.push(...(await rerunsOf(seed, payers)));
