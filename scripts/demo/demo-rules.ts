@@ -5,7 +5,7 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 
 const RULES = join(import.meta.dirname, '..', '..', 'rules');
 
-/** The version that decides when the demo begins, and those that are made from it, each from the one before. */
+/** The version that decides when the demo begins. The others are made from it. */
 export const FIRST = 'p2.v10';
 
 interface Edit {
@@ -14,7 +14,7 @@ interface Edit {
   readonly to: string;
 }
 
-/** So much of the traffic shows what a rule is worth. */
+/** The share of the traffic that a rule holds out, which shows what the rule is worth. */
 const HOLDOUT = '    holdout: 5%';
 
 const SHORTER_WAITS: readonly Edit[] = [
@@ -23,7 +23,7 @@ const SHORTER_WAITS: readonly Edit[] = [
   { file: 'verdicts.yaml', from: '    priority: 90', to: `    priority: 90\n${HOLDOUT}` },
 ];
 
-/** The versions of the story, with their texts that differ from those of p2.v10. */
+/** The versions of the story, with the edits that make them from p2.v10. */
 const VERSIONS: Readonly<Record<string, readonly Edit[]>> = {
   'p2.v11': SHORTER_WAITS,
   'p2.v12': [...SHORTER_WAITS, { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 1' }],
@@ -38,7 +38,7 @@ const VERSIONS: Readonly<Record<string, readonly Edit[]>> = {
   ],
 };
 
-/** Writes the rule sets of the story, all released. */
+/** Writes the rule sets of the story, all of them released. */
 export function writeDemoRules(rulesDir: string): void {
   cpSync(join(RULES, FIRST), join(rulesDir, FIRST), { recursive: true });
   for (const [version, edits] of Object.entries(VERSIONS)) {
@@ -50,7 +50,7 @@ export function writeDemoRules(rulesDir: string): void {
       const path = join(folder, file);
       writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));
     }
-    // Cases pin the waits of p2.v10.
+    // Cases pin the waits of p2.v10, so the other versions keep only the cases of groups.
     for (const name of readdirSync(join(folder, 'cases')))
       if (name !== 'groups.yaml') rmSync(join(folder, 'cases', name));
     const files = readRuleFiles(folder, []) ?? new Map();

@@ -28,10 +28,10 @@ const DEMO = toPlatformName('demo');
 
 const HOUR_MS = 3_600_000;
 
-/** A forgotten demo leaves nothing open. */
+/** Keys of the demo expire after a day, so that a forgotten demo leaves nothing open. */
 const KEY_LIFETIME_MS = 24 * HOUR_MS;
 
-/** The four who work with the console, each with what the role has, and where. */
+/** The four people who work with the console. Each has the operations of a role, on a platform. */
 const PEOPLE = {
   support: { owner: 'sam', platform: DEMO, operations: ROLES.support },
   analyst: {
@@ -50,15 +50,15 @@ const PEOPLE = {
 
 export type Person = keyof typeof PEOPLE;
 
-/** A key of each of the four. */
+/** One key for each of the four people. */
 export type DemoKeys = Readonly<Record<Person, string>>;
 
-/** The settings with which the demo is served afterwards. */
+/** Returns the settings with which the demo is served afterwards. */
 export function demoConfig(folder: string, given: NodeJS.ProcessEnv): Config {
   return readConfig({ ...given, DATA_DIR: join(folder, 'data'), RULES_DIR: join(folder, 'rules') });
 }
 
-/** Makes up four weeks of a shop and answers with a key for each of the people who work on it. */
+/** Makes up four weeks of a shop. Returns a key for each of the people who work on it. */
 export async function makeDemo(config: Config, nowMs: number): Promise<DemoKeys> {
   writeDemoRules(config.rulesDir);
   const store = await openStoreWithSalt(config, () => {});
@@ -129,7 +129,7 @@ async function liveFourWeeks(store: Store, config: Config, nowMs: number): Promi
   planWork(work, startMs, await deskOf(application));
   const endMs = nowMs - 60_000;
   for (let from = startMs; from < endMs; from += WINDOW_MS) {
-    // What people do begins with an hour, as a window does.
+    // People act at the beginning of an hour, which is also the beginning of a window.
     await work.run(clock, from + 1);
     const end = Math.min(endMs, from + WINDOW_MS);
     await Promise.all(lanes.map(({ schedule, clock: lane }) => schedule.run(lane, end)));
@@ -143,7 +143,7 @@ async function liveFourWeeks(store: Store, config: Config, nowMs: number): Promi
 /** Payers who have nothing to do with each other live at the same time, because each commit waits for the disk. */
 const LANES = 24;
 
-/** So far the clocks of the lanes may be apart. */
+/** The most time, in ms, by which the clocks of the lanes may differ. */
 const WINDOW_MS = HOUR_MS / 2;
 
 const FIRST_ORDER = 20_000;
@@ -156,7 +156,7 @@ function notHere(): never {
   throw new Error('there is no lane');
 }
 
-/** Asks the platform's interface, as the operator or as the analyst. */
+/** Calls the platform's interface, as the operator or as the analyst. */
 interface Desk {
   readonly operator: (method: string, path: string, body?: object) => Promise<unknown>;
   readonly analyst: (method: string, path: string, body?: object) => Promise<unknown>;
@@ -183,7 +183,7 @@ async function deskOf({ keys, platformUrl }: Application): Promise<Desk> {
   };
 }
 
-/** What the people do: a rollout that helps, one that is taken back, a list, a draft. */
+/** Plans what the people do: a rollout that helps, one that is taken back, a list, a draft. */
 function planWork(schedule: Schedule, startMs: number, { operator, analyst }: Desk): void {
   const on = (day: number, hour: number, act: () => Promise<unknown>) =>
     schedule.add(startMs + day * DAY_MS + hour * HOUR_MS, async () => {
@@ -218,14 +218,14 @@ function planWork(schedule: Schedule, startMs: number, { operator, analyst }: De
   on(26, 11, () => beginDraft(analyst));
 }
 
-/** The analyst's work of these days. */
+/** Saves the draft on which the analyst works these days. */
 async function beginDraft(analyst: Desk['analyst']): Promise<void> {
   const folder = await analyst('GET', 'rules/versions/p2.v13');
   const files = filesOf(folder).map(([path, text]) => [path, text.replaceAll('p2.v13', 'p2.v14')] as const);
   await analyst('PUT', 'rules/drafts/p2.v14', { from: 'p2.v13', files: Object.fromEntries(files) });
 }
 
-/** Texts by path, of a version as the interface answers it. */
+/** Returns the texts of a version by path, from the interface's answer. */
 function filesOf(folder: unknown): readonly (readonly [path: string, text: string])[] {
   if (typeof folder !== 'object' || folder === null || !('files' in folder) || !Array.isArray(folder.files))
     return [];
@@ -246,7 +246,7 @@ async function issueKeys(store: Store): Promise<DemoKeys> {
   };
 }
 
-/** Ships what was decided, so that the first look finds it in the archive. */
+/** Ships all decisions, so that the first look finds them in the archive. */
 async function shipAll(config: Config): Promise<void> {
   const { archiveDir, archiveKeepMs, decisionsHotMs, rulesDir, dataDir } = config;
   if (archiveDir === null) return;

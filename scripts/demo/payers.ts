@@ -1,17 +1,17 @@
 import type { Chance } from '../example-data/chance.ts';
 
-/** Somebody who pays at the shop, or does not. */
+/** A person who pays at the shop, or does not. */
 export interface Payer {
   readonly clientIdKey: string;
   readonly fingerprint: string;
   readonly ip: string;
-  /** Empty: an app that sends none. */
+  /** The browser's name. Empty for an app that sends none. */
   readonly userAgent: string;
   readonly sellPointKey: string;
   readonly method: string;
-  /** EUR. */
+  /** The usual amount in EUR. */
   readonly usualAmount: number;
-  /** Share of the attempts that are paid. */
+  /** The share of the attempts that are paid. */
   readonly pays: number;
 }
 
@@ -30,7 +30,7 @@ const BROWSERS = [
   'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1',
 ] as const;
 
-/** Makes payers whose names never come twice. */
+/** Makes payers whose names never repeat. */
 export class Payers {
   readonly #chance: Chance;
   #made = 0;
@@ -39,7 +39,10 @@ export class Payers {
     this.#chance = chance;
   }
 
-  /** An ordinary person, on a device and an address of their own. `pays`: of the attempts, about. */
+  /**
+   * Makes an ordinary person with a device and an address of their own. `pays` is about the share of the attempts
+   * that are paid.
+   */
   person(pays: number, more: Partial<Payer> = {}): Payer {
     const chance = this.#chance;
     const sellPointKey = chance.oneOf('web-shop', 'web-shop', 'phone-app', 'game-shop');
@@ -58,10 +61,10 @@ export class Payers {
     };
   }
 
-  /** `mia.brandt`, and `mia.brandt.2` for the second of the name. */
+  /** Returns `mia.brandt`, and `mia.brandt.2` for the second payer of that name. */
   #name(number: number): string {
     const all = FIRST_NAMES.length * LAST_NAMES.length;
-    // A step without a common factor with the number of names goes through all of them.
+    // A step without a common factor with the number of names goes through all names.
     const place = (number * 371) % all;
     const name = `${FIRST_NAMES[place % FIRST_NAMES.length]}.${LAST_NAMES[Math.floor(place / FIRST_NAMES.length)]}`;
     return number < all ? name : `${name}.${Math.floor(number / all) + 1}`;

@@ -1,4 +1,4 @@
-/** What happens at a moment; it may schedule more. */
+/** An event. It may schedule further events. */
 type Act = () => Promise<void> | void;
 
 interface Planned {
@@ -7,9 +7,9 @@ interface Planned {
   readonly act: Act;
 }
 
-/** What happens in a made-up time, one thing after the other. */
+/** The events of a made-up time, one after the other. */
 export class Schedule {
-  /** The latest first, so that the next one is taken from the end. */
+  /** The latest comes first, so that the next one is taken from the end. */
   readonly #planned: Planned[] = [];
 
   add(at: number, act: Act): void {
@@ -22,7 +22,7 @@ export class Schedule {
     this.#planned.splice(low, 0, { at, act });
   }
 
-  /** Does all that is planned before the end, with the clock at its moment, and leaves the clock at the end. */
+  /** Runs everything that is planned before the end, each with the clock at its moment. Leaves the clock at the end. */
   async run(clock: { now: number }, endMs: number): Promise<void> {
     for (;;) {
       const next = this.#planned.at(-1);

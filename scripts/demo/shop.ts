@@ -7,15 +7,15 @@ import type { Schedule } from './schedule.ts';
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** What the shop is going through. */
+/** The state of the shop and its surroundings. */
 export interface ShopState {
-  /** Of those who would pay, so many can: less on a day on which a bank is down. */
+  /** Returns the share of willing payers who can pay. It is lower on a day on which a bank is down. */
   readonly bankShare: (at: number) => number;
-  /** When what is told at a moment arrives at the service; null: never. */
+  /** Returns when a report of a moment reaches the service, in epoch ms. Null means never. */
   readonly reportedAt: (at: number) => number | null;
 }
 
-/** One order, as its payer goes on with it. */
+/** An order that its payer still pursues. */
 interface Order {
   readonly payer: Payer;
   readonly orderRef: string;
@@ -30,11 +30,11 @@ interface ShopParts {
   readonly chance: Chance;
   readonly state: ShopState;
   readonly clock: { readonly now: number };
-  /** Names an order like no other. */
+  /** Returns the name of a new order. */
   readonly nameOrder: () => string;
 }
 
-/** The checkouts of a shop, and what their payers do with its answers. */
+/** The checkouts of a shop, and what their payers do with the service's answers. */
 export class Shop {
   readonly #parts: ShopParts;
 
@@ -42,13 +42,12 @@ export class Shop {
     this.#parts = parts;
   }
 
-  /** Somebody comes at a moment, epoch ms. */
+  /** Plans the visit of a payer at a moment, in epoch ms. */
   plan(at: number, payer: Payer, triesMax = 4): void {
     this.#parts.schedule.add(at, () => this.#visit(payer, triesMax));
   }
 
-  /** A payer comes with something to pay, and goes on until it is paid or given up. */
-  /** From a moment on, epoch ms, a payer is shown one requisite again and again. */
+  /** Plans that from a moment on, in epoch ms, a payer is shown the same requisite again and again. */
   planBinding(at: number, { clientIdKey }: Payer): void {
     const { service, platform, schedule } = this.#parts;
     const binding = { requisiteRef: `requisite-${clientIdKey}`, acceptorKeys: ['acceptor-1'] };
@@ -57,6 +56,7 @@ export class Shop {
     });
   }
 
+  /** Begins a new order, which the payer pursues until it is paid or given up. */
   async #visit(payer: Payer, triesMax: number): Promise<void> {
     const { service, platform, chance, nameOrder } = this.#parts;
     const amount = chance.around(payer.usualAmount, 0.4).toFixed(2);
@@ -76,7 +76,7 @@ export class Shop {
     this.#in(chance.between(4, 40) * SECOND_MS, () => this.#ask(order));
   }
 
-  /** Asks for a requisite, and does with the answer what this payer does. */
+  /** Asks for a requisite, and reacts to the answer as this payer does. */
   async #ask(order: Order): Promise<void> {
     const { payer, orderRef, amount } = order;
     const { sellPointKey, clientIdKey, method } = payer;
@@ -108,7 +108,7 @@ export class Shop {
     const inMs = chance.between(15, isPaid ? 150 : 60) * SECOND_MS;
     this.#in(inMs, () => this.#report(order, isPaid ? null : cause));
     if (isPaid || triesLeft <= 1 || !chance.happens(0.72)) return;
-    // Who fails tries again within minutes, mostly before the wait is known.
+    // A payer who fails tries again within minutes, mostly before the wait is known.
     this.#in(inMs + chance.between(0.2, 4) * MINUTE_MS, () =>
       this.#ask({ ...order, triesLeft: triesLeft - 1 }),
     );
@@ -119,7 +119,7 @@ export class Shop {
     if (order.triesLeft <= 0) return;
     const next = { ...order, triesLeft: order.triesLeft - 0.5 };
     const isEarly = chance.happens(0.14);
-    // The longer the wait, the fewer come back.
+    // The longer the wait, the fewer payers come back.
     if (!isEarly && !chance.happens(Math.exp(-waitSeconds / 260))) return;
     const afterSeconds = isEarly
       ? chance.between(0.1, 0.8) * waitSeconds
@@ -127,7 +127,7 @@ export class Shop {
     this.#in(afterSeconds * SECOND_MS, () => this.#ask(next));
   }
 
-  /** `cause`: null when it was paid. */
+  /** Reports the result of an order. A cause of null means that it was paid. */
   #report(
     { payer: { clientIdKey }, orderRef }: Order,
     cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | null,

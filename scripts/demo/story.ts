@@ -9,16 +9,16 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const DAYS = 28;
 
-/** Visits of a usual day. */
+/** The number of visits on a usual day. */
 const VISITS = 260;
 
-/** By hour of the day: quiet nights, a peak at noon and a higher one in the evening. */
+/** The visits by hour of the day: quiet nights, a peak at noon and a higher one in the evening. */
 const HOURS = [5, 3, 2, 1, 1, 2, 4, 8, 12, 15, 17, 20, 24, 21, 17, 16, 18, 22, 28, 33, 35, 29, 19, 10];
 
-/** By day of the week, Sunday first: people buy most at its end. */
+/** The visits by day of the week, Sunday first. Most people buy at its end. */
 const WEEKDAYS = [1.2, 0.85, 0.82, 0.9, 0.98, 1.15, 1.3];
 
-/** So many of those who come again are bound to a requisite. */
+/** The number of returning payers who are bound to a requisite. */
 const BOUND = 40;
 
 const BAD_DAY = 20;
@@ -29,28 +29,31 @@ const CARD_TESTS = [2, 9, 17, 24] as const;
 /** The device that the payers of the ring share. */
 export const RING_DEVICE = 'device-of-the-ring';
 
-/** A bank is down for a day, and for most of another the shop's reports do not arrive. */
+/**
+ * Returns the shop's state over the four weeks. A bank is down for a day, and for most of another day the shop's
+ * reports do not arrive.
+ */
 export function stateOfShop(startMs: number, chance: Chance): ShopState {
   const at = (day: number, hour: number) => startMs + day * DAY_MS + hour * HOUR_MS;
   return {
     bankShare: (now) => (now >= at(BAD_DAY, 9) && now < at(BAD_DAY, 21) ? 0.45 : 1),
     reportedAt: (now) => {
       if (now < at(SILENT_DAY, 8) || now >= at(SILENT_DAY, 19)) return now;
-      // What was told meanwhile is sent again when somebody notices, as far as it was kept.
+      // When somebody notices, the reports of that time are sent again, as far as they were kept.
       return chance.happens(0.75) ? at(SILENT_DAY, 19) + chance.whole(1, 30 * MINUTE_MS) : null;
     },
   };
 }
 
 interface Plan {
-  /** Where a payer always goes; those who share a device go to the same. */
+  /** Returns the shop that a payer always uses. Payers who share a device use the same one. */
   readonly shopOf: (device: string) => Pick<Shop, 'plan' | 'planBinding'>;
   readonly payers: Payers;
   readonly chance: Chance;
   readonly startMs: number;
 }
 
-/** Plans who comes when: those who come again, those who come once, and those who come to steal. */
+/** Plans all visits: of payers who return, of payers who come once, and of thieves. */
 export function planVisits({ shopOf, payers, chance, startMs }: Plan): void {
   const regulars = Array.from({ length: 420 }, () => payers.person(chance.between(0.86, 0.97)));
   const unlucky = Array.from({ length: 60 }, () => payers.person(chance.between(0.3, 0.5)));
@@ -66,7 +69,7 @@ export function planVisits({ shopOf, payers, chance, startMs }: Plan): void {
   for (let hour = 0; hour < DAYS * 24; hour++) {
     const from = startMs + hour * HOUR_MS;
     const date = new Date(from);
-    // Of the shop's country, which is an hour or two ahead of UTC.
+    // The hours are those of the shop's country, which is an hour or two ahead of UTC.
     const part = HOURS[(date.getUTCHours() + 1) % 24] ?? 0;
     const usual = (VISITS * (WEEKDAYS[date.getUTCDay()] ?? 1) * part) / all;
     const visits = Math.round(usual * chance.between(0.82, 1.18) + chance.between(0, 1) - 0.5);
@@ -79,7 +82,7 @@ export function planVisits({ shopOf, payers, chance, startMs }: Plan): void {
   for (const day of CARD_TESTS) planCardTest(day, { shopOf, payers, chance, startMs });
 }
 
-/** Many names on one device and one address, who never pay. */
+/** Plans a ring: many names on one device and one address, who never pay. */
 function planRing(day: number, { shopOf, payers, chance, startMs }: Plan): void {
   const device = { fingerprint: RING_DEVICE, ip: '81.77.14.9', sellPointKey: 'game-shop' };
   for (let name = 0; name < 12; name++) {
@@ -92,7 +95,7 @@ function planRing(day: number, { shopOf, payers, chance, startMs }: Plan): void 
   }
 }
 
-/** One name tries stolen cards with small amounts, one a few seconds after the other. */
+/** Plans a card test: one name tries stolen cards with small amounts, a few seconds apart. */
 function planCardTest(day: number, { shopOf, payers, chance, startMs }: Plan): void {
   const payer = payers.person(0.05, { method: 'card', sellPointKey: 'web-shop' });
   for (let times = 0; times < 26; times++)

@@ -1,10 +1,10 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Steps between 0 and 1: as many as one draw of the generator tells apart without bias. */
+/** The number of steps between 0 and 1, which is as many as one draw of the generator tells apart without bias. */
 const STEPS = 2 ** 30;
 
-/** Draws that come out the same for the same seed, on every machine. */
+/** Draws that are the same for the same seed on every machine. */
 export class Chance {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
@@ -12,12 +12,12 @@ export class Chance {
     this.#generator = xoroshiro128plus(seed);
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** Draws a whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number {
     return uniformInt(this.#generator, low, high);
   }
 
-  /** A number from `low` up to `high`. */
+  /** Draws a number from `low` up to `high`. */
   between(low: number, high: number): number {
     return low + ((high - low) * this.whole(0, STEPS - 1)) / STEPS;
   }
@@ -30,7 +30,10 @@ export class Chance {
     return others[this.whole(0, others.length) - 1] ?? first;
   }
 
-  /** Like amounts that people spend: half are below the median, a few far above it. `spread` 0 is the median always. */
+  /**
+   * Draws an amount as people spend them: half are below the median, a few far above it. With `spread` 0 it is always
+   * the median.
+   */
   around(median: number, spread: number): number {
     const three = this.between(-1, 1) + this.between(-1, 1) + this.between(-1, 1);
     return median * Math.exp(spread * three);

@@ -1,6 +1,6 @@
 import { Chance } from './chance.ts';
 
-/** A line that `npm run replay` reads; scripts/replay/README.md says what its members mean. */
+/** A line that `npm run replay` reads. scripts/replay/README.md says what its members mean. */
 export interface ExamplePayment {
   readonly at: number;
   readonly sellPointKey: string;
@@ -34,10 +34,10 @@ const CROWDS: readonly Crowd[] = [
   { name: 'farm', count: 3, attempts: farm },
 ];
 
-/** Share of the orders of which nothing is ever reported, whoever asked. */
+/** The share of all orders that are never reported. */
 const UNREPORTED = 0.06;
 
-/** Made-up payments of four weeks in the order of time, the same for the same seed. */
+/** Makes the payments of four weeks, in the order of time. They are the same for the same seed. */
 export function examplePayments(seed: number): readonly ExamplePayment[] {
   const chance = new Chance(seed);
   const names = { client: numbered('payer'), device: numbered('device') };
@@ -77,7 +77,7 @@ function outcome(chance: Chance, at: number, isPaid: boolean) {
   return { outcome: 'UNPAID', outcomeAt: at + afterMs } as const;
 }
 
-/** Numbers by first appearance, so that no name gives away which crowd somebody is of. */
+/** Numbers names by their first appearance, so that no name shows to which crowd a payer belongs. */
 function numbered(kind: string): (name: string) => string {
   const numbers = new Map<string, number>();
   return (name) => `${kind}-${numbers.getOrInsertComputed(name, () => numbers.size + 1)}`;
@@ -90,17 +90,17 @@ interface Payer {
   readonly userAgent: string;
   readonly sellPointKey: string;
   readonly method: string;
-  /** EUR. */
+  /** The usual amount in EUR. */
   readonly usualAmount: number;
 }
 
-/** One time that a payer asked for a requisite, and whether a payment followed. */
+/** A request for a requisite, and whether a payment followed. */
 interface Attempt {
   readonly payer: Payer;
   /** Epoch ms. */
   readonly at: number;
   readonly method: string;
-  /** EUR. */
+  /** The amount in EUR. */
   readonly amount: number;
   readonly isPaid: boolean;
 }
@@ -109,7 +109,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** When the first day begins, a Monday, and how many days there are. */
+/** The beginning of the first day, a Monday, and the number of days. */
 const START_MS = Date.UTC(2026, 8, 7);
 const DAYS = 28;
 const END_MS = START_MS + DAYS * DAY_MS;
@@ -120,7 +120,7 @@ const BROWSERS = [
   'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1',
 ] as const;
 
-/** An ordinary person, on a device and an address of their own, with a method and a usual amount. */
+/** Makes an ordinary person with a device and an address of their own, a method and a usual amount. */
 function person(chance: Chance, name: string): Payer {
   const [first, ...others] = BROWSERS;
   return {
@@ -134,20 +134,23 @@ function person(chance: Chance, name: string): Payer {
   };
 }
 
-/** A moment of a day by its number: most people pay between 8 and 23 o'clock. */
+/** Draws a moment of the day with this number. Most people pay between 8 and 23 o'clock. */
 function wakingHour(chance: Chance, day: number): number {
   return Math.floor(START_MS + day * DAY_MS + chance.between(8, 23) * HOUR_MS);
 }
 
 interface Luck {
-  /** Share of the attempts that are paid. */
+  /** The share of the attempts that are paid. */
   readonly pays: number;
-  /** Share of the failures after which the payer tries again. */
+  /** The share of the failures after which the payer tries again. */
   readonly triesAgain: number;
   readonly triesMax: number;
 }
 
-/** Tries, and tries again some minutes later, sometimes with another method, until it is paid or given up. */
+/**
+ * Makes the attempts of a purchase. The payer tries again some minutes later, sometimes with another method, until it
+ * is paid or given up.
+ */
 function purchase(chance: Chance, payer: Payer, startAt: number, luck: Luck): readonly Attempt[] {
   const attempts: Attempt[] = [];
   const amount = chance.around(payer.usualAmount, 0.3);
@@ -162,25 +165,27 @@ function purchase(chance: Chance, payer: Payer, startAt: number, luck: Luck): re
   }
 }
 
-/** Comes back every few days and nearly always pays. */
+/** Makes a payer who comes back every few days and nearly always pays. */
 function regular(chance: Chance, name: string): readonly Attempt[] {
   const everyDays = chance.between(3, 9);
   return visits(chance, person(chance, name), everyDays, { pays: 0.9, triesAgain: 0.8, triesMax: 4 });
 }
 
-/** Comes once. */
+/** Makes a payer who comes once. */
 function passerBy(chance: Chance, name: string): readonly Attempt[] {
   const startAt = wakingHour(chance, chance.whole(0, DAYS - 1));
   return purchase(chance, person(chance, name), startAt, { pays: 0.68, triesAgain: 0.6, triesMax: 3 });
 }
 
-/** Has a card that is declined more often than not, and does not give up: the payer whom a strict rule hits. */
+/**
+ * Makes a payer whose card is declined more often than not, and who does not give up. A strict rule hits this payer.
+ */
 function unlucky(chance: Chance, name: string): readonly Attempt[] {
   const everyDays = chance.between(5, 12);
   return visits(chance, person(chance, name), everyDays, { pays: 0.38, triesAgain: 0.92, triesMax: 7 });
 }
 
-/** Eight colleagues behind one address who order lunch at the same time and pay. */
+/** Makes eight colleagues behind one address, who order lunch at the same time and pay. */
 function office(chance: Chance, name: string): readonly Attempt[] {
   const ip = `198.51.100.${chance.whole(1, 254)}`;
   const colleagues = Array.from({ length: 8 }, (_, place) => person(chance, `${name}-${place + 1}`));
@@ -196,7 +201,7 @@ function office(chance: Chance, name: string): readonly Attempt[] {
   });
 }
 
-/** Pays through a partner's program, whose User-Agent looks automated. */
+/** Makes a payer who pays through a partner's program, whose User-Agent looks automated. */
 function partner(chance: Chance, name: string): readonly Attempt[] {
   const payer = {
     ...person(chance, name),
@@ -214,7 +219,7 @@ function visits(chance: Chance, payer: Payer, everyDays: number, luck: Luck): re
   return attempts;
 }
 
-/** Collects requisites: at night, again and again, with whatever amount and method, and never pays. */
+/** Makes a payer who collects requisites: at night, again and again, with any amount and method, and never pays. */
 function collector(chance: Chance, name: string): readonly Attempt[] {
   const payer = person(chance, name);
   const attempts: Attempt[] = [];
@@ -232,7 +237,10 @@ function collector(chance: Chance, name: string): readonly Attempt[] {
   return attempts;
 }
 
-/** Tries stolen cards with one small amount after the other within minutes; now and then one goes through. */
+/**
+ * Makes a payer who tries stolen cards with one small amount after the other within minutes. Now and then one
+ * succeeds.
+ */
 function cardTester(chance: Chance, name: string): readonly Attempt[] {
   const payer = person(chance, name);
   const attempts: Attempt[] = [];
@@ -245,7 +253,7 @@ function cardTester(chance: Chance, name: string): readonly Attempt[] {
   return attempts;
 }
 
-/** Eight names on one device and one address, on one afternoon. */
+/** Makes eight names on one device and one address, on one afternoon. */
 function farm(chance: Chance, name: string): readonly Attempt[] {
   const device = { fingerprint: `device-of-${name}`, ip: `192.0.2.${chance.whole(1, 254)}` };
   const startAt = START_MS + chance.whole(1, DAYS - 2) * DAY_MS + chance.between(12, 16) * HOUR_MS;

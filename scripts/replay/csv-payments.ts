@@ -10,19 +10,25 @@ import {
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 
-/** How the columns of a CSV file say what the members of a recorded payment say. */
+/** How the members of a recorded payment are found in the columns of a CSV file. */
 export interface CsvMapping {
-  /** The heading of a member's column, by the name of the member; other members are called as their column. */
+  /**
+   * The heading of a member's column, by the member's name. A member that is not here has the heading of its own
+   * name.
+   */
   readonly columns: ReadonlyMap<string, string>;
-  /** The value that a member has in every row, by the name of the member. */
+  /** The value that a member has in every row, by the member's name. */
   readonly constants: ReadonlyMap<string, string>;
-  /** The value that stands for another one, by `member:value`, like `outcome:succeeded`. */
+  /** The value that replaces another one, by `member:value`, like `outcome:succeeded`. */
   readonly values: ReadonlyMap<string, string>;
 }
 
 export const NO_MAPPING: CsvMapping = { columns: new Map(), constants: new Map(), values: new Map() };
 
-/** A row of a CSV file as a JSON object, or why it cannot be read. `line` counts from 1, the heading included. */
+/**
+ * A row of a CSV file as a JSON object, or the reason why it cannot be read. `line` counts from 1, the heading
+ * included.
+ */
 export type CsvRow = { readonly line: number } & (
   | { readonly record: JsonObject }
   | { readonly problem: string }
@@ -36,8 +42,9 @@ export interface CsvFile {
 const MEMORY_MIB = 512;
 
 /**
- * Reads a CSV file with a heading, of which the commas, semicolons or tabs say how columns are separated. Texts are
- * quoted as RFC 4180 has it. Throws the error of the system or the engine when the file cannot be read at all.
+ * Reads a CSV file with a heading. Columns are separated by commas, semicolons or tabs, whichever the heading has
+ * most of. Texts are quoted as in RFC 4180. Throws the error of the system or the engine when the file cannot be read
+ * at all.
  */
 export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile> {
   return withTemporaryFolder('replay-csv-', async (temporaryFolder) => {
@@ -60,7 +67,7 @@ export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile>
 
 const SEPARATORS = [',', ';', '\t'];
 
-/** The separator that the heading has most of: the engine would guess by what stands in the rows, too. */
+/** Finds the separator that the heading has most of. The engine would also guess from the rows. */
 async function findSeparator(path: string): Promise<string> {
   const file = await open(path);
   for await (const heading of file.readLines()) {
@@ -70,7 +77,7 @@ async function findSeparator(path: string): Promise<string> {
   return ',';
 }
 
-/** Gives the rows the lines of the file: the engine leaves out rejected lines and the heading. */
+/** Gives the rows their line numbers in the file, because the engine leaves out rejected lines and the heading. */
 function numberRows(
   rows: readonly DuckRow[],
   rejected: readonly DuckRow[],
@@ -97,7 +104,7 @@ function numberRows(
   return found;
 }
 
-/** The members of a row. An empty cell is an absent member. */
+/** Returns the members of a row. An empty cell is an absent member. */
 function toRecord(row: DuckRow, { columns, constants, values }: CsvMapping): JsonObject {
   const renamed = new Map([...columns].map(([member, heading]) => [member, row[heading]]));
   const members = [...Object.entries(row), ...renamed, ...constants];
@@ -109,7 +116,7 @@ function toRecord(row: DuckRow, { columns, constants, values }: CsvMapping): Jso
   );
 }
 
-/** The value that the record of a payment has in JSON. */
+/** Returns the JSON value of a member of a payment. */
 function toValue(member: string, text: string): unknown {
   if (member === 'at' || member === 'outcomeAt' || member === 'expiresAt') return toMoment(text);
   if (member === 'abuse' || member === 'jsOk' || member === 'honeypotTriggered') return toFlag(text);
@@ -117,7 +124,10 @@ function toValue(member: string, text: string): unknown {
   return text;
 }
 
-/** Milliseconds since 1970 become a number; `2026-01-05 12:00:00`, as databases export moments, is taken as UTC. */
+/**
+ * Parses a moment. Milliseconds since 1970 become a number. `2026-01-05 12:00:00`, as databases export moments, is
+ * taken as UTC.
+ */
 function toMoment(text: string): unknown {
   if (/^\d+$/.test(text)) return Number(text);
   const [, day, time, zone = ''] =

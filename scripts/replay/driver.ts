@@ -8,14 +8,14 @@ export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'de
 
 export type Use = Readonly<Record<DrivenOperation, number>>;
 
-/** Where the service is, and the key that opens it. */
+/** The addresses of the service, and the access key. */
 export interface Endpoints {
   readonly callerUrl: string;
   readonly platformUrl: string;
   readonly key: string;
 }
 
-/** An unexpected answer; the message has the request and the answer. */
+/** An unexpected answer. The message has the request and the answer. */
 export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;
@@ -31,11 +31,11 @@ interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: object;
-  /** With it, a repeated request counts once. */
+  /** With this key a repeated request counts once. */
   readonly idempotencyKey?: string;
 }
 
-/** Retries while the store is slow; a replay without a store ends. */
+/** The status with which a slow store is tried again. A replay without a store ends. */
 const UNAVAILABLE = 503;
 const TRIES_MAX = 20;
 const PAUSE_MS = 250;
@@ -45,7 +45,10 @@ interface Answer<Body> {
   readonly headers: Headers;
 }
 
-/** Calls the service over HTTP as a caller and as the platform do, one request after the other, and again after a 503. */
+/**
+ * Calls the service over HTTP as a caller and as the platform do, one request after the other. Tries again after a
+ * 503.
+ */
 export class Driver {
   readonly use = { score: 0, verdict: 0, outcomes: 0, clients: 0, decisions: 0 };
   readonly #endpoints: Endpoints;
@@ -54,7 +57,7 @@ export class Driver {
     this.#endpoints = endpoints;
   }
 
-  /** Interface, section 4.1. */
+  /** Asks for a score (interface, section 4.1). */
   async score(payment: RecordedPayment): Promise<ScoreAnswer> {
     const { sellPointKey, clientIdKey, amountRequested, method } = payment;
     const { toPayCurrency, fingerprint, ip, userAgent, clientHints } = payment;
@@ -64,7 +67,7 @@ export class Driver {
       .body;
   }
 
-  /** Interface, section 4.2; with the id of the decision behind the answer. */
+  /** Asks for a verdict (interface, section 4.2). Returns also the id of the decision behind the answer. */
   async verdict(payment: RecordedPayment): Promise<{ answer: VerdictAnswer; decisionId: string }> {
     const { sellPointKey, clientIdKey, method, amountRequested, orderRef, toPayCurrency, line } = payment;
     const asked = {
@@ -107,7 +110,7 @@ export class Driver {
     }
   }
 
-  /** The record of a decision, which has more than the answer, like the level of the ladder. */
+  /** Reads the record of a decision, which has more than the answer, like the level of the ladder. */
   async decision(decisionId: string): Promise<Decision> {
     const path = `platform/decisions/${decisionId}`;
     return (await this.#ask<Decision>({ operation: 'decisions', method: 'GET', path })).body;
@@ -135,7 +138,7 @@ export class Driver {
   }
 }
 
-/** Without null members, which a body leaves out. */
+/** Leaves out null members, which a body does not have. */
 function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }

@@ -6,16 +6,16 @@ import type { Verdict } from '#decision/rules/rule-set.ts';
 export interface Observation {
   readonly clientIdKey: string;
   readonly clientGroup: ClientGroup;
-  /** As answered by the score, before the outcome of this payment was known. */
+  /** The score's answer, from before the outcome of this payment was known. */
   readonly paymentScore: number;
   readonly isBotAtScore: boolean;
   readonly verdict: Verdict;
   readonly isBotAtVerdict: boolean;
-  /** The level of the cooldown ladder that a WAIT imposed; null with any other verdict. */
+  /** The level of the ladder of a WAIT. Null for any other verdict. */
   readonly waitLevel: number | null;
-  /** The outcome of its order by the last report; null when unknown. */
+  /** The outcome of the order by its last report. Null when it is not known. */
   readonly outcome: Outcome | null;
-  /** Whether this was the first request for its order: a later score may know the outcome. */
+  /** Whether this was the first request for its order. A later score may know the outcome. */
   readonly isFirst: boolean;
   readonly abuse: boolean | null;
 }

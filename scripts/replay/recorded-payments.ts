@@ -4,11 +4,11 @@ import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
 import { type CsvMapping, NO_MAPPING, readCsvFile } from './csv-payments.ts';
 
-/** The members of every line of the file, which README.md lists. */
+/** The members that every line of the file has. README.md lists them. */
 interface RecordedLine {
-  /** Its number in the file, from 1. */
+  /** The number of the line in the file, from 1. */
   readonly line: number;
-  /** When it happened, epoch ms. */
+  /** The time of the event, in epoch ms. */
   readonly at: number;
   readonly clientIdKey: string;
 }
@@ -25,7 +25,7 @@ export interface RecordedPayment extends RecordedLine {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly clientHints: JsonObject | null;
-  /** Whether a person judged it abuse; null when nobody did. */
+  /** Whether a person judged the payment abuse. Null when nobody judged it. */
   readonly abuse: boolean | null;
 }
 
@@ -48,22 +48,22 @@ export interface RecordedBinding extends RecordedLine {
 
 export type RecordedEvent = RecordedPayment | RecordedOutcome | RecordedBinding;
 
-/** A line that is left out, as `file:line: what is wrong`. */
+/** A line that is left out, as text: `file:line: what is wrong`. */
 export type BadLine = string;
 
 /** The contents of a file. */
 export interface RecordedHistory {
-  /** In order of time; at the same time in the order of the file. */
+  /** The events in the order of time. Events of the same time are in the order of the file. */
   readonly events: readonly RecordedEvent[];
   readonly badLines: readonly BadLine[];
 }
 
-/** There is nothing to replay; the message names the file and what is allowed. */
+/** There is nothing to replay. The message names the file and says what is allowed. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** Times in seconds would look like January 1970, with every wait served. */
+/** The earliest time that is accepted. Times in seconds would look like January 1970, when every wait would be over. */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 const LATEST_MS = Date.UTC(2200, 0, 1);
 
@@ -92,7 +92,7 @@ export async function readRecordedHistory(
   throw new InputError(`${path} holds no recorded payment; it should hold ${wanted}`);
 }
 
-/** A line of a file, with the way to its events. `read` throws InputError for a bad line. */
+/** A line of a file. `read` returns its events, and throws InputError for a bad line. */
 interface UnreadLine {
   readonly line: number;
   readonly read: () => readonly RecordedEvent[];
@@ -124,7 +124,7 @@ async function* readCsvLines(path: string, mapping: CsvMapping): AsyncGenerator<
   }
 }
 
-/** The members that every payment has. Throws InputError when a CSV file has no column for one. */
+/** Throws InputError when a CSV file has no column for a member that every payment has. */
 function requireColumns(path: string, headings: readonly string[], { columns, constants }: CsvMapping): void {
   if (headings.length === 0) return;
   const unknown = [...columns].filter(([, heading]) => !headings.includes(heading));
@@ -152,14 +152,15 @@ const REQUIRED_MEMBERS = [
   'method',
 ] as const;
 
-/** A CSV file has the hints of the page in columns of their own. */
+/** Joins the hints of the page, which have columns of their own in a CSV file. */
 function joinHints({ jsOk, honeypotTriggered, ...record }: JsonObject): JsonObject {
   const hints = Object.entries({ jsOk, honeypotTriggered }).filter(([, value]) => value !== undefined);
   return hints.length === 0 ? record : { ...record, clientHints: Object.fromEntries(hints) };
 }
 
 /**
- * The events of one line: a payment may have its outcome with it, which follows it. Throws InputError for a bad line.
+ * Parses the events of one line. A payment may have its outcome in its line, and the outcome follows it. Throws
+ * InputError for a bad line.
  */
 export function parseRecordedLine(text: string, line: number): readonly RecordedEvent[] {
   const record = parseJsonObject(text);

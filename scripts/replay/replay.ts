@@ -22,35 +22,35 @@ import {
 export interface Replay {
   readonly time: ReplayedTime;
   readonly observations: readonly Observation[];
-  /** Lines that were left out because they are bad or the service refused them. */
+  /** The lines that were left out because they are bad or the service refused them. */
   readonly badLines: readonly BadLine[];
   readonly use: Use;
   readonly ruleVersion: string;
   readonly digest: string;
   readonly storeName: string;
-  /** From the first request to the last answer. */
+  /** The time from the first request to the last answer, in ms. */
   readonly elapsedMs: number;
 }
 
 export interface ReplayOptions {
-  /** The settings of the service; REDIS_URL, RULES_DIR and RULE_VERSION matter here. */
+  /** The settings of the service, of which REDIS_URL, RULES_DIR and RULE_VERSION are used. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the store is kept afterwards; null means in a temporary folder that is removed. */
+  /** The folder in which the store is kept afterwards. Null means a temporary folder that is removed. */
   readonly dataDir: string | null;
-  /** How a CSV file names what it holds; absent: as the record does. */
+  /** How a CSV file names its members. Absent when it uses the names of the record. */
   readonly mapping?: CsvMapping;
-  /** Where it happens; absent: on one of its own. */
+  /** The platform on which the payments are replayed. Absent means one of its own. */
   readonly platform?: PlatformName;
-  /** Ends the replay after the request that is under way. */
+  /** Ends the replay after the current request. */
   readonly signal: AbortSignal;
-  /** Called with the number of events that were replayed, and of all. */
+  /** Called with the number of events that were replayed, and the number of all events. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
 /**
- * Replays a file of recorded payments: each attempt as score and then verdict, each outcome and binding when it became
- * known, with the service's clock at that moment. An order that was refused is reported as abandoned. One request at a
- * time, so the clock never moves under a request and equal files give equal results.
+ * Replays a file of recorded payments. Each attempt is sent as a score and then a verdict, each outcome and binding
+ * when it became known, with the service's clock at that moment. An order that was refused is reported as abandoned.
+ * Requests are sent one at a time, so the clock never moves during a request and equal files give equal results.
  *
  * Throws InputError, UnexpectedAnswer, the reason of `signal`, and what the start of the service throws.
  */
@@ -81,10 +81,10 @@ function namesOf({ rules, storeName }: ReplayedService) {
   return { ruleVersion: rules.version, digest: rules.digest, storeName };
 }
 
-/** The service refused this line, which is left out. */
+/** The status with which the service refuses a bad line, which is then left out. */
 const MALFORMED = 400;
 
-/** A platform's report for an order without a requisite. */
+/** The platform's report about an order that got no requisite. */
 const ABANDONED = { outcome: 'UNPAID', cause: 'EXPIRED' } as const;
 
 /** Sends the events to the service, and keeps its answers. */
@@ -110,7 +110,7 @@ class Replayer {
   }
 
   async replay(event: RecordedEvent): Promise<void> {
-    // The outcome in a payment's line is left out with the payment.
+    // When a payment was left out, the outcome in its line is left out, too.
     if (this.#badPayments.has(event.line)) return;
     try {
       await this.#send(event);
@@ -164,7 +164,7 @@ class Replayer {
   }
 }
 
-/** The outcome by the last report of each order; unknown after a technical failure. */
+/** Returns the outcome of each order by its last report. It is unknown after a technical failure. */
 function endsOf(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
   const ends = new Map<string, Outcome | null>();
   for (const event of events)

@@ -21,7 +21,7 @@ export interface MovableClock {
   now: number;
 }
 
-/** Epoch ms of the first and the last event. */
+/** The times of the first and the last event, in epoch ms. */
 export interface ReplayedTime {
   readonly firstAt: number;
   readonly lastAt: number;
@@ -35,16 +35,16 @@ export interface ReplayedService extends Endpoints {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A fixed salt, because intervals depend on the hashes of payers: equal files give equal figures. */
+/** The salt is fixed, because intervals depend on the hashes of payers: equal files give equal figures. */
 const SALT = 'salt-of-every-replay-A';
 
-/** How long the key is valid after the end of the data. */
+/** How long the key is valid after the end of the data, in ms. */
 const KEY_MARGIN_MS = 60_000;
 
 /**
- * Runs the service as `src/main.ts` composes it, but by the given clock, without a rate limit, and on
- * ports and a store of its own: SQLite in `dataDir` or a temporary folder, or Redis when `env` names one.
- * Everything is closed and a temporary folder removed when `run` ends, however it ends.
+ * Runs the service as `src/main.ts` composes it, but with the given clock, without a rate limit, and on ports and a
+ * store of its own. The store is SQLite in `dataDir` or a temporary folder, or Redis when `env` names one. When `run`
+ * ends, however it ends, everything is closed and a temporary folder is removed.
  */
 export async function withReplayedService<T>(
   {
@@ -105,7 +105,7 @@ function start(
   });
 }
 
-/** A used store would answer from its earlier state, and its journal would have two histories. */
+/** Refuses a store that was used. It would answer from its earlier state, and its journal would hold two histories. */
 function refuseUsed(path: string): void {
   if (!existsSync(path)) return;
   throw new ConfigError(
@@ -114,8 +114,8 @@ function refuseUsed(path: string): void {
 }
 
 /**
- * A Redis may have other data, so a replay uses a platform of its own there. In its own file the name is always the
- * same, so that bootstrap intervals are the same, too.
+ * Returns the platform's name. A Redis may hold other data, so a replay uses a new platform there. In a file of its
+ * own the name is always the same, so that intervals by bootstrap are the same, too.
  */
 function platformOf(redisUrl: string | null): PlatformName {
   return toPlatformName(redisUrl === null ? 'replay' : `replay-${randomBytes(6).toString('hex')}`);

@@ -11,7 +11,10 @@ import type { BotQuality, PaymentScoreQuality, Summary, VerdictCounts } from './
 
 type Row = readonly string[];
 
-/** The report for people: what was replayed, then one table a question. Ends without a line break. */
+/**
+ * Formats the report for people: what was replayed, then one table for each question. The text does not end with a
+ * line break.
+ */
 export function report(path: string, replayed: Replay, summary: Summary): string {
   const parts = [
     introduction(path, replayed),
@@ -39,7 +42,7 @@ function introduction(path: string, replayed: Replay): string {
   ].join('\n');
 }
 
-/** What the rules would have done to payments, by what became of them. Payments of one payer depend on each other. */
+/** Says what the rules would have done to payments, by their outcomes. Payments of one payer depend on each other. */
 function inShort(observations: readonly Observation[]): string {
   const unknown = observations.filter(({ outcome }) => outcome === null).length;
   const lines = [
@@ -162,7 +165,7 @@ function bot(quality: BotQuality): string {
   return `${confusion}\nprecision ${decimal(precision)}, recall ${decimal(recall)}`;
 }
 
-/** The first column to the left, the numbers to the right. */
+/** Formats a table with the first column at the left and numbers at the right. */
 function numbers(headings: Row, rows: readonly Row[]): string {
   return formatTable(headings, rows, { right: headings.keys().drop(1).toArray() });
 }

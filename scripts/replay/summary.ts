@@ -11,20 +11,20 @@ import type { Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';
 
-/** The figures of a replay, as `--json` prints them; null where the data is not enough. */
+/** The figures of a replay, as `--json` prints them. A figure is null when the data is not enough. */
 export interface Summary {
   readonly payments: number;
-  /** Lines that were left out. */
+  /** The number of lines that were left out. */
   readonly badLines: number;
   readonly requests: Use;
   readonly verdicts: VerdictCounts;
-  /** Verdicts on the payments by outcome; `none` are those without a recorded one. */
+  /** The verdicts on the payments, by outcome. `none` are payments without a recorded outcome. */
   readonly verdictsByOutcome: Readonly<Record<'PAID' | 'UNPAID' | 'none', VerdictCounts>>;
-  /** How often each group was answered by score. */
+  /** How often score answered each group. */
   readonly groups: Readonly<Record<ClientGroup, number>>;
   /** How often each operation answered isBot true. */
   readonly botFlags: { readonly score: number; readonly verdict: number };
-  /** WAIT verdicts by the level that they imposed, lowest first. */
+  /** The WAIT verdicts by level of the ladder, the lowest first. */
   readonly ladder: readonly { readonly level: number; readonly waits: number }[];
   readonly paymentScore: PaymentScoreQuality | null;
   readonly reliability: readonly ReliabilityBin[] | null;
@@ -38,23 +38,23 @@ export interface Summary {
 export type VerdictCounts = Readonly<Record<Verdict, number>>;
 
 export interface PaymentScoreQuality {
-  /** Orders with an outcome, each as it was first asked for. */
+  /** The number of orders with an outcome. Each counts as it was first asked for. */
   readonly measured: number;
   readonly auc: number | null;
   readonly brier: number | null;
 }
 
-/** Share of the PAID payments, and of the UNPAID ones, that got a verdict; null without any such payment. */
+/** The share of the PAID and of the UNPAID payments that got a verdict. Null when there are no such payments. */
 export interface OutcomeShares {
   readonly paidShare: number | null;
   readonly unpaidShare: number | null;
 }
 
-/** isBot of the verdict against the label `abuse`. */
+/** How well isBot of the verdict agrees with the label `abuse`. */
 export interface BotQuality {
-  /** Share of the flagged payments that are abuse; null when none is flagged. */
+  /** The share of the flagged payments that are abuse. Null when none is flagged. */
   readonly precision: number | null;
-  /** Share of the abuse that is flagged; null when there is none. */
+  /** The share of the abuse that is flagged. Null when there is no abuse. */
   readonly recall: number | null;
   readonly truePositives: number;
   readonly falsePositives: number;

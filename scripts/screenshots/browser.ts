@@ -4,12 +4,12 @@ import type { Decision } from '#decision/decision.ts';
 import { installedChromium } from '../../test/servers/chromium.ts';
 import type { SeededConsole } from './seeded-console.ts';
 
-/** A tab with its errors and its requests to other addresses. */
+/** A tab, with its errors and its requests to other addresses. */
 export interface WatchedPage {
   readonly page: Page;
-  /** Messages of the console with the address that they are about, and errors that nothing caught. */
+  /** Messages of the browser's console, with the address that they are about, and errors that nothing caught. */
   readonly complaints: readonly string[];
-  /** Addresses outside the listener. */
+  /** Requests to addresses outside the listener. */
   readonly strayRequests: readonly string[];
   /** Empties both lists. */
   forget(): void;
@@ -19,16 +19,16 @@ export interface Look {
   readonly width: number;
   readonly height: number;
   readonly colorScheme: 'light' | 'dark';
-  /** The colour scheme of the system. */
+  /** The colours that the system forces on pages. */
   readonly forcedColors?: 'active' | 'none';
   readonly timezoneId?: string;
-  /** Points of the screen for each pixel of the page. */
+  /** The pixels of the screen for each pixel of the page. */
   readonly scale?: number;
 }
 
 export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
 
-/** Chromium as the tests use it: headless, with a profile of its own, and asking nobody for anything. */
+/** Starts Chromium as the tests use it: headless, with a profile of its own, and without requests to its maker. */
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: installedChromium() ?? 'chromium',
@@ -44,7 +44,7 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A new tab on the console, whose errors and requests to other addresses are noted. */
+/** Opens the console in a new tab, and notes its errors and its requests to other addresses. */
 export async function openConsole(
   browser: Browser,
   url: string,
@@ -87,14 +87,14 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Places' }).waitFor();
 }
 
-/** Every page of the console with a text that shows that it is loaded. */
+/** Lists every page of the console, with a text that shows that it has loaded. */
 export async function consolePages(
   seeded: SeededConsole,
 ): Promise<readonly { readonly name: string; readonly hash: string; readonly shows: string }[]> {
   const url = `${seeded.platformUrl}/v1/platform/decisions?clientIdKey=impatient-ivan`;
   const headers = { 'X-KA-Access-Key': seeded.key, 'Content-Type': 'application/json' };
   const answer = await fetch(url, { headers });
-  // The page Results shows what somebody asked for.
+  // The page Results shows questions that somebody has asked.
   const body = JSON.stringify({ kind: 'report', version: 'p2.v10', by: 'day' });
   await fetch(`${seeded.platformUrl}/v1/platform/evidence`, { method: 'POST', headers, body });
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());

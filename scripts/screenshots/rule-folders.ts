@@ -16,7 +16,7 @@ const EDITS = [
 /** The mistake of p2.v12. */
 const MISTAKE = { file: 'verdicts.yaml', from: 'fact: attemptOpen', to: 'fact: atemptOpen' } as const;
 
-/** Three versions: one that decides, one to try, and one that is refused. */
+/** Writes three versions: one that decides, one to try, and one that is refused. */
 export function writeRuleFolders(rulesDir: string): void {
   cpSync(RULES_FOLDER, join(rulesDir, 'p2.v10'), { recursive: true });
   addVersion(rulesDir, 'p2.v11', EDITS);

@@ -21,31 +21,31 @@ import { Tenant } from '../../test/service/tenant.ts';
 import { writeRuleFolders } from './rule-folders.ts';
 import { CatchingUpClock, liveAnHour } from './shop-life.ts';
 
-/** A node with an hour of a shop's life behind it, three versions on its disk, and one of them on trial. */
+/** A node with an hour of a shop's history, three versions on its disk, and one of them on trial. */
 export interface SeededConsole {
-  /** The page, with a slash at its end. */
+  /** The address of the page, with a slash at its end. */
   readonly url: string;
   readonly callerUrl: string;
   readonly platformUrl: string;
-  /** What a command needs to reach the same store and rule sets. */
+  /** The environment with which a command reaches the same store and rule sets. */
   readonly environment: { readonly DATA_DIR: string; readonly RULES_DIR: string };
   /** A key of the shop for every operation that a platform's key may have. */
   readonly key: string;
-  /** A key of the installation, which rolls versions out. */
+  /** A key of the installation, which changes the rollout. */
   readonly operatorKey: string;
-  /** A key of the shop for these operations. */
+  /** Issues a key of the shop for these operations. */
   keyFor(...operations: readonly Operation[]): Promise<string>;
-  /** A key of another platform. */
+  /** Issues a key of another platform. */
   keyOf(platform: string, ...operations: readonly Operation[]): Promise<string>;
   revoke(key: string): Promise<void>;
-  /** Who changed what, oldest first. */
+  /** Returns the audit's entries, the oldest first. */
   audit(): Promise<readonly AuditEntry[]>;
-  /** Ships all that happened until now to the archive. */
+  /** Ships everything that happened until now to the archive. */
   ship(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** More than a test or a picture makes. */
+/** More entries than a test or a picture makes. */
 const AUDIT_ENTRIES_MAX = 1000;
 
 const DAY_MS = 24 * 3_600_000;
@@ -123,7 +123,7 @@ const SETTINGS = {
   log: createLog('silent'),
 } as const;
 
-/** Ships like another process: the service only reads the archive. */
+/** Ships like another process would, because the service only reads the archive. */
 async function shipAll(dataDir: string, rulesDir: string): Promise<void> {
   const archiveDir = join(dataDir, 'archive');
   const { shipper, close } = await openShipper(

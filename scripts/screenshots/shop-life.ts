@@ -5,7 +5,7 @@ const MINUTES = 60;
 
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-/** Begins an hour ago, and never passes the present. */
+/** A clock that begins an hour ago and never passes the present. */
 export class CatchingUpClock {
   #behindMs = MINUTES * 60_000 - 30_000;
 
@@ -40,8 +40,8 @@ const TRUST = { group: 'TRUSTED', reason: 'vouched for by the support desk' };
 const EXPIRED = { clientIdKey: IVAN, orderRef: 'order-ivan-3', outcome: 'UNPAID', cause: 'EXPIRED' };
 
 /**
- * The main payer of pages and pictures, by minutes: pays, is bound and trusted for a while, comes back, asks too
- * early, waits, and asks again.
+ * The main payer of pages and pictures, by minutes. This payer pays, is bound and trusted for a while, comes back,
+ * asks too early, waits, and asks again.
  */
 const STORY = new Map<number, readonly Step[]>([
   [4, [scored, asks('order-ivan-1'), pays('order-ivan-1')]],
@@ -58,7 +58,7 @@ const STORY = new Map<number, readonly Step[]>([
 
 const TRIAL = { version: 'p2.v11', mode: 'shadow', reason: 'try a longer first wait' };
 
-/** The same every time: fixed events first, then seeded random ones. */
+/** Plays an hour of the shop, the same every time: fixed events, and seeded random ones. */
 export async function liveAnHour(shop: Tenant, operator: Tenant, clock: CatchingUpClock): Promise<void> {
   await shop.bind('regular-anna');
   await shop.override('chargeback-carl', 'BLOCKED', { reason: 'three chargebacks in a month' });
@@ -75,7 +75,7 @@ export async function liveAnHour(shop: Tenant, operator: Tenant, clock: Catching
 
 const SPECIAL = ['regular-anna', 'chargeback-carl', 'trap-tom'];
 
-/** A payer comes, perhaps asks again too early, and perhaps pays. */
+/** Plays a visit: a payer comes, perhaps asks again too early, and perhaps pays. */
 async function visit(shop: Tenant, chance: Chance, name: string): Promise<void> {
   const clientIdKey = chance.below(6) === 0 ? (SPECIAL[chance.below(3)] ?? '') : `payer-${chance.below(70)}`;
   const orderRef = `order-${name}`;
