@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
-# The service on the Node of the image. The packages that bring a Node of their own are removed; the other
-# optional ones stay, because the engine of the archive is one of them.
+# The service on the Node of the image. Packages that bring their own Node are removed. The other optional packages stay,
+# because the engine of the archive is one of them.
 FROM node:26.10.0-slim@sha256:930557a230abacbc3f4fd9b8648abf8f4bee1e17cb72195dcdfb2f709bc85b33 AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -20,7 +20,7 @@ COPY bin ./bin
 COPY src ./src
 COPY rules ./rules
 RUN ln -s /app/bin/scoring.js /usr/local/bin/scoring && mkdir /data /archive /ledger && chown node:node /data /archive /ledger
-# One start compiles what every start needs: a node then takes a third less CPU to start, and some 30 MB less.
+# One start compiles what every start needs. A node then takes a third less CPU to start, and some 30 MB less.
 ENV NODE_COMPILE_CACHE=/compiled
 RUN mkdir /compiled && chown node:node /compiled
 # The console is bundled here, and not by the first node that shows it.
@@ -30,8 +30,8 @@ RUN DATA_DIR=/tmp/start timeout --preserve-status 20 node src/main.ts && rm -r /
 VOLUME /data
 # 8080 is for callers. 8081 is for the platform: keep it inside your network.
 EXPOSE 8080 8081
-# Whether the process lives. Whether it should get traffic is /readyz, which the proxy asks: a store that is away must
-# not have the container restarted.
+# The check says whether the process lives. Whether it should get traffic is said by /readyz, which the proxy asks. A store
+# that is away must not have the container restarted.
 HEALTHCHECK --interval=10s --timeout=2s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8081/livez').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is process 1, so that SIGTERM reaches it and it drains.

@@ -11,7 +11,7 @@ import { replay } from './replay/replay.ts';
 import { report } from './replay/report.ts';
 import { summarize } from './replay/summary.ts';
 
-/** Somebody ended the replay; what a shell expects as exit code is 128 and the signal's number. */
+/** A person ended the replay. Its exit code is 128 and the signal's number, as a shell expects. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly exitCode: number;
@@ -22,7 +22,10 @@ class Interrupted extends Error {
   }
 }
 
-/** `npm run replay -- FILE.ndjson [--data-dir FOLDER] [--json]`: recorded payments against the service, by the data's clock. */
+/**
+ * Runs `npm run replay -- FILE.ndjson [--data-dir FOLDER] [--json]`, which sends recorded payments to the service, by
+ * the data's clock.
+ */
 async function main(): Promise<void> {
   const program = new Command('replay')
     .description('Replays recorded payments against the service and prints what it saw')
@@ -57,7 +60,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Adds `NAME=VALUE` to the pairs that an option was given before. */
+/** Adds `NAME=VALUE` to the pairs of an option that may be given several times. */
 function collectPairs(text: string, pairs: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must look like NAME=VALUE.');
@@ -94,7 +97,10 @@ async function run(path: string, { column, constant, value, dataDir, json }: Opt
 
 const BAD_LINES_SHOWN = 20;
 
-/** A signal may come twice, from the terminal and from npm; cleaning up always finishes. */
+/**
+ * Returns a signal that aborts on SIGINT and SIGTERM. These may come twice, from the terminal and from npm, and
+ * cleaning up always finishes.
+ */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   process.on('SIGINT', () => controller.abort(new Interrupted('SIGINT', 2)));
@@ -102,7 +108,7 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-/** Prints what went wrong and gives the exit code; bugs keep their stack. */
+/** Prints what went wrong and returns the exit code. Bugs keep their stack. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, RulesError, ListenError];

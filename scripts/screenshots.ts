@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the console that README shows, light and dark, from the demo's four weeks of a shop: all of
- * them, or those that are named as arguments.
+ * Makes the pictures of the console that README shows, light and dark, from the demo's four weeks of a shop. It makes
+ * all pictures, or those that are named as arguments.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { type Look, launchBrowser, openConsole, signIn } from './screenshots/bro
 
 const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 
-/** Pictures must stay small, since they are part of every clone. */
+/** Pictures must stay small, because every clone holds them. */
 const BYTES_MAX = 160_000;
 
 const WEBP_QUALITY = 72;
@@ -19,12 +19,12 @@ const WEBP_QUALITY = 72;
 const LOOK: Look = { width: 1280, height: 800, scale: 2, colorScheme: 'light' };
 
 interface Picture {
-  /** Whose console it is. */
+  /** The person whose console is shown. */
   readonly person: 'lead' | 'operator';
   readonly hash: string;
-  /** A text that shows that the page is loaded. */
+  /** A text that shows that the page has loaded. */
   readonly shows: string | RegExp;
-  /** What to do on the page first. */
+  /** What to do on the page before the picture is taken. */
   readonly before?: (page: Page) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ async function run(page: Page): Promise<void> {
     await page.getByRole('button', { name: 'Run' }).click();
 }
 
-/** The demo as somebody starts it: where it is, and a key by person. */
+/** Starts the demo. Returns its address and a key for each person. */
 async function startDemo() {
   const [port, platformPort] = [await freePort(), await freePort()];
   const env = { ...process.env, PORT: String(port), PLATFORM_PORT: String(platformPort) };
@@ -76,7 +76,7 @@ async function take(name: string, browser: Browser, { url, keys }: Demo): Promis
     await page.waitForLoadState('networkidle');
     await before(page);
     await page.getByText(shows).first().waitFor();
-    // What is asked for apart comes after its page.
+    // Parts that are requested separately come after the page.
     await page.waitForLoadState('networkidle');
     await page.getByText('Loading …').first().waitFor({ state: 'detached' });
     // Charts are drawn one frame after their page.
@@ -95,7 +95,7 @@ function save(name: string, picture: Buffer): void {
   writeFileSync(join(FOLDER, name), picture);
 }
 
-/** The visible part of the page, as WebP, which is the smallest and keeps letters sharp. */
+/** Returns the visible part of the page as WebP, which is the smallest form and keeps letters sharp. */
 async function webp(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: WEBP_QUALITY });

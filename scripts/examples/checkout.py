@@ -17,11 +17,11 @@ import uuid
 
 TRIES_MAX = 3
 DEADLINE_S = 3.0
-# Over the rate limit an answer is delayed by up to 2 s; a try that gives up sooner makes two requests of one.
+# Over the rate limit an answer is delayed by up to 2 s. A try that gives up sooner makes two requests of one.
 TRY_TIMEOUT_S = 2.3
 TRY_S_MIN = 0.3
 PRESS_TRIES_MAX = 5
-# A little more than the service says: timers fire early, and asking early makes the wait longer.
+# A little more than the service says, because timers fire early, and asking early makes the wait longer.
 MARGIN_S = 0.25
 
 
@@ -41,7 +41,7 @@ OPENER = urllib.request.build_opener(NoRedirect)
 
 def ask(url, key, body, headers=()):
     """The answer as a dict. Raises NoAnswer, or SystemExit for a refusal that would come again."""
-    # The text is written once: a repeat under the same Idempotency-Key must have the same body.
+    # The text is written once, because a repeat under the same Idempotency-Key must have the same body.
     text = json.dumps(body).encode()
     ends_at = time.monotonic() + DEADLINE_S
     for number in range(1, TRIES_MAX + 1):
@@ -58,7 +58,7 @@ def ask(url, key, body, headers=()):
                 raise SystemExit(f"{refusal.code}: {said}")
             why, pause = f"{refusal.code}", float(refusal.headers.get("Retry-After") or 0)
         except (http.client.HTTPException, ConnectionError) as broken:
-            # Perhaps the rate limit, which drops what it would delay for longer than 2 s.
+            # Perhaps this is the rate limit, which drops requests that it would delay for longer than 2 s.
             why, pause = repr(broken), random.uniform(0.5, 1.5)
         except (OSError, ValueError) as failure:
             why, pause = repr(failure), 0.0
@@ -110,7 +110,7 @@ def main():
         if score["clientGroup"] == "BLOCKED" or score["isBot"]:
             return print("  no payment is offered")
     except NoAnswer as no_answer:
-        # Decide this beforehand: here a payer without a score goes on, and one without a verdict does not.
+        # Decide this beforehand. Here a payer without a score goes on, and a payer without a verdict does not.
         print(f"  no score ({no_answer}); the payment is offered all the same")
 
     requisite_for(options, payment, "order-1")
@@ -119,7 +119,7 @@ def main():
         return print("  the page shows the support contact")
     print("  a requisite is shown, and paid")
 
-    # A report may be repeated: it is final for its order.
+    # A report may be repeated. It is final for its order.
     report = {"clientIdKey": client_id_key, "orderRef": "order-2", "outcome": "PAID"}
     print("outcome", ask(options.platform_url + "/v1/platform/outcomes", options.owner_key, report)["result"])
 
