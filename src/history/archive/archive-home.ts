@@ -55,10 +55,10 @@ export interface ArchiveHome extends LogHome {
    */
   adopt(): Promise<string>;
   /** Returns the id of the archive, which is the same for all its readers. Null when the archive has none yet. */
-  id(): Promise<string | null>;
-  giveId(id: string): Promise<void>;
+  readId(): Promise<string | null>;
+  writeId(id: string): Promise<void>;
   /** Makes files readable here. Returns the paths of the files that are not readable, each with the reason. */
-  bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>>;
+  makeReadable(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>>;
   /** Whether this machine knows that a file is gone or shorter than it was written. */
   isCutOff(file: ArchiveFile): boolean;
 }
@@ -74,7 +74,7 @@ export class FolderHome implements ArchiveHome {
     this.folder = folder;
   }
 
-  newest(): string | null {
+  newestCommit(): string | null {
     return findNewestCommit(listNames(join(this.folder, LOG_FOLDER)));
   }
 
@@ -113,7 +113,7 @@ export class FolderHome implements ArchiveHome {
     for (const path of paths) removeFile(join(this.folder, path));
   }
 
-  async bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
+  async makeReadable(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
     return new Map(files.filter((file) => this.isCutOff(file)).map(({ path }) => [path, 'damaged']));
   }
 
@@ -122,13 +122,13 @@ export class FolderHome implements ArchiveHome {
     return found === undefined || (bytes !== null && found.size !== bytes);
   }
 
-  async id(): Promise<string> {
+  async readId(): Promise<string> {
     const path = join(this.folder, ID_FILE);
-    if (!existsSync(path)) await this.giveId(randomUUID());
+    if (!existsSync(path)) await this.writeId(randomUUID());
     return readFileSync(path, 'utf8').trim();
   }
 
-  async giveId(id: string): Promise<void> {
+  async writeId(id: string): Promise<void> {
     // When another process has just made an id, that id stays.
     createFileOnce(join(this.folder, ID_FILE), id);
   }

@@ -128,7 +128,7 @@ export interface FileToKeep {
 export interface LogHome {
   readonly folder: string;
   /** Returns the name of the newest commit that this machine knows, or null before the first. */
-  newest(): string | null;
+  newestCommit(): string | null;
   /** Adds the commit of this number. Returns false when another writer has already added one. */
   addCommit(version: number, text: string): Promise<boolean>;
   /** Moves files from where they lie to where they are kept for good. Each one is there completely or not at all. */
@@ -158,9 +158,9 @@ export class ArchiveLog {
 
   /** Returns the newest state that this machine knows. Reads only the commits since the last call. */
   read(): ArchiveState {
-    const newest = this.#home.newest();
+    const newest = this.#home.newestCommit();
     if (newest !== this.#name) {
-      this.#state = this.#stateAt(newest);
+      this.#state = this.#readStateAt(newest);
       this.#name = newest;
     }
     return this.#state;
@@ -169,26 +169,26 @@ export class ArchiveLog {
   /** Makes the commit that follows `state`. Throws CommitConflict when another writer has already made one. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
     const version = state.version + 1;
-    const made: LoggedCommit = { ...commit, parent: this.#home.newest() };
+    const made: LoggedCommit = { ...commit, parent: this.#home.newestCommit() };
     if (
       parseCommitVersion(made.parent) !== state.version ||
       !(await this.#home.addCommit(version, JSON.stringify(made)))
     )
       throw new CommitConflict(`commit ${version} was made by somebody else`);
-    this.#name = this.#home.newest();
+    this.#name = this.#home.newestCommit();
     this.#state = applyCommit(state, commit);
     if (version % SNAPSHOT_COMMITS === 0) await this.#addSnapshot(this.#name, this.#state);
     return this.#state;
   }
 
-  #stateAt(newest: string | null): ArchiveState {
+  #readStateAt(newest: string | null): ArchiveState {
     const commits: Commit[] = [];
     for (let name = newest; name !== null; ) {
       if (name === this.#name) return commits.reduceRight(applyCommit, this.#state);
       const made = this.#readCommit(name);
       const snapshot = made !== null && made.parent === this.#name ? null : this.#readSnapshot(name);
       if (snapshot !== null) return commits.reduceRight(applyCommit, snapshot);
-      if (made === null) throw new ArchiveDamaged(`${this.#path(name, COMMIT_ENDING)} is missing`);
+      if (made === null) throw new ArchiveDamaged(`${this.#getPath(name, COMMIT_ENDING)} is missing`);
       commits.push(made);
       name = made.parent;
     }
@@ -196,7 +196,7 @@ export class ArchiveLog {
   }
 
   #readCommit(name: string): LoggedCommit | null {
-    const path = this.#path(name, COMMIT_ENDING);
+    const path = this.#getPath(name, COMMIT_ENDING);
     const text = readText(path);
     if (text === null) return null;
     try {
@@ -208,12 +208,12 @@ export class ArchiveLog {
   }
 
   #readSnapshot(name: string): ArchiveState | null {
-    const path = this.#path(name, SNAPSHOT_ENDING);
+    const path = this.#getPath(name, SNAPSHOT_ENDING);
     const text = readText(path);
     return text === null ? null : parseSnapshot(text, path);
   }
 
-  #path(name: string, ending: string): string {
+  #getPath(name: string, ending: string): string {
     return join(this.#home.folder, LOG_FOLDER, `${name}${ending}`);
   }
 

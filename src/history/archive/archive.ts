@@ -91,7 +91,7 @@ export class Archive {
 
   /** Moves the new segments to their places and commits them. Throws CommitConflict when another writer was faster. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
-    const staged = commit.add.flatMap((segment) => this.#staged(segment));
+    const staged = commit.add.flatMap((segment) => this.#listStaged(segment));
     await this.home.put(staged);
     const next = await this.#log.commit(state, { ...commit, ...this.#fileChanges() }).catch(async (error) => {
       if (error instanceof CommitConflict) await this.#withdraw(staged);
@@ -104,7 +104,7 @@ export class Archive {
     return next;
   }
 
-  #staged(segment: Segment): readonly FileToKeep[] {
+  #listStaged(segment: Segment): readonly FileToKeep[] {
     return SEGMENT_FILES.map((kind) => ({
       path: getSegmentFile(segment, kind),
       from: this.stagedPath(segment.name, kind),
@@ -121,7 +121,7 @@ export class Archive {
    * them.
    */
   async #withdraw(files: readonly FileToKeep[]): Promise<void> {
-    const named = this.#namedBy(await this.refresh());
+    const named = this.#listNamedFiles(await this.refresh());
     await this.home.remove(files.map(({ path }) => path).filter((path) => !named.has(path)));
   }
 
@@ -133,7 +133,7 @@ export class Archive {
   async takeOver(commit: Commit): Promise<ArchiveState> {
     await this.home.finishCommits();
     const before = await this.refresh();
-    const strays = await this.#strays(before);
+    const strays = await this.#findStrays(before);
     const state = await this.commit(before, commit);
     rmSync(this.staging(), { recursive: true, force: true });
     await this.home.remove(strays);
@@ -145,25 +145,25 @@ export class Archive {
    * first, so that their writer cannot commit them any more. Returns false when there are no such files.
    */
   async sweep(commit: Commit): Promise<boolean> {
-    const strays = await this.#strays(this.read());
+    const strays = await this.#findStrays(this.read());
     if (strays.length === 0) return false;
     await this.commit(this.read(), commit);
     await this.home.remove(strays);
     return true;
   }
 
-  async #strays(state: ArchiveState): Promise<readonly string[]> {
-    const named = this.#namedBy(state);
-    return [...(await this.#sizes()).keys()].filter((path) => !named.has(path));
+  async #findStrays(state: ArchiveState): Promise<readonly string[]> {
+    const named = this.#listNamedFiles(state);
+    return [...(await this.#readSizes()).keys()].filter((path) => !named.has(path));
   }
 
   /** Returns the paths of all files of the segments in a state. */
-  #namedBy({ segments }: ArchiveState): ReadonlySet<string> {
+  #listNamedFiles({ segments }: ArchiveState): ReadonlySet<string> {
     return new Set([...segments.values()].flatMap(listSegmentFiles));
   }
 
   /** Returns the lengths of all segment files that are kept, by path. */
-  async #sizes(): Promise<ReadonlyMap<string, number>> {
+  async #readSizes(): Promise<ReadonlyMap<string, number>> {
     const lists = await Promise.all(TABLE_NAMES.map((table) => this.home.list(`${table}/`)));
     return new Map(lists.flatMap((sizes) => [...sizes]));
   }
@@ -172,12 +172,12 @@ export class Archive {
    * Makes segments readable here, the newest first, as far as there is room. Returns the segments that are not
    * readable.
    */
-  async bring(
+  async makeReadable(
     segments: readonly Segment[],
     kinds: readonly SegmentFile[] = ['parquet'],
   ): Promise<readonly UnreadSegment[]> {
-    const missing = await this.home.bring(
-      segments.flatMap((segment) => kinds.map((kind) => this.#kept(segment, kind))),
+    const missing = await this.home.makeReadable(
+      segments.flatMap((segment) => kinds.map((kind) => this.#toFile(segment, kind))),
     );
     return segments.flatMap((segment) => {
       const why = missing.get(getSegmentFile(segment, 'parquet'));
@@ -186,16 +186,16 @@ export class Archive {
     });
   }
 
-  #kept(segment: Segment, kind: SegmentFile): ArchiveFile {
+  #toFile(segment: Segment, kind: SegmentFile): ArchiveFile {
     return { path: getSegmentFile(segment, kind), bytes: kind === 'parquet' ? segment.bytes : null };
   }
 
-  async setAside(entries: readonly UnreadableEntry[]): Promise<void> {
+  async quarantine(entries: readonly UnreadableEntry[]): Promise<void> {
     await this.keepFiles(quarantine(this.folder, entries));
   }
 
   /** Removes the quarantined entries of erased clients. */
-  async forgetSetAside(clientNumbers: ReadonlySet<string>): Promise<void> {
+  async eraseFromQuarantine(clientNumbers: ReadonlySet<string>): Promise<void> {
     const gone = eraseFromQuarantine(this.folder, clientNumbers);
     await this.home.remove(gone);
     for (const path of gone) {
@@ -211,8 +211,8 @@ export class Archive {
   }
 
   /** Removes the segment files that `state` does not name. */
-  async keepOnly(state: ArchiveState): Promise<void> {
-    await this.home.remove(await this.#strays(state));
+  async removeUnnamedFiles(state: ArchiveState): Promise<void> {
+    await this.home.remove(await this.#findStrays(state));
   }
 
   /**
@@ -263,8 +263,8 @@ export class Archive {
    * Returns the segments whose files were cut off or are gone. Throws when a commit has replaced segments since
    * `state` was read.
    */
-  async torn(state: ArchiveState): Promise<readonly Segment[]> {
-    const sizes = await this.#sizes();
+  async findTornSegments(state: ArchiveState): Promise<readonly Segment[]> {
+    const sizes = await this.#readSizes();
     const torn = [...state.segments.values()].filter(
       (segment) => sizes.get(getSegmentFile(segment, 'parquet')) !== segment.bytes,
     );
@@ -275,27 +275,27 @@ export class Archive {
 
   /** Whether this machine knows that a segment's file is gone or shorter than it was written. */
   isCutOff(segment: Segment): boolean {
-    return this.home.isCutOff(this.#kept(segment, 'parquet'));
+    return this.home.isCutOff(this.#toFile(segment, 'parquet'));
   }
 
   /**
    * Returns the segments that may have made work fail: those that the engine's message names, otherwise all. Returns
    * none when the failure was not about files.
    */
-  suspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
+  findSuspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
     const named = segments.filter((segment) => cause.message.includes(this.pathOf(segment)));
     return named.length > 0 ? named : segments;
   }
 
-  async damagedAmong(duck: QueryEngine, segments: readonly Segment[]): Promise<readonly Segment[]> {
+  async findDamaged(duck: QueryEngine, segments: readonly Segment[]): Promise<readonly Segment[]> {
     const damaged: Segment[] = [];
     for (const segment of segments) if (!(await this.canRead(duck, segment))) damaged.push(segment);
     return damaged;
   }
 
   async canRead(duck: QueryEngine, segment: Segment): Promise<boolean> {
-    if ((await this.bring([segment])).length > 0) return false;
+    if ((await this.makeReadable([segment])).length > 0) return false;
     try {
       await duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.source([segment])} AS one`);
       return true;
@@ -314,7 +314,7 @@ export class Archive {
       isAboutClients(table) ? [...new Set([...without, ...erased])].join(', ') : '',
     );
     const parts = [...groups].map(([leftOut, some]) =>
-      rowsOf(
+      rowsSql(
         some.map((segment) => this.pathOf(segment)),
         leftOut,
       ),
@@ -326,7 +326,7 @@ export class Archive {
 }
 
 /** Returns SQL for the rows of files, without the rows of the clients whose numbers `leftOut` lists. */
-function rowsOf(paths: readonly string[], leftOut: string): string {
+function rowsSql(paths: readonly string[], leftOut: string): string {
   const rows = `read_parquet([${paths.map(quote).join(', ')}], union_by_name = true, hive_partitioning = false)`;
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }

@@ -26,7 +26,7 @@ export function readSalt(folder: string): string | null {
  * Throws StoreUnavailable when the home cannot be reached.
  */
 export async function fetchSalt(home: ArchiveHome): Promise<void> {
-  const missing = await home.bring([{ path: SALT_FILE, bytes: null }]);
+  const missing = await home.makeReadable([{ path: SALT_FILE, bytes: null }]);
   if (missing.get(SALT_FILE) === 'away')
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
 }

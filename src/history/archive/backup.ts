@@ -32,10 +32,10 @@ interface BackupReport {
 export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
   const { folder } = archive;
   await archive.refresh();
-  requireFitting(folder, target);
+  requireFittingTarget(folder, target);
   const backup = new Archive(target);
   return withSnapshot(createSnapshotOpener(archive), async ({ state }) => {
-    const torn = await archive.torn(state);
+    const torn = await archive.findTornSegments(state);
     const done = new Map<Segment, Copying>();
     for (const segment of state.segments.values())
       done.set(segment, torn.includes(segment) ? 'torn' : await copySegment(archive, backup, segment));
@@ -48,7 +48,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
     for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
-    await backup.keepOnly(state);
+    await backup.removeUnnamedFiles(state);
     const kept = segmentsThat('torn').map((segment) => ({ segment, isKept: !backup.isCutOff(segment) }));
     const bytes = whole.reduce((sum, segment) => sum + segment.bytes, 0);
     return { segments: state.segments.size, bytes, copied: copied.length, torn: kept };
@@ -63,7 +63,7 @@ type Copying = 'copied' | 'there' | 'torn';
 
 async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {
   if (!backup.isCutOff(segment)) return 'there';
-  const [missing] = await archive.bring([segment], SEGMENT_FILES);
+  const [missing] = await archive.makeReadable([segment], SEGMENT_FILES);
   if (missing !== undefined && missing.why === undefined) return 'torn';
   if (missing !== undefined)
     throw new StoreUnavailable(`a file of the archive ${explainUnread(missing.why)}`);
@@ -84,7 +84,7 @@ function copyOnce(from: string, to: string): boolean {
   return true;
 }
 
-function requireFitting(folder: string, target: string): void {
+function requireFittingTarget(folder: string, target: string): void {
   const inside = relative(resolve(folder), resolve(target));
   if (!inside.startsWith('..'))
     throw new NotABackup(`${target} lies in the archive; name a folder elsewhere`);

@@ -30,7 +30,7 @@ type ValueType = keyof typeof ATTRIBUTE_COLUMNS;
 
 const VALUE_TYPES = ['string', 'number', 'boolean'] as const satisfies readonly ValueType[];
 
-function attributeKey(label: string, type: ValueType): FactKey {
+function toAttributeKey(label: string, type: ValueType): FactKey {
   return type === 'string' ? label : `${label} as ${type}`;
 }
 
@@ -44,18 +44,18 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
 /** Returns the key of a recorded value. A value that is not known has no type and gets the key of a text. */
 export function toFactKey(label: string, value: FactReading): FactKey {
   if (parseAttributeLabel(label) === null) return label;
-  return attributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
+  return toAttributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
 
 /** Returns the column that keeps the values of a fact, with the type that the rule set declares. */
 export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
-  return toFactColumn(fact.kind === 'attribute' ? attributeKey(label, getFactType(fact)) : label);
+  return toFactColumn(fact.kind === 'attribute' ? toAttributeKey(label, getFactType(fact)) : label);
 }
 
 /** Lists all columns that an attribute may have, with their types. */
 export function listAttributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
-    toFactColumn(attributeKey(formatAttributeLabel(name), type)),
+    toFactColumn(toAttributeKey(formatAttributeLabel(name), type)),
     ATTRIBUTE_COLUMNS[type].type,
   ]);
 }
@@ -88,18 +88,18 @@ const columnsOfFacts = new Map<FactKey, string>();
 export function toFactColumn(key: FactKey): string {
   return columnsOfFacts.getOrInsertComputed(key, () => {
     const attribute = readAttributeKey(key);
-    if (attribute === null) return FACT + columnWords(key);
+    if (attribute === null) return FACT + toColumnWords(key);
     const { word } = ATTRIBUTE_COLUMNS[attribute.type];
-    return `${FACT}${word}_${snakeName(parseAttributeLabel(attribute.label) ?? '')}`;
+    return `${FACT}${word}_${toSnakeName(parseAttributeLabel(attribute.label) ?? '')}`;
   });
 }
 
 /** Returns a label without brackets: `clientsOnAttribute_card_number_1h` for `clientsOnAttribute(cardNumber 1h)`. */
-function columnWords(label: string): string {
+function toColumnWords(label: string): string {
   const [, fact, attribute, window] = VELOCITY_LABEL.exec(label) ?? [];
   return attribute === undefined
     ? label.replace('(', '_').replace(')', '')
-    : `${fact}_${snakeName(attribute)}_${window}`;
+    : `${fact}_${toSnakeName(attribute)}_${window}`;
 }
 
 const VELOCITY_LABEL = /^(\w+)\((\w+) (\w+)\)$/;
@@ -113,11 +113,11 @@ const VELOCITY_FACTS = [...CATALOGUE].flatMap(([name, fact]) =>
  * Writes `cardCountry` as `card_country` and `card_country` as `card__country`. So the two differ also in engines
  * that ignore upper and lower case, and each can be read back to its name.
  */
-function snakeName(name: string): string {
+function toSnakeName(name: string): string {
   return name.replace(/[A-Z_]/g, (character) => `_${character.toLowerCase()}`);
 }
 
-function nameOfSnake(text: string): string {
+function parseSnakeName(text: string): string {
   return text.replace(/_(.)/g, (_, character: string) => character.toUpperCase());
 }
 
@@ -125,23 +125,23 @@ function nameOfSnake(text: string): string {
 export function toFactLabel(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
-  const attribute = attributeOfColumn(rest);
+  const attribute = parseAttributeColumn(rest);
   if (attribute !== null) return formatAttributeLabel(attribute.name);
   const [name = '', ...window] = rest.split('_');
   if (VELOCITY_FACTS.includes(name))
-    return `${name}(${nameOfSnake(window.slice(0, -1).join('_'))} ${window.at(-1)})`;
+    return `${name}(${parseSnakeName(window.slice(0, -1).join('_'))} ${window.at(-1)})`;
   return window.length === 0 ? name : `${name}(${window.join('_')})`;
 }
 
-function attributeOfColumn(rest: string): { readonly name: string; readonly type: ValueType } | null {
+function parseAttributeColumn(rest: string): { readonly name: string; readonly type: ValueType } | null {
   const type = VALUE_TYPES.find((one) => rest.startsWith(`${ATTRIBUTE_COLUMNS[one].word}_`));
   if (type === undefined) return null;
-  return { name: nameOfSnake(rest.slice(ATTRIBUTE_COLUMNS[type].word.length + 1)), type };
+  return { name: parseSnakeName(rest.slice(ATTRIBUTE_COLUMNS[type].word.length + 1)), type };
 }
 
 /** Returns the DuckDB type of a fact's column. */
 export function getColumnType(column: string): FactType {
-  const attribute = attributeOfColumn(column.slice(FACT.length));
+  const attribute = parseAttributeColumn(column.slice(FACT.length));
   return attribute === null
     ? getFactColumnType(toFactLabel(column) ?? '')
     : ATTRIBUTE_COLUMNS[attribute.type].type;

@@ -15,7 +15,7 @@ export interface TailWatch {
    * Resolves once an entry came after a cursor that was read since the watch began, and when the tail ends. Sometimes
    * it resolves without a new entry.
    */
-  readonly news: (after: string | null) => Promise<void>;
+  readonly waitForNews: (after: string | null) => Promise<void>;
   readonly close: () => void;
 }
 
@@ -40,7 +40,7 @@ export class JournalTail {
     const own = { platform, wake: resolve };
     this.#waiting.add(own);
     return {
-      news: (after) => {
+      waitForNews: (after) => {
         if (this.#hasEnded) resolve();
         else if (!this.#isFollowed) {
           // The cursors of these readers may lie before the cursor from which the journal is followed now.
@@ -67,7 +67,7 @@ export class JournalTail {
     this.#isFollowed = true;
     try {
       for (let cursor = after; this.#waiting.size > 0 && !this.#hasEnded; ) {
-        cursor = await this.#tell(cursor);
+        cursor = await this.#wakeReaders(cursor);
         await sleep(LOOK_EVERY_MS, undefined, { ref: false });
       }
     } catch {
@@ -80,7 +80,7 @@ export class JournalTail {
   }
 
   /** Wakes the readers that have entries after a cursor. Returns the cursor after those entries. */
-  async #tell(after: string | null): Promise<string | null> {
+  async #wakeReaders(after: string | null): Promise<string | null> {
     for (let cursor = after; ; ) {
       const page: JournalPage = await searchThrottle.run(() =>
         this.#store.readJournal(cursor, STEP_ENTRIES_MAX),

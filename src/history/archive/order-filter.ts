@@ -81,9 +81,9 @@ export class OrderFilters {
     this.#archive = archive;
   }
 
-  async holding(segments: readonly Segment[], orderRefs: readonly string[]): Promise<readonly Segment[]> {
+  async findHolding(segments: readonly Segment[], orderRefs: readonly string[]): Promise<readonly Segment[]> {
     const unknown = segments.filter(({ name }) => !this.#filters.has(name));
-    await this.#archive.bring(unknown, ['orders']);
+    await this.#archive.makeReadable(unknown, ['orders']);
     const numbers = orderRefs.map(toOrderNumber);
     return segments.filter((segment) => {
       const filter = this.#filters.get(segment.name) ?? this.#read(segment);

@@ -39,7 +39,7 @@ export type Statement = string | ((bind: Bind) => string);
  * Loads the engine when it is first used. Most commands never read the archive, and the engine takes a fifth of their
  * start.
  */
-function engine() {
+function loadEngine() {
   return import('@duckdb/node-api');
 }
 
@@ -54,7 +54,7 @@ export class QueryEngine {
   }
 
   static async open({ threads, memoryMiB, temporaryFolder }: DuckLimits): Promise<QueryEngine> {
-    const { DuckDBInstance } = await engine();
+    const { DuckDBInstance } = await loadEngine();
     const instance = await DuckDBInstance.create(':memory:', {
       threads: String(threads),
       memory_limit: `${memoryMiB}MiB`,
@@ -68,16 +68,16 @@ export class QueryEngine {
   }
 
   async run(statement: Statement): Promise<void> {
-    await this.#connection.run(...textAndValues(statement));
+    await this.#connection.run(...bindValues(statement));
   }
 
   async rows(statement: Statement): Promise<readonly DuckRow[]> {
-    return (await this.#connection.runAndReadAll(...textAndValues(statement))).getRowObjectsJS();
+    return (await this.#connection.runAndReadAll(...bindValues(statement))).getRowObjectsJS();
   }
 
   /** Yields rows as they come, some thousands at a time, so that memory does not grow with their number. */
   async *stream(statement: Statement): AsyncGenerator<readonly DuckRow[]> {
-    const result = await this.#connection.stream(...textAndValues(statement));
+    const result = await this.#connection.stream(...bindValues(statement));
     yield* result.yieldRowObjectJs();
   }
 
@@ -86,12 +86,12 @@ export class QueryEngine {
    * integers.
    */
   async *batches(statement: Statement): AsyncGenerator<DuckBatch> {
-    yield* batchesOf(await this.#connection.stream(...textAndValues(statement)));
+    yield* readBatches(await this.#connection.stream(...bindValues(statement)));
   }
 
   /** Returns all rows as batches, so that single rows can be taken out of them later. The columns may have any type. */
   async wholeBatches(statement: Statement): Promise<readonly DuckBatch[]> {
-    return Array.fromAsync(batchesOf(await this.#connection.run(...textAndValues(statement))));
+    return Array.fromAsync(readBatches(await this.#connection.run(...bindValues(statement))));
   }
 
   /** Opens an appender to a table. It works also while a query is being read. */
@@ -102,7 +102,7 @@ export class QueryEngine {
   /** Returns columns and rows of one SELECT. Throws QueryTooSlow after `timeoutMs`. */
   async query(sql: string, rowsMax: number, timeoutMs: number): Promise<QueryAnswer> {
     await this.requireSelect(sql);
-    return this.#within(timeoutMs, async () => {
+    return this.#runWithTimeout(timeoutMs, async () => {
       const reader = await this.#connection.streamAndReadUntil(sql, rowsMax + 1);
       const rows = reader.getRowsJS();
       return { columns: reader.columnNames(), rows: rows.slice(0, rowsMax), more: rows.length > rowsMax };
@@ -115,16 +115,16 @@ export class QueryEngine {
     if (statements.count !== 1)
       throw new QueryRefused(`one SELECT is wanted, not ${statements.count} statements`);
     const { statementType } = await statements.prepare(0);
-    const { StatementType } = await engine();
+    const { StatementType } = await loadEngine();
     if (statementType !== StatementType.SELECT)
       throw new QueryRefused('only a SELECT is allowed: the archive is not changed by queries');
   }
 
   runWithin(sql: string, timeoutMs: number): Promise<void> {
-    return this.#within(timeoutMs, () => this.run(sql));
+    return this.#runWithTimeout(timeoutMs, () => this.run(sql));
   }
 
-  async #within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
+  async #runWithTimeout<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
     let slow = false;
     const timer = setTimeout(() => {
       slow = true;
@@ -146,15 +146,15 @@ export class QueryEngine {
   }
 }
 
-function textAndValues(statement: Statement): readonly [text: string, values?: DuckDBValue[]] {
+function bindValues(statement: Statement): readonly [text: string, values?: DuckDBValue[]] {
   if (typeof statement === 'string') return [statement];
   const values: DuckDBValue[] = [];
   const text = statement((value) => `$${values.push(value)}`);
   return [text, values];
 }
 
-async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
-  const { JSDuckDBValueConverter } = await engine();
+async function* readBatches(result: DuckDBResult): AsyncGenerator<DuckBatch> {
+  const { JSDuckDBValueConverter } = await loadEngine();
   const columns = result.columnNames();
   for (;;) {
     const chunk = await result.fetchChunk();
@@ -235,7 +235,7 @@ export class DuckBatch {
   row(index: number, columns: Iterable<string> = this.#places.keys()): DuckRow {
     const row: Record<string, JS> = {};
     for (const column of columns) {
-      const vector = this.#chunk.getColumnVector(this.#place(column));
+      const vector = this.#chunk.getColumnVector(this.#getPlace(column));
       row[column] = this.#convert(vector.getItem(index), vector.type, this.#convert);
     }
     return row;
@@ -246,29 +246,31 @@ export class DuckBatch {
   }
 
   numbers(column: string): readonly (number | null)[] {
-    return this.#values(column, (value) => (typeof value === 'number' ? value : null));
+    return this.#readValues(column, (value) => (typeof value === 'number' ? value : null));
   }
 
   integers(column: string): readonly (bigint | null)[] {
-    return this.#values(column, (value) => (typeof value === 'bigint' ? value : null));
+    return this.#readValues(column, (value) => (typeof value === 'bigint' ? value : null));
   }
 
   texts(column: string): readonly (string | null)[] {
-    return this.#values(column, (value) => (typeof value === 'string' ? value : null));
+    return this.#readValues(column, (value) => (typeof value === 'string' ? value : null));
   }
 
   cells(column: string): readonly BatchCell[] {
-    return this.#values(column, (value) => (value === undefined || typeof value === 'object' ? null : value));
+    return this.#readValues(column, (value) =>
+      value === undefined || typeof value === 'object' ? null : value,
+    );
   }
 
-  #values<T>(column: string, pick: (value: DuckDBValue) => T | null): readonly (T | null)[] {
-    const vector = this.#chunk.getColumnVector(this.#place(column));
+  #readValues<T>(column: string, pick: (value: DuckDBValue) => T | null): readonly (T | null)[] {
+    const vector = this.#chunk.getColumnVector(this.#getPlace(column));
     const values: (T | null)[] = [];
     for (let row = 0; row < this.rowCount; row++) values.push(pick(vector.getItem(row)));
     return values;
   }
 
-  #place(column: string): number {
+  #getPlace(column: string): number {
     const place = this.#places.get(column);
     if (place === undefined) throw new Error(`the query gives no column ${column}`);
     return place;

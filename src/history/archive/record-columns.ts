@@ -76,13 +76,13 @@ export class RecordColumns<S extends TObject> {
   constructor(schema: S, names: ColumnNames, cell: keyof Cells = 'record') {
     this.#names = names;
     this.#cell = cell;
-    this.#members = objectField(schema, { names, path: '', prefix: '' });
+    this.#members = createObjectField(schema, { names, path: '', prefix: '' });
     this.columns = this.#members.columns;
   }
 
   /** Returns the column of a member that is kept in one column. */
   columnOf(member: string): string {
-    return this.#names[member] ?? snakeCase(member);
+    return this.#names[member] ?? toSnakeCase(member);
   }
 
   source(facts: FactTypes): JsonSource {
@@ -135,10 +135,12 @@ interface Place {
   readonly prefix: string;
 }
 
-function objectField({ properties = {}, required = [] }: Described, place: Place): Field {
+function createObjectField({ properties = {}, required = [] }: Described, place: Place): Field {
   const members = Object.entries(properties).flatMap(([member, schema]) => {
-    const field = memberField(schema, member, place);
-    return field === null ? [] : [{ member, field, presence: presenceOf(schema, required.includes(member)) }];
+    const field = createMemberField(schema, member, place);
+    return field === null
+      ? []
+      : [{ member, field, presence: getPresence(schema, required.includes(member)) }];
   });
   const first = members.find(({ presence, field }) => presence === 'always' && field.columns.length > 0);
   return {
@@ -149,7 +151,9 @@ function objectField({ properties = {}, required = [] }: Described, place: Place
         ...field.source(`${path}.${quoteName(member)}`, facts),
       }));
       return {
-        ...structOf(sources.flatMap(({ member, type }) => (type === undefined ? [] : [[member, type]]))),
+        ...createStructType(
+          sources.flatMap(({ member, type }) => (type === undefined ? [] : [[member, type]])),
+        ),
         columns: sources.flatMap(({ columns }) => columns),
       };
     },
@@ -168,35 +172,36 @@ function objectField({ properties = {}, required = [] }: Described, place: Place
 }
 
 /** Returns the DuckDB type of an object with these members, and no type when there are none. */
-function structOf(members: readonly (readonly [string, string])[]): Pick<FieldSource, 'type'> {
+function createStructType(members: readonly (readonly [string, string])[]): Pick<FieldSource, 'type'> {
   if (members.length === 0) return {};
   return { type: `STRUCT(${members.map(([name, type]) => `${quoteName(name)} ${type}`).join(', ')})` };
 }
 
 type Presence = 'always' | 'nullable' | 'optional';
 
-function presenceOf({ anyOf = [] }: Described, isRequired: boolean): Presence {
+function getPresence({ anyOf = [] }: Described, isRequired: boolean): Presence {
   if (!isRequired) return 'optional';
   return anyOf.some(({ type }) => type === 'null') ? 'nullable' : 'always';
 }
 
 /** Returns null for a member that has no column. */
-function memberField(given: Described, member: string, { names, path, prefix }: Place): Field | null {
+function createMemberField(given: Described, member: string, { names, path, prefix }: Place): Field | null {
   const own = path === '' ? member : `${path}.${member}`;
   const named = names[own];
   if (named === null) return null;
   const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
-  const column = named ?? `${prefix}${snakeCase(member)}`;
+  const column = named ?? `${prefix}${toSnakeCase(member)}`;
   if (schema.enum?.length === 1) {
     const [value] = schema.enum;
     // A member with one possible value tells shapes apart. It is the same in every row, so no column keeps it.
     return { columns: [], source: () => ({ columns: [] }), read: () => value };
   }
-  if (schema.patternProperties !== undefined) return own === 'facts' ? FACTS : jsonField(schema, column);
+  if (schema.patternProperties !== undefined)
+    return own === 'facts' ? FACTS : createJsonField(schema, column);
   if (schema.properties !== undefined)
-    return objectField(schema, { names, path: own, prefix: column === '' ? '' : `${column}_` });
-  if (schema.items?.properties !== undefined) return listField(schema.items.properties, column);
-  return scalarField(schema, column);
+    return createObjectField(schema, { names, path: own, prefix: column === '' ? '' : `${column}_` });
+  if (schema.items?.properties !== undefined) return createListField(schema.items.properties, column);
+  return createScalarField(schema, column);
 }
 
 /**
@@ -218,7 +223,7 @@ export function notKnownSql(label: string): string {
 const FACTS: Field = {
   columns: [],
   source: (path, facts) => ({
-    ...structOf([
+    ...createStructType([
       ...new Map(
         [...facts].map(([key, type]) => createFactSource(key, type)).map(({ label, type }) => [label, type]),
       ),
@@ -230,7 +235,7 @@ const FACTS: Field = {
   }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
-    const notKnown = new Set(itemsOf(row[FACTS_NOT_KNOWN.name]));
+    const notKnown = new Set(toItems(row[FACTS_NOT_KNOWN.name]));
     for (const column in row) {
       const label = toFactLabel(column);
       const cell = row[column] ?? null;
@@ -242,7 +247,7 @@ const FACTS: Field = {
 };
 
 /** Keeps an object whose members may have any name as the text of its JSON. */
-function jsonField(schema: Described, name: string): Field {
+function createJsonField(schema: Described, name: string): Field {
   return {
     columns: [{ name, type: 'VARCHAR', description: `${describe(schema)}; as JSON` }],
     source: (path) => ({ type: 'JSON', columns: [{ name, sql: `${path}::VARCHAR` }] }),
@@ -253,24 +258,24 @@ function jsonField(schema: Described, name: string): Field {
   };
 }
 
-function listField(properties: Readonly<Record<string, Described>>, column: string): Field {
+function createListField(properties: Readonly<Record<string, Described>>, column: string): Field {
   const members = Object.entries(properties).map(([member, schema]) => ({
     member,
-    name: `${column}_${snakeCase(member)}`,
-    type: scalarType(schema),
+    name: `${column}_${toSnakeCase(member)}`,
+    type: getScalarType(schema),
     description: describe(schema),
   }));
   return {
     columns: members.map(({ name, type, description }) => ({ name, type: `${type}[]`, description })),
     source: (path) => ({
-      type: `${structOf(members.map(({ member, type }) => [member, type])).type}[]`,
+      type: `${createStructType(members.map(({ member, type }) => [member, type])).type}[]`,
       columns: members.map(({ member, name }) => ({
         name,
         sql: `list_transform(${path}, lambda item: item.${quoteName(member)})`,
       })),
     }),
     read: (row) => {
-      const lists = members.map(({ member, name }) => ({ member, items: itemsOf(row[name]) }));
+      const lists = members.map(({ member, name }) => ({ member, items: toItems(row[name]) }));
       const [first = null] = lists.map(({ items }) => items);
       if (first === null) return null;
       return first.map((_, place) =>
@@ -280,8 +285,8 @@ function listField(properties: Readonly<Record<string, Described>>, column: stri
   };
 }
 
-function scalarField(schema: Described, name: string): Field {
-  const type = columnType(schema);
+function createScalarField(schema: Described, name: string): Field {
+  const type = getColumnType(schema);
   const words = schema.enum === undefined ? null : new Set(schema.enum);
   const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern) : null;
   return {
@@ -291,7 +296,7 @@ function scalarField(schema: Described, name: string): Field {
         ? { type: 'BIGINT', columns: [{ name, sql: `make_timestamp_ms(${path})::TIMESTAMP_MS` }] }
         : { type, columns: [{ name, sql: path }] },
     read: (row) => {
-      const value = cellValue(row[name], type);
+      const value = readCellValue(row[name], type);
       if (value === null) return null;
       if (words?.has(value) === false || pattern?.test(String(value)) === false)
         throw new RowDamaged(`${name} is "${value}"`);
@@ -300,11 +305,11 @@ function scalarField(schema: Described, name: string): Field {
   };
 }
 
-function columnType({ type, items, ...schema }: Described): ColumnType {
-  return type === 'array' ? `${scalarType(items ?? {})}[]` : scalarType({ type, ...schema });
+function getColumnType({ type, items, ...schema }: Described): ColumnType {
+  return type === 'array' ? `${getScalarType(items ?? {})}[]` : getScalarType({ type, ...schema });
 }
 
-function scalarType(schema: Described): Exclude<ColumnType, `${string}[]`> {
+function getScalarType(schema: Described): Exclude<ColumnType, `${string}[]`> {
   if (findMomentDescription(schema) !== null) return 'TIMESTAMP_MS';
   switch (schema.type) {
     case 'string':
@@ -324,7 +329,7 @@ function describe(schema: Described): string {
   return findMomentDescription(schema) ?? String(schema.description);
 }
 
-function cellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown {
+function readCellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown {
   switch (type) {
     case 'VARCHAR':
       return toTextOrNull(cell);
@@ -336,15 +341,15 @@ function cellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown
     case 'TIMESTAMP_MS':
       return toNumberOrNull(cell);
     default:
-      return itemsOf(cell);
+      return toItems(cell);
   }
 }
 
-function itemsOf(cell: DuckRow[string] | undefined): readonly unknown[] | null {
+function toItems(cell: DuckRow[string] | undefined): readonly unknown[] | null {
   return Array.isArray(cell) ? cell : null;
 }
 
 /** Writes `waitFloorMs` as `wait_floor_ms`. */
-function snakeCase(member: string): string {
+function toSnakeCase(member: string): string {
   return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

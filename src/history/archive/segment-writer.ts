@@ -49,7 +49,7 @@ export class SegmentWriter {
     const [first] = segments;
     if (first === undefined) return null;
     const { table, platform } = first;
-    const [missing] = await this.#archive.bring(segments);
+    const [missing] = await this.#archive.makeReadable(segments);
     if (missing !== undefined) throw new Error(`a file of the archive ${explainUnread(missing.why)}`);
     const day = findCommonDay(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
@@ -61,7 +61,7 @@ export class SegmentWriter {
 
   async #writeDraft(draft: BufferedRows): Promise<Segment> {
     const { table, platform, day, rows } = draft;
-    const segment = await this.copy(selectFrom(draft), { table, platform, day });
+    const segment = await this.copy(selectBufferedSql(draft), { table, platform, day });
     if (segment?.rows === rows) return segment;
     throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
@@ -70,7 +70,7 @@ export class SegmentWriter {
   async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();
-    const path = this.#pathFor({ ...place, name }, 'parquet');
+    const path = this.#choosePath({ ...place, name }, 'parquet');
     const sorted = `${select} ORDER BY ${order.map(quoteName).join(', ')}`;
     try {
       await this.#duck.run(`COPY (${sorted}) TO ${quote(path)} ${PARQUET}`);
@@ -96,16 +96,16 @@ export class SegmentWriter {
 
   async #writeOrders(place: SegmentPlace): Promise<void> {
     const numbers: bigint[] = [];
-    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quote(this.#pathFor(place, 'parquet'))})`;
+    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quote(this.#choosePath(place, 'parquet'))})`;
     for await (const rows of this.#duck.stream(select))
       for (const { number } of rows) if (typeof number === 'bigint') numbers.push(number);
-    const path = this.#pathFor(place, 'orders');
+    const path = this.#choosePath(place, 'orders');
     writeFileSync(path, OrderFilter.of(numbers).bytes, { mode: 0o600 });
     this.#finish(path);
   }
 
   /** Nobody reads a temporary archive before its commit, so its segments are written directly to their places. */
-  #pathFor(place: SegmentPlace, kind: SegmentFile): string {
+  #choosePath(place: SegmentPlace, kind: SegmentFile): string {
     const path = this.#isTemporary
       ? this.#archive.pathOf(place, kind)
       : this.#archive.stagedPath(place.name, kind);
@@ -128,7 +128,7 @@ export class SegmentWriter {
   }
 }
 
-function selectFrom({ table, path, facts }: BufferedRows): string {
+function selectBufferedSql({ table, path, facts }: BufferedRows): string {
   const { cells, columns } = createRowSource(table, facts);
   const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
   const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);

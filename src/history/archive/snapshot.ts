@@ -150,10 +150,10 @@ export class Snapshot implements Disposable {
 
   async #read<T>(sql: Question, among: SegmentFilter, read: Read<T>): Promise<readonly T[]> {
     for (;;) {
-      const wanted = await this.#wanted(sql, among);
-      const missing = await this.#parts.archive.bring(wanted);
+      const wanted = await this.#listWanted(sql, among);
+      const missing = await this.#parts.archive.makeReadable(wanted);
       if (missing.length > 0) await this.#requireCurrent();
-      const found = missing.length > 0 ? { unreadable: missing } : await this.#ask(sql, wanted, read);
+      const found = missing.length > 0 ? { unreadable: missing } : await this.#tryQuestion(sql, wanted, read);
       if ('rows' in found) return found.rows;
       this.#leftOut = [...this.#leftOut, ...found.unreadable];
     }
@@ -169,13 +169,13 @@ export class Snapshot implements Disposable {
     if (state.version === 0 && unshipped === null) return { folder: archive.folder, leftOut: [] };
     const all = [...state.segments.values()];
     const wanted = removeSegments(all, this.#leftOut).filter(isWanted);
-    const away = await archive.bring(wanted);
+    const away = await archive.makeReadable(wanted);
     if (away.length > 0) await this.#requireCurrent();
-    const unwritten = (await this.#unshippedParts()).filter(isWanted);
+    const unwritten = (await this.#listUnshippedParts()).filter(isWanted);
     const leftOut = [...this.#leftOut.filter(isWanted), ...away];
     const copy = new Archive(join(archive.staging(), `${READING}${randomUUID()}`));
     this.#copy = { archive: copy, removal: scheduleFolderRemoval(copy.folder) };
-    const isMade = await this.#link(removeSegments(wanted, away), unwritten, copy);
+    const isMade = await this.#linkSegments(removeSegments(wanted, away), unwritten, copy);
     release();
     if (isMade) return { folder: copy.folder, leftOut };
     if (all.every((segment) => existsSync(archive.pathOf(segment))))
@@ -184,7 +184,11 @@ export class Snapshot implements Disposable {
   }
 
   /** Returns false when no links can be made. Throws when a segment was replaced since the state was read. */
-  async #link(segments: readonly Segment[], unwritten: readonly Segment[], copy: Archive): Promise<boolean> {
+  async #linkSegments(
+    segments: readonly Segment[],
+    unwritten: readonly Segment[],
+    copy: Archive,
+  ): Promise<boolean> {
     const { archive, state } = this.#parts;
     try {
       makeOwnFolder(copy.folder);
@@ -193,7 +197,7 @@ export class Snapshot implements Disposable {
         makeOwnFolder(dirname(path));
         linkSync(archive.pathOf(segment), path);
       }
-      const all = [...segments, ...(await this.#write(unwritten, copy))];
+      const all = [...segments, ...(await this.#writeUnshipped(unwritten, copy))];
       writeTemporaryState(copy.folder, {
         ...state,
         version: Math.max(1, state.version),
@@ -211,17 +215,17 @@ export class Snapshot implements Disposable {
    * Returns the segments of the copy that made work fail. A file that vanished is not damaged: it was removed because
    * a client was erased.
    */
-  async damagedBy(cause: unknown): Promise<readonly Segment[]> {
+  async findDamagedBy(cause: unknown): Promise<readonly Segment[]> {
     const copy = this.#copy?.archive;
     if (copy === undefined) return [];
-    const suspects = copy.suspects([...copy.read().segments.values()], cause);
+    const suspects = copy.findSuspects([...copy.read().segments.values()], cause);
     if (suspects.length === 0) return [];
-    const damaged = await copy.damagedAmong(await this.#parts.duck(), suspects);
+    const damaged = await copy.findDamaged(await this.#parts.duck(), suspects);
     return damaged.filter((segment) => !copy.isCutOff(segment));
   }
 
   /** Returns a segment that is not written yet for the unshipped rows of each table and platform. */
-  async #unshippedParts(): Promise<readonly Segment[]> {
+  async #listUnshippedParts(): Promise<readonly Segment[]> {
     if (this.#parts.unshipped === null) return [];
     const duck = await this.#parts.duck();
     const parts: Segment[] = [];
@@ -229,7 +233,7 @@ export class Snapshot implements Disposable {
       const time = quoteName(TABLES[table].time);
       const rows = await duck.rows(
         `SELECT platform, count(*) AS rows, min(${time}) AS "from", max(${time}) AS "to"
-        FROM ${this.#source(table, [])} GROUP BY platform`,
+        FROM ${this.#sourceSql(table, [])} GROUP BY platform`,
       );
       for (const row of rows) {
         const { rows, from, to } = toNumbers(row, { rows: 0, from: 0, to: 0 });
@@ -242,24 +246,24 @@ export class Snapshot implements Disposable {
     return parts;
   }
 
-  async #write(parts: readonly Segment[], copy: Archive): Promise<readonly Segment[]> {
+  async #writeUnshipped(parts: readonly Segment[], copy: Archive): Promise<readonly Segment[]> {
     if (parts.length === 0) return [];
     const writer = new SegmentWriter(copy, await this.#parts.duck(), true);
     const written: Segment[] = [];
     for (const { table, platform, day } of parts) {
-      const rows = `SELECT * FROM ${this.#source(table, [])} WHERE platform = ${quote(platform)}`;
+      const rows = `SELECT * FROM ${this.#sourceSql(table, [])} WHERE platform = ${quote(platform)}`;
       const segment = await archiveReadThrottle.run(() => writer.copy(rows, { table, platform, day }));
       if (segment !== null) written.push(segment);
     }
     return written;
   }
 
-  async #ask<T>(sql: Question, wanted: readonly Segment[], read: Read<T>) {
+  async #tryQuestion<T>(sql: Question, wanted: readonly Segment[], read: Read<T>) {
     if (wanted.length === 0 && this.#parts.unshipped === null) return { rows: [] };
     const names = new Set(wanted.map(({ name }) => name));
     const source: Source = (table, bounds) => {
-      const segments = this.#segments(table, bounds).filter(({ name }) => names.has(name));
-      return this.#source(table, segments, bounds);
+      const segments = this.#listSegments(table, bounds).filter(({ name }) => names.has(name));
+      return this.#sourceSql(table, segments, bounds);
     };
     const duck = await this.#parts.duck();
     try {
@@ -267,28 +271,28 @@ export class Snapshot implements Disposable {
     } catch (cause) {
       if (cause instanceof WorkAbandoned || (await this.isReplaced())) throw cause;
       const { archive } = this.#parts;
-      const unreadable = await archive.damagedAmong(duck, archive.suspects(wanted, cause));
+      const unreadable = await archive.findDamaged(duck, archive.findSuspects(wanted, cause));
       if (unreadable.length === 0 || (await this.isReplaced())) throw cause;
       return { unreadable };
     }
   }
 
-  async #wanted(sql: Question, among: SegmentFilter): Promise<readonly Segment[]> {
+  async #listWanted(sql: Question, among: SegmentFilter): Promise<readonly Segment[]> {
     const wanted = new Map<string, Segment>();
     const source: Source = (table, bounds) => {
-      for (const segment of this.#segments(table, bounds)) wanted.set(segment.name, segment);
+      for (const segment of this.#listSegments(table, bounds)) wanted.set(segment.name, segment);
       return '';
     };
     sql(source, () => '');
     return among([...wanted.values()]);
   }
 
-  #segments(table: TableName, bounds: SegmentBounds = {}): readonly Segment[] {
+  #listSegments(table: TableName, bounds: SegmentBounds = {}): readonly Segment[] {
     const { archive, state } = this.#parts;
     return removeSegments(archive.segments(state, { table, ...bounds }), this.#leftOut);
   }
 
-  #source(table: TableName, segments: readonly Segment[], { platform }: SegmentBounds = {}) {
+  #sourceSql(table: TableName, segments: readonly Segment[], { platform }: SegmentBounds = {}) {
     const { archive, unshipped, erased } = this.#parts;
     const parts = [
       ...(segments.length === 0 ? [] : [archive.source(segments, erased)]),
@@ -350,7 +354,7 @@ export async function withSnapshot<T>(
     try {
       return await work(snapshot);
     } catch (cause) {
-      const found = await snapshot.damagedBy(cause);
+      const found = await snapshot.findDamagedBy(cause);
       damaged = [...damaged, ...found];
       if (found.length > 0) continue;
       if (!(await snapshot.isReplaced())) throw cause;

@@ -110,7 +110,7 @@ export const RECORDS = {
  * Describes a table of rows about clients. A row has the client's hash, the place of its entry in the journal, and
  * the record.
  */
-function aboutClients<const Time extends string>(
+function describeClientTable<const Time extends string>(
   description: string,
   records: { readonly columns: readonly Column[] },
   time: Time,
@@ -125,25 +125,29 @@ function aboutClients<const Time extends string>(
  * of `decisions`, one for each fact: `fact_paidCount`, `fact_verdicts_10m`.
  */
 export const TABLES = {
-  decisions: aboutClients(
+  decisions: describeClientTable(
     'One answered verdict with all that explains it',
     { columns: [...RECORDS.decisions.columns, FACTS_NOT_KNOWN] },
     'decided_at',
     'seq',
   ),
-  outcomes: aboutClients('What became of an order, as it was reported', RECORDS.outcomes, 'reported_at'),
-  scores: aboutClients('One answered score request', RECORDS.scores, 'scored_at'),
-  bindings: aboutClients(
+  outcomes: describeClientTable(
+    'What became of an order, as it was reported',
+    RECORDS.outcomes,
+    'reported_at',
+  ),
+  scores: describeClientTable('One answered score request', RECORDS.scores, 'scored_at'),
+  bindings: describeClientTable(
     'A client was bound to a requisite, or unbound: then requisite_ref is null',
     RECORDS.bindings,
     'changed_at',
   ),
-  overrides: aboutClients(
+  overrides: describeClientTable(
     'A person decided about a client, or lifted that: then override_group is null',
     RECORDS.overrides,
     'changed_at',
   ),
-  waits_ended: aboutClients(
+  waits_ended: describeClientTable(
     'A person ended a wait of a client before its time',
     RECORDS.waits_ended,
     'ended_at',
@@ -207,7 +211,7 @@ export function widenFacts(types: Map<FactKey, FactType>, rows: readonly Archive
       const key = toFactKey(label, value);
       const before = types.get(key);
       const type =
-        value === null || key !== label ? (before ?? getFactColumnType(key)) : widest(before, value);
+        value === null || key !== label ? (before ?? getFactColumnType(key)) : pickWiderType(before, value);
       if (type !== before) types.set(key, type);
     }
 }
@@ -215,7 +219,7 @@ export function widenFacts(types: Map<FactKey, FactType>, rows: readonly Archive
 /**
  * Returns the type that holds the former values and this one. Whole numbers stay BIGINT until a number is not whole.
  */
-function widest(before: FactType | undefined, value: unknown): FactType {
+function pickWiderType(before: FactType | undefined, value: unknown): FactType {
   switch (typeof value) {
     case 'boolean':
       return 'BOOLEAN';
@@ -312,10 +316,10 @@ export function toJournalRecord(
   row: DuckRow,
   clientKeys: ClientKeys,
 ): Placed<JournalRecord> {
-  return { ...unplacedOf(table, row, clientKeys), place: PLACE.read(row) };
+  return { ...readUnplacedRecord(table, row, clientKeys), place: PLACE.read(row) };
 }
 
-function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
+function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
   switch (table) {
     case 'decisions':
       return toVerdictEntry(toDecision(row, clientKeys));

@@ -295,7 +295,9 @@ async function statusOf(archive: Archive, store: Store) {
   });
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
-  const torn = await withSnapshot(createSnapshotOpener(archive), (snapshot) => archive.torn(snapshot.state));
+  const torn = await withSnapshot(createSnapshotOpener(archive), (snapshot) =>
+    archive.findTornSegments(snapshot.state),
+  );
   const setAside = readQuarantine(archive.folder).map(({ place, why }) => ({ place, why }));
   const [shipper, troubles] = [
     await findLeaseHolder(store.registers),

@@ -295,7 +295,7 @@ async function archiveReport(archive: Archive, journalMs: number): Promise<Archi
   return {
     folder: archive.home.name,
     decisions: rows(decisions),
-    torn: (await archive.torn(state)).length,
+    torn: (await archive.findTornSegments(state)).length,
     later:
       later.length === 0
         ? null

@@ -218,7 +218,7 @@ export class Erasure {
    */
   async #archivedTo(): Promise<number | null> {
     try {
-      return (await this.#parts.archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;
+      return (await this.#parts.archive?.findNewestErasureTime()) ?? Number.POSITIVE_INFINITY;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       return null;

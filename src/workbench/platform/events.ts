@@ -272,7 +272,7 @@ async function nextPage(
       end.requireGrant();
       if (!page.isEmpty || end.hasCome || feed.hasEnded) return page.text;
       from = page.cursor;
-      await Promise.race([watch.news(from), end.came]);
+      await Promise.race([watch.waitForNews(from), end.came]);
     } finally {
       watch.close();
     }

@@ -66,10 +66,10 @@ describe('a backup of the archive', () => {
       why: 'newer',
       text: 'z',
     } as const;
-    await place.archive.setAside([entry]);
+    await place.archive.quarantine([entry]);
     await backUp(place.archive, target);
     expect(readQuarantine(target).map(({ text }) => text)).to.deep.equal(['z']);
-    await place.archive.forgetSetAside(new Set([toClientNumber(client.hash)]));
+    await place.archive.eraseFromQuarantine(new Set([toClientNumber(client.hash)]));
     await backUp(place.archive, target);
     expect(readQuarantine(target)).to.deep.equal([]);
   });

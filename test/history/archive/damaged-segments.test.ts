@@ -150,7 +150,9 @@ describe('a segment with a file', () => {
         `${gone} No backup here has it: its 1 row is missing from now on.\n`,
       ]);
       putBack();
-      expect(await new Archive(place.archive.folder).torn(place.archive.read())).to.deep.equal([]);
+      expect(await new Archive(place.archive.folder).findTornSegments(place.archive.read())).to.deep.equal(
+        [],
+      );
       expect(await backedUp(backup)).to.deep.equal([0, '']);
     });
   });

@@ -113,7 +113,7 @@ export class ArchiveReader {
     this.#orders = new OrderFilters(this.archive);
     this.#unshipped = new UnshippedRows({
       store,
-      duck: () => this.#open(),
+      duck: () => this.#openEngine(),
       archived: () => this.archive.refresh(),
       rowsMax,
     });
@@ -131,7 +131,7 @@ export class ArchiveReader {
     const erased = await readErasedClients(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
-    return this.#snapshot(opened.state, {
+    return this.#createSnapshot(opened.state, {
       unshipped: opened.span,
       erased,
       isForeign,
@@ -157,7 +157,7 @@ export class ArchiveReader {
    * the feed has a place for every row.
    */
   readonly openArchive: OpenSnapshot = async (damaged) =>
-    this.#snapshot(await this.archive.refresh(), { damaged });
+    this.#createSnapshot(await this.archive.refresh(), { damaged });
 
   /** Runs `work` on archive and journal as one source. `work` may run several times. */
   reading<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
@@ -165,16 +165,16 @@ export class ArchiveReader {
   }
 
   /** Runs `work` on the archive alone, for a look-up that has asked the store itself before. */
-  #archived<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  #readArchive<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(async (damaged) => {
       const erased = await readErasedClients(this.#store);
-      return this.#snapshot(await this.archive.refresh(), { erased, damaged });
+      return this.#createSnapshot(await this.archive.refresh(), { erased, damaged });
     }, work);
   }
 
-  #snapshot(state: ArchiveState, parts: Partial<SnapshotParts>): Snapshot {
+  #createSnapshot(state: ArchiveState, parts: Partial<SnapshotParts>): Snapshot {
     const { archive } = this;
-    return new Snapshot({ ...ARCHIVE_ALONE, archive, state, duck: () => this.#open(), ...parts });
+    return new Snapshot({ ...ARCHIVE_ALONE, archive, state, duck: () => this.#openEngine(), ...parts });
   }
 
   /**
@@ -188,7 +188,7 @@ export class ArchiveReader {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return { decision: null, unreadable: [] };
     const where = `client_hash = ${toClientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
-    return this.#archived(async (past) => {
+    return this.#readArchive(async (past) => {
       const rows = await past.rows((source) => selectRows(source('decisions', { platform }), where));
       const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
       return { decision: found ?? null, unreadable: past.unreadable };
@@ -202,14 +202,16 @@ export class ArchiveReader {
     limit: number,
   ): Promise<ArchivedDecisions> {
     const where = (_: Source, bind: Bind) => `order_ref = ${bind(orderRef)}`;
-    const among = (segments: readonly Segment[]) => this.#orders.holding(segments, [orderRef]);
-    return this.#archived((past) => this.#decisions(past, { platform }, where, limit, among));
+    const among = (segments: readonly Segment[]) => this.#orders.findHolding(segments, [orderRef]);
+    return this.#readArchive((past) => this.#findDecisions(past, { platform }, where, limit, among));
   }
 
   /** Returns a client's decisions with a seq below `beforeSeq`, the newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
-    const where = (_: Source, bind: Bind) => `${isOf(client, bind)} AND seq < ${beforeSeq}`;
-    return this.#archived((past) => this.#decisions(past, { platform: client.platform }, where, limit));
+    const where = (_: Source, bind: Bind) => `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
+    return this.#readArchive((past) =>
+      this.#findDecisions(past, { platform: client.platform }, where, limit),
+    );
   }
 
   /**
@@ -227,7 +229,7 @@ export class ArchiveReader {
       const within = (from: number | null | undefined): SegmentBounds => ({ platform, from, to });
       const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
-        const since = beginOfNewest(segments, rows, filter.from);
+        const since = findBeginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
         const where = (source: Source, bind: Bind) =>
           [
@@ -235,12 +237,12 @@ export class ArchiveReader {
             ...(status === null ? [] : [statusConditionSql(source('outcomes', { platform }), status)]),
           ].join(' AND ');
         // One decision more than the limit shows whether there are more.
-        const { decisions, unreadable } = await this.#decisions(past, within(from), where, limit + 1);
+        const { decisions, unreadable } = await this.#findDecisions(past, within(from), where, limit + 1);
         const isCut = decisions.length > limit;
         if (since !== null && !isCut) continue;
         const found = decisions.slice(0, limit);
         const backTo = isCut ? found.at(-1)?.at : from;
-        const looked = await lookedAt(past, within(backTo), filter);
+        const looked = await countCompared(past, within(backTo), filter);
         const [unread, unreadReports] = partition(unreadable, ({ table }) => table === 'decisions');
         const { unshippedGaps: gaps, upTo } = past;
         return { decisions: found, isCut, ...looked, unreadable: unread, unreadReports, gaps, upTo };
@@ -251,8 +253,8 @@ export class ArchiveReader {
   /** Returns what is known of orders of a platform, in the order of `asked`. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
-    const among: SegmentFilter = (segments) => this.#orders.holding(segments, orderRefs);
-    return this.#archived((past) => readOrders(past, platform, asked, among, this.#store.clientKeys));
+    const among: SegmentFilter = (segments) => this.#orders.findHolding(segments, orderRefs);
+    return this.#readArchive((past) => readOrders(past, platform, asked, among, this.#store.clientKeys));
   }
 
   /**
@@ -271,9 +273,9 @@ export class ArchiveReader {
       const entries: (Placed<JournalEntry> | null)[] = [];
       for (const table of tables) {
         const { time } = TABLES[table];
-        const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
+        const older = before === null ? '' : ` AND ${isBeforeSql(time, before)}`;
         const rows = await past.rows(
-          (source, bind) => `${selectRows(source(table, bounds), `${isOf(client, bind)}${older}`)}
+          (source, bind) => `${selectRows(source(table, bounds), `${isClientSql(client, bind)}${older}`)}
             ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
         );
         const made = async (some: readonly DuckRow[]) =>
@@ -302,7 +304,7 @@ export class ArchiveReader {
   /**
    * Returns the time of the newest erasure that the archive holds, in epoch ms. Infinity while the archive is empty.
    */
-  async erasedTo(): Promise<number> {
+  async findNewestErasureTime(): Promise<number> {
     const state = await this.archive.refresh();
     if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
     const erasures = this.archive.segments(state, { table: 'erasures' });
@@ -316,7 +318,7 @@ export class ArchiveReader {
   async erasureTimes(): Promise<ReadonlyMap<string, number>> {
     const times = (rows: string) =>
       `SELECT client_number, epoch_ms(max(erased_at))::DOUBLE AS last_at FROM ${rows} GROUP BY ALL`;
-    const rows = await this.#archived((past) => past.rows((source) => times(source('erasures'))));
+    const rows = await this.#readArchive((past) => past.rows((source) => times(source('erasures'))));
     return new Map(
       rows.map((row) => [toTextOrNull(row['client_number']) ?? '', toNumberOrNull(row['last_at']) ?? 0]),
     );
@@ -331,7 +333,7 @@ export class ArchiveReader {
     (await this.#duck)?.close();
   }
 
-  async #decisions(
+  async #findDecisions(
     past: Snapshot,
     bounds: SegmentBounds,
     where: (source: Source, bind: Bind) => string,
@@ -354,7 +356,7 @@ export class ArchiveReader {
   }
 
   /** The engine is loaded when it is first needed. Most services are never asked about last year. */
-  #open(): Promise<QueryEngine> {
+  #openEngine(): Promise<QueryEngine> {
     const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
     this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
       // The process may be out of files or memory for a moment. The next question tries again.
@@ -381,18 +383,18 @@ async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
 }
 
 /** Returns SQL: whether a row's entry came before a place in the history of its client. */
-function isBefore(time: string, { at, place }: HistoryPlace): string {
+function isBeforeSql(time: string, { at, place }: HistoryPlace): string {
   const moment = `make_timestamp_ms(${at})`;
   return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
 }
 
 /** Returns SQL: whether a row is about this client. */
-function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
+function isClientSql({ hash, clientIdKey }: ClientKey, bind: Bind): string {
   return `client_hash = ${toClientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 
 /** Counts the decisions within the bounds, and finds the oldest of them. */
-async function lookedAt(
+async function countCompared(
   past: Snapshot,
   bounds: SegmentBounds,
   { after }: DecisionFilter,
@@ -416,7 +418,7 @@ function partition<T>(
  * Returns the time at which the newest `rows` rows begin, in epoch ms. Null when the segments hold not many more
  * rows.
  */
-function beginOfNewest(
+function findBeginOfNewest(
   newestFirst: readonly Segment[],
   rows: number,
   notBefore = Number.NEGATIVE_INFINITY,

@@ -59,7 +59,7 @@ export class DecisionLookup {
     const hot = await this.#store.decision(decisionId);
     if (hot !== null) return { decision: hot, unread: [] };
     const { decision, unreadable } = await this.#archive.decision(decisionId, platform);
-    return { decision, unread: decision === null ? await this.#unread(unreadable) : [] };
+    return { decision, unread: decision === null ? await this.#listUnread(unreadable) : [] };
   }
 
   /** Returns the decisions of an order, at most RETENTION.decisionsPerOrder. */
@@ -68,7 +68,10 @@ export class DecisionLookup {
     const hot = await this.#store.decisionsOfOrder(platform, orderRef);
     if (hot.length >= limit) return { decisions: hot, unread: [] };
     const { decisions, unreadable } = await this.#archive.decisionsOfOrder(platform, orderRef, limit);
-    return { decisions: together(hot, decisions).slice(0, limit), unread: await this.#unread(unreadable) };
+    return {
+      decisions: joinDecisions(hot, decisions).slice(0, limit),
+      unread: await this.#listUnread(unreadable),
+    };
   }
 
   /** Returns a client's decisions with a seq below `beforeSeq`. */
@@ -85,7 +88,7 @@ export class DecisionLookup {
       limit - hot.length,
       oldest,
     );
-    return { decisions: together(hot, decisions), unread: await this.#unread(unreadable) };
+    return { decisions: joinDecisions(hot, decisions), unread: await this.#listUnread(unreadable) };
   }
 
   /**
@@ -114,7 +117,10 @@ export class DecisionLookup {
       ({ from, to, entries }) => ({ from, to, decisions: entries, why: 'tooMany' }) as const,
     );
     const next = isCut ? (decisions.at(-1)?.decisionId ?? null) : null;
-    return addUnread({ decisions, next, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
+    return addUnread({ decisions, next, lookedAt }, [
+      ...tooMany,
+      ...(await this.#listUnread(found.unreadable)),
+    ]);
   }
 
   /** Finds the client with this hash. Returns null when nothing is known of such a client. */
@@ -152,7 +158,7 @@ export class DecisionLookup {
     let oldest: HistoryPlace | null = null;
     for (let isWhole = true; ; ) {
       const read = await this.#archive.history(client, oldest, PAGE_MAX, tables);
-      yield othersOf(read.entries);
+      yield removeDecisions(read.entries);
       oldest = read.entries.at(-1) ?? oldest;
       isWhole &&= read.isWhole;
       if (read.entries.length < PAGE_MAX) return isWhole;
@@ -160,7 +166,7 @@ export class DecisionLookup {
   }
 
   /** Lists what this node cannot read: some files, or the whole archive when only other nodes have it. */
-  async #unread(segments: readonly UnreadSegment[]): Promise<readonly UnreadDecisions[]> {
+  async #listUnread(segments: readonly UnreadSegment[]): Promise<readonly UnreadDecisions[]> {
     const unread = segments.map(toUnreadDecisions);
     if (!(await isArchivedElsewhere(this.#store.registers, this.#archive.folder))) return unread;
     return [...unread, { from: 0, to: Date.now(), decisions: 0 }];
@@ -172,11 +178,11 @@ type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 /** The most entries of a client that are in memory at once. */
 const PAGE_MAX = 100;
 
-function othersOf(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry[] {
+function removeDecisions(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry[] {
   return entries.filter((entry) => entry.kind !== 'verdict').map(({ place: _place, ...entry }) => entry);
 }
 
-function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {
+function joinDecisions(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {
   const known = new Set(hot.map(({ decisionId }) => decisionId));
   return [...hot, ...archived.filter(({ decisionId }) => !known.has(decisionId))].toSorted(
     compareNewestFirst,

@@ -75,16 +75,16 @@ export class EventFeed {
       return await this.#read(platform, after, limit);
     } catch (error) {
       if (!(error instanceof UnknownCursor)) throw error;
-      return this.#afterRestore(after);
+      return this.#pageAfterRestore(after);
     }
   }
 
   async #read(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
     const told = (await this.#archived?.page(platform, after, limit)) ?? null;
-    if (told === null) return this.#fromJournal(platform, after, limit);
-    const records = told.records.filter(isTold);
+    if (told === null) return this.#readJournal(platform, after, limit);
+    const records = told.records.filter(isFeedRecord);
     if (records.length + told.gaps.length > 0) return { ...told, records, ended: false };
-    return this.#fromJournal(platform, told.cursor, limit);
+    return this.#readJournal(platform, told.cursor, limit);
   }
 
   /** Returns the number of a client, by which an erasure names it. */
@@ -110,14 +110,14 @@ export class EventFeed {
     return this.#tail.hasEnded;
   }
 
-  async #fromJournal(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
+  async #readJournal(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
     const most = Math.min(limit, STEP_ENTRIES_MAX);
     const records: FeedRecord[] = [];
     const gaps: JournalGap[] = [];
     let cursor = after;
     for (let step = 0; step < STEPS_MAX && records.length + most <= limit; step += 1) {
-      const page = await this.#journalPage(cursor, most);
-      records.push(...page.entries.filter(isTold).filter((entry) => entry.platform === platform));
+      const page = await this.#readJournalPage(cursor, most);
+      records.push(...page.entries.filter(isFeedRecord).filter((entry) => entry.platform === platform));
       gaps.push(...listGaps(page));
       cursor = page.cursor;
       if (page.entries.length === 0 && page.unreadable === undefined)
@@ -131,7 +131,7 @@ export class EventFeed {
    * so a cursor from before the restore means nothing there. Entries that were shipped since may be missing, which is
    * a gap.
    */
-  async #afterRestore(after: string | null): Promise<FeedPage> {
+  async #pageAfterRestore(after: string | null): Promise<FeedPage> {
     const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
     const to = shippedAt ?? 0;
     // Nothing was shipped since the restore. Shipping takes seconds.
@@ -139,17 +139,17 @@ export class EventFeed {
     return { records: [], gaps: [{ from: to, to, entries: 0 }], cursor, ended: false };
   }
 
-  #journalPage(after: string | null, limit: number): Promise<JournalPage> {
+  #readJournalPage(after: string | null, limit: number): Promise<JournalPage> {
     return searchThrottle.run(() => this.#store.readJournal(after, limit));
   }
 }
 
-function isTold(record: Placed<JournalRecord>): record is FeedRecord {
+function isFeedRecord(record: Placed<JournalRecord>): record is FeedRecord {
   return record.kind !== 'score';
 }
 
 /** The tables of the entries that platforms get. A score is only a question. */
-const TOLD_TABLES = [
+const FEED_TABLES = [
   'decisions',
   'outcomes',
   'bindings',
@@ -217,23 +217,23 @@ class ArchivedEvents {
     return withSnapshot(this.#reader.openArchive, async (past) => {
       const { state } = past;
       const through = cursors.read(state.cursor);
-      const from = firstTickBehind(begin, through);
+      const from = findFirstTickBehind(begin, through);
       if (from === null) return null;
       const key = (cursor: string | null) => `${platform} ${cursor} ${state.version}`;
       const found =
         this.#ahead.get(key(after)) ??
-        (await oldestRows(segmentsBehind(state, platform, from), past, { begin, from }));
+        (await findOldestRows(listSegmentsBehind(state, platform, from), past, { begin, from }));
       const rows = found.rows.slice(0, limit);
       const left = found.rows.slice(limit);
       const ended = left.length === 0 && !found.more;
       const end = ended
         ? through.map((place, one) => pickLaterPlace(begin[one] ?? null, place))
-        : placesAfter(rows, begin, through);
+        : computePlacesAfter(rows, begin, through);
       const cursor = cursors.write(end);
       // Files that could not be read may be readable the next time.
       if (left.length > 0 && found.unreadable.length === 0)
         this.#ahead.set(key(cursor), { ...found, rows: left });
-      const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
+      const isTold = ({ lastTick }: Segment) => ended || lastTick < toTick(rows.at(-1)?.place ?? null);
       const records = await searchThrottle.map(rows, async (some) =>
         some.map((one) => {
           const row = one.row();
@@ -243,7 +243,7 @@ class ArchivedEvents {
       return {
         records: records.filter((one) => !isErased(one, erasures)).map(({ record }) => record),
         gaps: [
-          ...gapsBetween(state, cursors, begin, ended ? null : end),
+          ...listGapsBetween(state, cursors, begin, ended ? null : end),
           ...found.unreadable
             .filter(isTold)
             .map((segment) => ({ from: segment.from, to: segment.to, entries: segment.rows })),
@@ -255,25 +255,25 @@ class ArchivedEvents {
 }
 
 /** Returns the tick from which archived entries may be unread. Null when the archive has no unread entry. */
-function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
+function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;
-    return place === null || isRead(begin, { partition, ...place }) ? [] : [tickOf(read)];
+    return place === null || isRead(begin, { partition, ...place }) ? [] : [toTick(read)];
   });
   return behind.length === 0 ? null : Math.min(...behind);
 }
 
 /** Computes a place's `JOURNAL_TICK_SQL`. Returns 0 when nothing was read. */
-function tickOf(place: JournalPlace | null): number {
+function toTick(place: JournalPlace | null): number {
   if (place === null) return 0;
   return place.ms === 0 ? place.seq : place.ms;
 }
 
 /** Lists the segments that may hold events from a tick on, those with the earliest rows first. */
-function segmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
+function listSegmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
   return [...segments.values()]
     .filter((segment) => segment.platform === platform && segment.lastTick >= from)
-    .filter(({ table }) => TOLD_TABLES.some((told) => told === table))
+    .filter(({ table }) => FEED_TABLES.some((told) => told === table))
     .toSorted((a, b) => a.firstTick - b.firstTick);
 }
 
@@ -283,17 +283,21 @@ interface Asked {
 }
 
 /** Finds the oldest rows, in the order of the journal. Segments that begin later are not read. */
-async function oldestRows(segments: readonly Segment[], past: Snapshot, asked: Asked): Promise<FoundRows> {
-  for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
+async function findOldestRows(
+  segments: readonly Segment[],
+  past: Snapshot,
+  asked: Asked,
+): Promise<FoundRows> {
+  for (let count = countSegmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
     const before = segments[count]?.firstTick ?? null;
     const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);
     const rows: PlacedRow[] = [];
     for (const [table, some] of byTable) {
       const batches = await past.batches(
-        (source) => oldestSql(source(table), asked, before),
+        (source) => oldestRowsSql(source(table), asked, before),
         async () => removeSegments(some, past.unreadable),
       );
-      rows.push(...batches.flatMap((batch) => placedRows(table, batch)));
+      rows.push(...batches.flatMap((batch) => toPlacedRows(table, batch)));
     }
     const more = rows.length > ROWS_AHEAD;
     if (!more && before !== null) continue;
@@ -304,7 +308,7 @@ async function oldestRows(segments: readonly Segment[], past: Snapshot, asked: A
   }
 }
 
-function placedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
+function toPlacedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
   return Array.from({ length: batch.rowCount }, (_, index) => ({
     table,
     row: () => batch.row(index),
@@ -312,7 +316,7 @@ function placedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
   }));
 }
 
-function segmentsHolding(segments: readonly Segment[], limit: number): number {
+function countSegmentsHolding(segments: readonly Segment[], limit: number): number {
   let held = 0;
   const last = segments.findIndex(({ rows }) => {
     held += rows;
@@ -321,7 +325,7 @@ function segmentsHolding(segments: readonly Segment[], limit: number): number {
   return last === -1 ? segments.length : last + 1;
 }
 
-function oldestSql(source: string, { begin, from }: Asked, before: number | null): string {
+function oldestRowsSql(source: string, { begin, from }: Asked, before: number | null): string {
   return `SELECT * FROM ${source}
     WHERE ${JOURNAL_TICK_SQL} >= ${from} ${before === null ? '' : `AND ${JOURNAL_TICK_SQL} < ${before}`}
       AND ${isAfterSql(begin)}
@@ -329,7 +333,7 @@ function oldestSql(source: string, { begin, from }: Asked, before: number | null
 }
 
 /** Returns the places up to which each partition was read. No row before the last one was left out. */
-function placesAfter(
+function computePlacesAfter(
   rows: readonly PlacedRow[],
   begin: JournalPlaces,
   through: JournalPlaces,
@@ -340,11 +344,11 @@ function placesAfter(
   const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
   return through.map((end, partition) => {
     const read = begin[partition] ?? null;
-    return own.get(partition) ?? pickLaterPlace(read, earlier(justBefore, end));
+    return own.get(partition) ?? pickLaterPlace(read, pickEarlierPlace(justBefore, end));
   });
 }
 
-function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+function pickEarlierPlace(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
   if (a === null || b === null) return null;
   return comparePlaces(a, b) < 0 ? a : b;
 }
@@ -353,7 +357,7 @@ function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace |
  * Returns the gaps that lie behind the first places and before the last ones. Null as the last places means up to the
  * end of the archive.
  */
-function gapsBetween(
+function listGapsBetween(
   { gaps, gapCursors }: ArchiveState,
   cursors: JournalCursors,
   begin: JournalPlaces,

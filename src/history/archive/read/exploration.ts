@@ -159,13 +159,13 @@ const NO_CURRENCY = '–';
 
 /** Counts the decisions of a span by what they have in common. Archive and journal are one source. */
 export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
-  const ask = asKnown(asked);
+  const ask = limitToKnown(asked);
   const { asOf, against, platform } = ask;
   return archive.reading(async (past) => {
-    const slotted = await slotCounts(past, ask);
-    const change = against === null ? null : await changeSince(past, ask, against);
+    const slotted = await countSlots(past, ask);
+    const change = against === null ? null : await computeChange(past, ask, against);
     const known = asOf === null ? {} : { asOf: await readMoment(past, asOf, platform) };
-    const spans = [within(ask), ...(against === null ? [] : [against])];
+    const spans = [toTimeSpan(ask), ...(against === null ? [] : [against])];
     const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
     return {
       ...slotted,
@@ -179,30 +179,30 @@ export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<
 }
 
 /** Ends the spans at the moment `asOf`, because later decisions had not been made then. */
-function asKnown(ask: ExplorationAsk): ExplorationAsk {
+function limitToKnown(ask: ExplorationAsk): ExplorationAsk {
   const { asOf, against } = ask;
   if (asOf === null) return ask;
   const known = (span: TimeSpan) => ({ from: span.from, to: Math.min(span.to, asOf + 1) });
   return { ...ask, ...known(ask), against: against && known(against) };
 }
 
-function stepOf(lengthMs: number): number {
+function chooseStep(lengthMs: number): number {
   return STEPS_MS.find((step) => lengthMs / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
 }
 
 /** Returns a span of whole slots that ends at a moment. The last slot may still run. */
 export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
-  const stepMs = stepOf(lengthMs);
+  const stepMs = chooseStep(lengthMs);
   return { from: Math.ceil((to - lengthMs) / stepMs) * stepMs, to };
 }
 
-async function slotCounts(
+async function countSlots(
   past: Snapshot,
   ask: ExplorationAsk,
 ): Promise<Pick<Exploration, 'stepMs' | 'slots' | 'all' | 'values'>> {
   const { from, to } = ask;
-  const stepMs = stepOf(to - from);
+  const stepMs = chooseStep(to - from);
   const first = Math.floor(from / stepMs) * stepMs;
   const slots = Array.from(
     { length: Math.ceil((to - first) / stepMs) },
@@ -214,7 +214,7 @@ async function slotCounts(
   return { stepMs, slots, all: table.all, values: table.values() };
 }
 
-function within({ from, to }: TimeSpan): TimeSpan {
+function toTimeSpan({ from, to }: TimeSpan): TimeSpan {
   return { from, to };
 }
 
@@ -222,9 +222,9 @@ function within({ from, to }: TimeSpan): TimeSpan {
 type Place = readonly [source: Source, bind: Bind];
 
 /** Returns SQL for the decisions of a span that match the filter. */
-function lookedAt([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
-  return `(SELECT * FROM ${source('decisions', { ...within(span), platform })}
-    WHERE ${createFilterCondition({ ...filter, ...within(span) }, bind)})`;
+function decisionsSql([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
+  return `(SELECT * FROM ${source('decisions', { ...toTimeSpan(span), platform })}
+    WHERE ${createFilterCondition({ ...filter, ...toTimeSpan(span) }, bind)})`;
 }
 
 /** Returns SQL for the value that decisions are split by. */
@@ -237,7 +237,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
 }
 
 /** Returns SQL that adds the columns of an attribute, for the case that no decision has it. */
-function attributeSql({ by, attribute }: ExplorationAsk): string {
+function missingColumnsSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return '';
   const columns = listAttributeColumns(attribute ?? '');
   const nulls = columns.map(([column, type]) => `NULL::${type} AS ${quoteName(column)}`);
@@ -252,7 +252,7 @@ function slotSql(
   const { verdict, money } = ask;
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
   const valued = `SELECT ${slot}, ${splitSql(ask)} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
-  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(place, ask, ask)}${attributeSql(ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+  return `WITH looked AS NOT MATERIALIZED (FROM ${decisionsSql(place, ask, ask)}${missingColumnsSql(ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
     ${money ? `, ${ASKED_SQL}, ${paidSql(place, ask)}` : ''}
     SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS granted, NULL AS paid
       FROM looked GROUP BY slot
@@ -285,8 +285,8 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
   ),
   granted AS MATERIALIZED (
     SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
-      SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), platform })}
-      WHERE ${GRANTED_SQL} AND ${createFilterCondition(within(span), bind)}
+      SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...toTimeSpan(span), platform })}
+      WHERE ${GRANTED_SQL} AND ${createFilterCondition(toTimeSpan(span), bind)}
     ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
   )`;
 }
@@ -338,7 +338,7 @@ class SlotTable {
     else if (currency !== null) this.#money.push({ value, currency, slot, ...order });
     else
       addAt(
-        this.#counts.getOrInsertComputed(value, () => this.#zeros()),
+        this.#counts.getOrInsertComputed(value, () => this.#createZeros()),
         slot,
         decisions,
       );
@@ -354,9 +354,9 @@ class SlotTable {
     const sums = new Map<string | null, ValueSums>();
     const of = (value: string) =>
       sums.getOrInsertComputed(shown.has(value) ? value : null, () => ({
-        decisions: this.#zeros(),
+        decisions: this.#createZeros(),
         money: {},
-        orders: this.#hasOrders ? { granted: this.#zeros(), paid: this.#zeros() } : null,
+        orders: this.#hasOrders ? { granted: this.#createZeros(), paid: this.#createZeros() } : null,
       }));
     for (const [value, counts] of ranked)
       for (const [slot, count] of counts.entries()) addAt(of(value).decisions, slot, count);
@@ -365,7 +365,7 @@ class SlotTable {
       a.value < b.value ? -1 : 1,
     )) {
       const { money, orders } = of(value);
-      money[currency] ??= this.#zeros();
+      money[currency] ??= this.#createZeros();
       addAt(money[currency], slot, amount);
       addAt(orders?.granted ?? [], slot, granted);
       addAt(orders?.paid ?? [], slot, paid);
@@ -373,7 +373,7 @@ class SlotTable {
     return [...sums].map(([value, sum]) => ({ value, ...sum }));
   }
 
-  #zeros(): number[] {
+  #createZeros(): number[] {
     return this.all.map(() => 0);
   }
 }
@@ -383,7 +383,7 @@ function addAt(sums: number[], place: number, more: number): void {
 }
 
 /** Returns how much the counts of a verdict changed since an earlier span, and why. */
-async function changeSince(
+async function computeChange(
   past: Snapshot,
   ask: ExplorationAsk,
   against: TimeSpan,
@@ -391,10 +391,10 @@ async function changeSince(
   const counts = new ChangeCounts();
   for (const [time, span] of [
     ['before', against],
-    ['after', within(ask)],
+    ['after', toTimeSpan(ask)],
   ] as const)
     for (const row of await past.rows((source, bind) =>
-      changeSql(lookedAt([source, bind], ask, span), ask),
+      changeSql(decisionsSql([source, bind], ask, span), ask),
     )) {
       const { part, whole } = toNumbers(row, { part: 0, whole: 0 });
       counts.add(time, toTextOrNull(row['dimension']), toTextOrNull(row['value']) ?? '', part, whole);
@@ -421,11 +421,14 @@ function changeSql(looked: string, { verdict }: ExplorationAsk): string {
 
 /** Counts of two spans by dimension and value. */
 class ChangeCounts {
-  readonly all = noCounts();
-  readonly #values = new Map<string, { dimension: string; value: string } & ReturnType<typeof noCounts>>();
+  readonly all = createZeroCounts();
+  readonly #values = new Map<
+    string,
+    { dimension: string; value: string } & ReturnType<typeof createZeroCounts>
+  >();
 
   add(time: keyof TwoTimes, dimension: string | null, value: string, part: number, whole: number): void {
-    const counts = dimension === null ? this.all : this.#of(dimension, value);
+    const counts = dimension === null ? this.all : this.#getCounts(dimension, value);
     counts[time].part += part;
     counts[time].whole += whole;
   }
@@ -434,14 +437,14 @@ class ChangeCounts {
     return [...this.#values.values()];
   }
 
-  #of(dimension: string, value: string) {
+  #getCounts(dimension: string, value: string) {
     const name = `${dimension} ${value}`;
-    const known = this.#values.get(name) ?? { dimension, value, ...noCounts() };
+    const known = this.#values.get(name) ?? { dimension, value, ...createZeroCounts() };
     this.#values.set(name, known);
     return known;
   }
 }
 
-function noCounts() {
+function createZeroCounts() {
   return { before: { part: 0, whole: 0 }, after: { part: 0, whole: 0 } };
 }

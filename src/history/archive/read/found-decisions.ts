@@ -63,13 +63,13 @@ export async function findInPages(
     for (const decision of within) {
       const isEnough = found.length >= limit || decisions >= LOOKED_AT_DECISIONS_MAX;
       if (isEnough && decision.at !== oldest?.at)
-        return foundOf(found, { filter, limit, decisions, oldest, isAll: false });
+        return cutToLimit(found, { filter, limit, decisions, oldest, isAll: false });
       decisions++;
-      oldest = oldestOf(oldest, decision);
+      oldest = pickOlder(oldest, decision);
       if (matchesFilter(decision, filter)) found.push(decision);
     }
     if (within.length < PAGE_DECISIONS_MAX)
-      return foundOf(found, { filter, limit, decisions, oldest, isAll: true });
+      return cutToLimit(found, { filter, limit, decisions, oldest, isAll: true });
     await pause();
   }
 }
@@ -86,7 +86,7 @@ interface Look {
 }
 
 /** Cuts the decisions that were found to the limit. */
-function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
+function cutToLimit(found: readonly Decision[], look: Look): FoundDecisions {
   const { filter, limit } = look;
   const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
@@ -104,6 +104,6 @@ export function addUnread(found: FoundDecisions, unread: readonly UnreadDecision
 }
 
 /** Returns the decision that is listed last. */
-function oldestOf(a: Decision | null, b: Decision): Decision {
+function pickOlder(a: Decision | null, b: Decision): Decision {
   return a === null || compareNewestFirst(a, b) < 0 ? b : a;
 }

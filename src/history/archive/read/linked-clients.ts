@@ -103,42 +103,42 @@ class LinkReading {
   }
 
   async devicesOf(clients: readonly string[]): Promise<readonly SeenClient[]> {
-    const rows = await this.#rows('scores', (source, bind) =>
-      seenSql(source, this.#are(clients, bind), 'true'),
+    const rows = await this.#readRows('scores', (source, bind) =>
+      seenSql(source, this.#areClientsSql(clients, bind), 'true'),
     );
-    return rows.map(seenOf);
+    return rows.map(toSeenClient);
   }
 
   async clientsOn(devices: readonly Device[], clientsMax: number): Promise<readonly DeviceClients[]> {
     if (devices.length === 0) return [];
-    const rows = await this.#rows(
+    const rows = await this.#readRows(
       'scores',
       (source, bind) => `SELECT *, count(*) OVER (PARTITION BY kind, hmac) AS clients
-        FROM (${seenSql(source, 'true', isOneOf(devices, bind))})
+        FROM (${seenSql(source, 'true', isOneOfSql(devices, bind))})
         QUALIFY row_number() OVER (PARTITION BY kind, hmac ORDER BY last_at DESC, client_id_key) <= ${clientsMax + 1}`,
     );
-    const seenOn = Map.groupBy(rows, (row) => nameOf(seenOf(row)));
+    const seenOn = Map.groupBy(rows, (row) => getDeviceName(toSeenClient(row)));
     return devices.map((device) => {
-      const there = seenOn.get(nameOf(device)) ?? [];
+      const there = seenOn.get(getDeviceName(device)) ?? [];
       const clients = toNumberOrNull(there[0]?.['clients']) ?? 0;
-      return { device, clients, seen: clients > clientsMax ? [] : there.map(seenOf) };
+      return { device, clients, seen: clients > clientsMax ? [] : there.map(toSeenClient) };
     });
   }
 
   async ordersOf(clients: readonly string[], ordersMax: number): Promise<readonly LinkedOrder[]> {
     const [decided, reported] = [
-      await this.#rows('decisions', (source, bind) =>
-        decidedSql(source, this.#are(clients, bind), ordersMax),
+      await this.#readRows('decisions', (source, bind) =>
+        decidedSql(source, this.#areClientsSql(clients, bind), ordersMax),
       ),
-      await this.#rows('outcomes', (source, bind) =>
-        reportedSql(source, this.#are(clients, bind), ordersMax),
+      await this.#readRows('outcomes', (source, bind) =>
+        reportedSql(source, this.#areClientsSql(clients, bind), ordersMax),
       ),
     ];
     const orders = new Map<string, LinkedOrder>();
-    for (const row of decided) orders.set(nameOfOrder(row), decidedOf(row));
+    for (const row of decided) orders.set(getOrderName(row), toDecidedOrder(row));
     for (const row of reported) {
-      const name = nameOfOrder(row);
-      orders.set(name, reportedOrderOf(row, orders.get(name)));
+      const name = getOrderName(row);
+      orders.set(name, toReportedOrder(row, orders.get(name)));
     }
     return [...orders.values()];
   }
@@ -146,9 +146,9 @@ class LinkReading {
   /** Returns what a person decided last about each of these clients, at any time. */
   async overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>> {
     const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
-    const rows = await this.#rows(
+    const rows = await this.#readRows(
       'overrides',
-      (source, bind) => `SELECT * FROM ${source} WHERE ${this.#are(clients, bind)} ${newest}`,
+      (source, bind) => `SELECT * FROM ${source} WHERE ${this.#areClientsSql(clients, bind)} ${newest}`,
       { ...this.#span, from: 0 },
     );
     return new Map(
@@ -169,13 +169,13 @@ class LinkReading {
    * Returns SQL: whether a row is about one of these clients. The hashes come first, because comparing only names
    * would read everything.
    */
-  #are(clients: readonly string[], bind: Bind): string {
+  #areClientsSql(clients: readonly string[], bind: Bind): string {
     const { platform, keys } = this.#span;
     const numbers = clients.map((clientIdKey) => toClientNumber(keys.of(platform, clientIdKey).hash));
     return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${clients.map(bind).join(', ')})`;
   }
 
-  #rows(
+  #readRows(
     table: TableName,
     sql: (source: string, bind: Bind) => string,
     { from, asOf }: LinkTime = this.#span,
@@ -192,12 +192,12 @@ class LinkReading {
   }
 }
 
-function nameOf({ kind, hmac }: Device): string {
+function getDeviceName({ kind, hmac }: Device): string {
   return `${kind} ${hmac}`;
 }
 
 /** Returns SQL: whether `kind` and `hmac` are those of one of these devices. */
-function isOneOf(devices: readonly Device[], bind: Bind): string {
+function isOneOfSql(devices: readonly Device[], bind: Bind): string {
   const ofKind = (wanted: DeviceKind) =>
     devices
       .filter(({ kind }) => kind === wanted)
@@ -215,7 +215,7 @@ function seenSql(source: string, ofClients: string, onDevices: string): string {
     FROM (${of.join(' UNION ALL ')}) WHERE ${onDevices} GROUP BY ALL`;
 }
 
-function seenOf(row: DuckRow): SeenClient {
+function toSeenClient(row: DuckRow): SeenClient {
   return {
     kind: toTextOrNull(row['kind']) === 'ip' ? 'ip' : 'fingerprint',
     hmac: toTextOrNull(row['hmac']) ?? '',
@@ -229,24 +229,24 @@ function decidedSql(source: string, ofClients: string, ordersMax: number): strin
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS ${verdict}`);
   return `SELECT client_id_key, order_ref, ${counts.join(', ')}, bool_or(${GRANTED_SQL}) AS granted,
       arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency
-    FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEach('max(seq)', ordersMax)}`;
+    FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEachSql('max(seq)', ordersMax)}`;
 }
 
 function reportedSql(source: string, ofClients: string, ordersMax: number): string {
   return `SELECT client_id_key, order_ref, ${REPORT_SQL} AS report, arg_max(amount, reported_at) AS asked,
       ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
-    FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEach('max(reported_at)', ordersMax)}`;
+    FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEachSql('max(reported_at)', ordersMax)}`;
 }
 
-function newestOfEach(by: string, max: number): string {
+function newestOfEachSql(by: string, max: number): string {
   return `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY ${by} DESC) <= ${max}`;
 }
 
-function nameOfOrder(row: DuckRow): string {
+function getOrderName(row: DuckRow): string {
   return JSON.stringify([row['client_id_key'], row['order_ref']]);
 }
 
-function decidedOf(row: DuckRow): LinkedOrder {
+function toDecidedOrder(row: DuckRow): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     orderRef: toTextOrNull(row['order_ref']) ?? '',
@@ -259,13 +259,13 @@ function decidedOf(row: DuckRow): LinkedOrder {
 }
 
 /** Reads the report of an order, and adds the decisions about it when some are known. */
-function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
+function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     orderRef: toTextOrNull(row['order_ref']) ?? '',
     verdicts: decided?.verdicts ?? NO_VERDICTS,
     granted: decided?.granted ?? false,
-    ...amountOf(row, decided),
+    ...pickAmount(row, decided),
     report: toNumberOrNull(row['report']),
   };
 }
@@ -274,7 +274,10 @@ function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): Linked
  * Returns the settled money, or else what the decisions asked for, or else the amount that the report has of the
  * request.
  */
-function amountOf(row: DuckRow, decided: LinkedOrder | undefined): Pick<LinkedOrder, 'amount' | 'currency'> {
+function pickAmount(
+  row: DuckRow,
+  decided: LinkedOrder | undefined,
+): Pick<LinkedOrder, 'amount' | 'currency'> {
   const settled = toNumberOrNull(row['settled_amount']);
   if (settled !== null) return { amount: settled, currency: toTextOrNull(row['settled_currency']) };
   if (decided !== undefined && decided.amount !== null) return decided;
@@ -326,14 +329,14 @@ export async function findLinkedClients(
   let newcomers: readonly string[] = [clientIdKey];
   for (let step = 0; step < depth && newcomers.length > 0; step += 1) {
     const own = await reading.devicesOf(newcomers);
-    const further = newestDevices(own).filter((device) => !devices.has(toListValue(device)));
+    const further = listNewestDevices(own).filter((device) => !devices.has(toListValue(device)));
     const read = await reading.clientsOn(further.slice(0, DEVICES_MAX), DEVICE_CLIENTS_MAX);
     devicesCut += Math.max(0, further.length - DEVICES_MAX);
     for (const one of read) devices.set(toListValue(one.device), one);
     const onHubs = own.filter((one) => devices.get(toListValue(one))?.seen.length === 0);
     seen = [...seen, ...onHubs, ...read.flatMap((one) => one.seen)];
     const known = ties;
-    const all = tiesFrom(clientIdKey, devices, step + 1);
+    const all = computeTies(clientIdKey, devices, step + 1);
     ties = new Map([...all].slice(0, clientsMax));
     clientsCut = all.size - ties.size;
     newcomers = [...ties.keys()].filter((one) => !known.has(one));
@@ -361,7 +364,7 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /** Returns each device once, the last seen first. */
-function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
+function listNewestDevices(seen: readonly SeenClient[]): readonly Device[] {
   const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || compareTexts(a.hmac, b.hmac));
   return [
     ...new Map(newestFirst.map(({ kind, hmac }) => [toListValue({ kind, hmac }), { kind, hmac }])).values(),
@@ -374,26 +377,26 @@ const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisf
  * Returns the tie of each client, the closest first. A path is as close as its weakest step, and the closest of
  * several paths counts.
  */
-function tiesFrom(
+function computeTies(
   clientIdKey: string,
   devices: ReadonlyMap<string, DeviceClients>,
   steps: number,
 ): ReadonlyMap<string, Tie> {
-  const shared = sharedDevices(devices);
+  const shared = groupSharedDevices(devices);
   const ties = new Map<string, Tie>([[clientIdKey, 'self']]);
   for (let step = 0; step < steps; step += 1)
     for (const [from, tie] of [...ties])
       for (const [to, kinds] of [...(shared.get(from) ?? [])].toSorted(([a], [b]) => compareTexts(a, b))) {
-        const weaker = weakest(tie, tieBy(kinds));
+        const weaker = pickWeaker(tie, toTie(kinds));
         const before = ties.get(to);
-        if (before === undefined || weakest(before, weaker) !== weaker) ties.set(to, weaker);
+        if (before === undefined || pickWeaker(before, weaker) !== weaker) ties.set(to, weaker);
       }
   const rank = ([, tie]: readonly [string, Tie]) => CLOSEST_FIRST.indexOf(tie);
   return new Map([...ties].toSorted((a, b) => rank(a) - rank(b)));
 }
 
 /** Returns for each client the kinds of the devices that link it to each other client. */
-function sharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
+function groupSharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
   const shared = new Map<string, Map<string, readonly Device['kind'][]>>();
   for (const { device, seen } of devices.values())
     for (const { clientIdKey: one } of seen)
@@ -406,11 +409,11 @@ function sharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
   return shared;
 }
 
-function tieBy(kinds: readonly Device['kind'][]): Tie {
+function toTie(kinds: readonly Device['kind'][]): Tie {
   if (kinds.includes('fingerprint')) return 'device';
   return kinds.length > 1 ? 'addresses' : 'address';
 }
 
-function weakest(a: Tie, b: Tie): Tie {
+function pickWeaker(a: Tie, b: Tie): Tie {
   return CLOSEST_FIRST.indexOf(a) > CLOSEST_FIRST.indexOf(b) ? a : b;
 }

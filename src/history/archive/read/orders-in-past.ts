@@ -32,19 +32,19 @@ export async function readOrders(
   const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
   const where = (bind: Bind) =>
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
-  const known = await knownOrdersIn(past, platform, where, clientKeys);
-  const exposures = await exposuresIn(past, platform, where, among);
+  const known = await readKnownOrders(past, platform, where, clientKeys);
+  const exposures = await readExposures(past, platform, where, among);
   // What cannot be read may be the order that is asked about.
   if (past.unreadable.length > 0)
     throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
   return asked.map(({ client, orderRef }) => {
-    const name = orderName(client.clientIdKey, orderRef);
+    const name = getOrderName(client.clientIdKey, orderRef);
     return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
   });
 }
 
 /** Reads what is reported of orders, by `orderName`. */
-async function knownOrdersIn(
+async function readKnownOrders(
   past: Snapshot,
   platform: PlatformName,
   where: (bind: Bind) => string,
@@ -58,14 +58,14 @@ async function knownOrdersIn(
   for (const row of rows) {
     const entry = toJournalEntry('outcomes', row, clientKeys);
     if (entry?.kind !== 'outcome') continue;
-    const name = orderName(entry.clientIdKey, entry.orderRef);
-    known.set(name, afterEntry(known.get(name) ?? null, entry));
+    const name = getOrderName(entry.clientIdKey, entry.orderRef);
+    known.set(name, addEntry(known.get(name) ?? null, entry));
   }
   return known;
 }
 
 /** Reads whether orders were granted, by `orderName`. */
-async function exposuresIn(
+async function readExposures(
   past: Snapshot,
   platform: PlatformName,
   where: (bind: Bind) => string,
@@ -78,14 +78,14 @@ async function exposuresIn(
   );
   const exposures = new Map<string, Exposure>();
   for (const row of rows) {
-    const name = orderName(toTextOrNull(row['client_id_key']) ?? '', toTextOrNull(row['order_ref']) ?? '');
+    const name = getOrderName(toTextOrNull(row['client_id_key']) ?? '', toTextOrNull(row['order_ref']) ?? '');
     exposures.set(name, toExposure(toBooleanOrNull(row['granted']) === true));
   }
   return exposures;
 }
 
 /** Returns what is known of an order after one more report. */
-function afterEntry(
+function addEntry(
   before: KnownOrder | null,
   { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
 ): KnownOrder {
@@ -93,6 +93,6 @@ function afterEntry(
   return addReport(reopenGranted(before, exposure), report, exposure, amount);
 }
 
-function orderName(clientIdKey: string, orderRef: string): string {
+function getOrderName(clientIdKey: string, orderRef: string): string {
   return JSON.stringify([clientIdKey, orderRef]);
 }

@@ -66,14 +66,14 @@ function withTables<T>(
   output?: string,
 ): Promise<Queried<T>> {
   return withFiles(createSnapshotOpener(folder), ALL, async (files) => ({
-    answer: await withTablesOf({ folder: files.folder, erased }, limits, run, output),
+    answer: await withTablesOfFolder({ folder: files.folder, erased }, limits, run, output),
     leftOut: files.leftOut,
   }));
 }
 
 const ALL = () => true;
 
-async function withTablesOf<T>(
+async function withTablesOfFolder<T>(
   { folder, erased }: QueriedArchive,
   { memoryMiB }: QueryLimits,
   run: (duck: QueryEngine) => Promise<T>,

@@ -168,19 +168,19 @@ export class UnshippedRows {
     const upTo = await this.#readOn(duck, state);
     await this.#prune(duck, state);
     const { cursors } = this.#parts.store;
-    const begin = this.#archivedPlaces(state);
+    const begin = this.#readArchivedPlaces(state);
     const isUnshipped = `${isAfterSql(begin)} AND NOT ${isAfterSql(cursors.read(this.#cursor))}`;
     return {
       rows: (table, platform = null) => {
         const ofPlatform = platform === null ? '' : ` AND platform = ${quote(platform)}`;
-        return `(SELECT * FROM ${tableName(table)} WHERE ${isUnshipped}${ofPlatform})`;
+        return `(SELECT * FROM ${getTableName(table)} WHERE ${isUnshipped}${ofPlatform})`;
       },
       gaps: this.#missing.filter((missing) => isBehindAny(missing, begin)).map(({ gap }) => gap),
       upTo,
     };
   }
 
-  #archivedPlaces({ cursor }: ArchiveState): JournalPlaces {
+  #readArchivedPlaces({ cursor }: ArchiveState): JournalPlaces {
     return cursor === this.#unknownCursor ? [] : this.#parts.store.cursors.read(cursor);
   }
 
@@ -192,10 +192,10 @@ export class UnshippedRows {
     for (const table of TABLE_NAMES) {
       const facts = table === 'decisions' ? [...this.#facts] : [];
       const columns = [
-        ...TABLES[table].columns.map(({ name, type }) => `${quoteName(name)} ${columnType(type)}`),
+        ...TABLES[table].columns.map(({ name, type }) => `${quoteName(name)} ${toColumnType(type)}`),
         ...facts.map(([label, type]) => `${quoteName(toFactColumn(label))} ${type}`),
       ];
-      await duck.run(`CREATE OR REPLACE TABLE ${tableName(table)} (${columns.join(', ')})`);
+      await duck.run(`CREATE OR REPLACE TABLE ${getTableName(table)} (${columns.join(', ')})`);
     }
     this.#missing = [];
     this.#unknownCursor = null;
@@ -214,53 +214,55 @@ export class UnshippedRows {
       return await this.#readInto(lines, duck, state);
     } finally {
       // Rows are kept also when the store fails between two pages, because what was read is not read again.
-      await this.#keep(duck, lines);
+      await this.#insertOrBeginAnew(duck, lines);
     }
   }
 
   async #readInto(lines: RowLines, duck: QueryEngine, state: ArchiveState): Promise<number | null> {
     const { clientKeys } = this.#parts.store;
-    const newest = this.#cursor === null ? await this.#newestPlaces() : null;
+    const newest = this.#cursor === null ? await this.#findNewestPlaces() : null;
     for (let read = 0, isFirst = true; ; isFirst = false) {
       const before = this.#cursor;
       const { page, rows } = await searchThrottle.run(async () => {
-        const next = isFirst ? await this.#firstPage(duck, state, newest) : await this.#page(this.#cursor);
-        const tombstones = erasuresIn(next).map((erasure) => toTombstone(erasure, NOTHING_REMOVED));
+        const next = isFirst
+          ? await this.#readFirstPage(duck, state, newest)
+          : await this.#readPage(this.#cursor);
+        const tombstones = listErasures(next).map((erasure) => toTombstone(erasure, NOTHING_REMOVED));
         const made = [...toPageRows(next.entries, clientKeys), ...tombstones];
         widenFacts(this.#facts, made);
         return { page: next, rows: made.map(({ table, cells }) => [table, JSON.stringify(cells)] as const) };
       });
       if (page.cursor === before || read >= READ_AT_ONCE_MAX) return page.entries[0]?.at ?? null;
-      const erased = erasuresIn(page).map(({ clientNumber }) => clientNumber);
+      const erased = listErasures(page).map(({ clientNumber }) => clientNumber);
       if (erased.length > 0) {
-        await this.#keep(duck, lines);
+        await this.#insertOrBeginAnew(duck, lines);
         for (const table of TABLE_NAMES.filter(isAboutClients))
-          await duck.run(`DELETE FROM ${tableName(table)} WHERE client_hash IN (${erased.join(', ')})`);
+          await duck.run(`DELETE FROM ${getTableName(table)} WHERE client_hash IN (${erased.join(', ')})`);
       }
       lines.add(rows);
-      if (lines.size >= BATCH_ROWS_MAX) await this.#keep(duck, lines);
+      if (lines.size >= BATCH_ROWS_MAX) await this.#insertOrBeginAnew(duck, lines);
       read += page.entries.length;
       this.#cursor = page.cursor;
-      this.#miss(listGaps(page), this.#parts.store.cursors.read(page.cursor));
+      this.#addMissing(listGaps(page), this.#parts.store.cursors.read(page.cursor));
     }
   }
 
   /** Reads the first page behind what is shipped already. */
-  async #firstPage(
+  async #readFirstPage(
     duck: QueryEngine,
     state: ArchiveState,
     newest: JournalPlaces | null,
   ): Promise<JournalPage> {
     const { cursors } = this.#parts.store;
     try {
-      const shipped = this.#archivedPlaces(state);
+      const shipped = this.#readArchivedPlaces(state);
       const read = newest ?? cursors.read(this.#cursor);
       const longer = read.length > shipped.length ? read : shipped;
       this.#cursor = cursors.write(
         longer.map((_, one) => pickLaterPlace(read[one] ?? null, shipped[one] ?? null)),
       );
-      const page = await this.#page(this.#cursor);
-      if (newest !== null) await this.#missOlder(newest, state, page);
+      const page = await this.#readPage(this.#cursor);
+      if (newest !== null) await this.#addOlderMissing(newest, state, page);
       return page;
     } catch (error) {
       if (!(error instanceof UnknownCursor)) throw error;
@@ -274,33 +276,36 @@ export class UnshippedRows {
    * Returns the places from which reading begins when more entries are unshipped than the tables may hold. Null means
    * behind the shipped entries. The journal keeps as many shipped entries as the tables may hold, hence the factor 2.
    */
-  async #newestPlaces(): Promise<JournalPlaces | null> {
+  async #findNewestPlaces(): Promise<JournalPlaces | null> {
     const { store } = this.#parts;
     if ((await store.journalLength()) <= 2 * this.#parts.rowsMax) return null;
-    const cursor = await store.newestCursor(this.#roomyRows);
+    const cursor = await store.newestCursor(this.#rowsAfterMakingRoom);
     return cursor === null ? null : store.cursors.read(cursor);
   }
 
   /** Records the entries between the archive and the newest entries as a gap. */
-  async #missOlder(
+  async #addOlderMissing(
     newest: JournalPlaces,
     { shippedAt }: ArchiveState,
     { entries }: JournalPage,
   ): Promise<void> {
-    const older = (await this.#parts.store.journalLength()) - this.#roomyRows;
-    this.#miss([{ from: shippedAt ?? 0, to: entries[0]?.at ?? 0, entries: Math.max(0, older) }], newest);
+    const older = (await this.#parts.store.journalLength()) - this.#rowsAfterMakingRoom;
+    this.#addMissing(
+      [{ from: shippedAt ?? 0, to: entries[0]?.at ?? 0, entries: Math.max(0, older) }],
+      newest,
+    );
   }
 
   /** The number of rows that the tables hold after room was made. */
-  get #roomyRows(): number {
+  get #rowsAfterMakingRoom(): number {
     return Math.floor(this.#parts.rowsMax * (1 - ROOM_PART));
   }
 
-  #page(after: string | null): Promise<JournalPage> {
+  #readPage(after: string | null): Promise<JournalPage> {
     return this.#parts.store.readJournal(after, STEP_ENTRIES_MAX);
   }
 
-  #miss(gaps: readonly ArchiveGap[], through: JournalPlaces): void {
+  #addMissing(gaps: readonly ArchiveGap[], through: JournalPlaces): void {
     this.#missing = [...this.#missing, ...gaps.map((gap) => ({ gap, through }))].slice(-MISSING_MAX);
   }
 
@@ -308,7 +313,7 @@ export class UnshippedRows {
    * Inserts lines into their tables, and makes room when there are too many rows. When the engine fails, everything
    * is read anew.
    */
-  #keep(duck: QueryEngine, lines: RowLines): Promise<void> {
+  #insertOrBeginAnew(duck: QueryEngine, lines: RowLines): Promise<void> {
     return this.#insert(duck, lines).catch((error: unknown) => {
       this.#begun = false;
       throw error;
@@ -326,7 +331,7 @@ export class UnshippedRows {
       for (let start = 0; start < some.length; start += BATCH_ROWS_MAX)
         appender.append([some.slice(start, start + BATCH_ROWS_MAX)]);
       appender.close();
-      await duck.run(`INSERT INTO ${tableName(table)} BY NAME SELECT ${select}
+      await duck.run(`INSERT INTO ${getTableName(table)} BY NAME SELECT ${select}
         FROM (SELECT unnest(json_transform(line, ${quote(form)})) FROM unshipped_lines)`);
       await duck.run('DROP TABLE unshipped_lines');
     }
@@ -337,7 +342,7 @@ export class UnshippedRows {
     for (const [label, type] of this.#facts) {
       const before = this.#columns.get(label);
       if (before === type) continue;
-      const [table, column] = [tableName('decisions'), quoteName(toFactColumn(label))];
+      const [table, column] = [getTableName('decisions'), quoteName(toFactColumn(label))];
       const change = before === undefined ? `ADD COLUMN ${column} ${type}` : `ALTER ${column} TYPE ${type}`;
       await duck.run(`ALTER TABLE ${table} ${change}`);
       this.#columns.set(label, type);
@@ -350,7 +355,7 @@ export class UnshippedRows {
       .map((hold) => hold.state)
       .reduce((state, held) => (held.version < state.version ? held : state), now);
     if (oldest.cursor === this.#prunedTo) return;
-    const places = this.#archivedPlaces(oldest);
+    const places = this.#readArchivedPlaces(oldest);
     await this.#keepOnly(duck, isAfterSql(places));
     this.#missing = this.#missing.filter((missing) => isBehindAny(missing, places));
     this.#prunedTo = oldest.cursor;
@@ -359,7 +364,7 @@ export class UnshippedRows {
   /** Copies the tables with the wanted rows. A table from which rows are only deleted would keep their memory. */
   async #keepOnly(duck: QueryEngine, where: string): Promise<void> {
     for (const table of TABLE_NAMES) {
-      const name = tableName(table);
+      const name = getTableName(table);
       await duck.run(`CREATE OR REPLACE TABLE ${name} AS SELECT * FROM ${name} WHERE ${where}`);
     }
   }
@@ -369,7 +374,7 @@ export class UnshippedRows {
     const [{ held } = { held: 0 }] = await duck.rows(`SELECT count(*) AS held FROM ${ALL_ROWS_SQL}`);
     if ((toNumberOrNull(held) ?? 0) <= this.#parts.rowsMax) return;
     const [{ tick } = { tick: 0 }] = await duck.rows(
-      `SELECT tick FROM ${ALL_ROWS_SQL} ORDER BY tick DESC LIMIT 1 OFFSET ${this.#roomyRows}`,
+      `SELECT tick FROM ${ALL_ROWS_SQL} ORDER BY tick DESC LIMIT 1 OFFSET ${this.#rowsAfterMakingRoom}`,
     );
     const gone = await duck.rows(
       `SELECT journal_partition AS partition, max(journal_ms) AS ms, arg_max(journal_seq, journal_ms * 1000000 + journal_seq) AS seq,
@@ -382,7 +387,7 @@ export class UnshippedRows {
     for (const { partition, ms, seq, ...gap } of numbers) {
       const through: (JournalPlace | null)[] = Array(partition + 1).fill(null);
       through[partition] = { ms, seq };
-      this.#miss([gap], through);
+      this.#addMissing([gap], through);
     }
     await this.#keepOnly(duck, `${JOURNAL_TICK_SQL} > ${toNumberOrNull(tick)}`);
   }
@@ -411,22 +416,22 @@ const NO_FACTS: FactTypes = new Map();
 
 const NOTHING_REMOVED: ReadonlyMap<string, number> = new Map();
 
-function erasuresIn({ entries }: JournalPage): readonly Placed<ErasureEntry>[] {
+function listErasures({ entries }: JournalPage): readonly Placed<ErasureEntry>[] {
   return entries.filter((entry) => entry.kind === 'erasure');
 }
 
-function tableName(table: TableName): string {
+function getTableName(table: TableName): string {
   return `unshipped_${table}`;
 }
 
 /** Returns the type in which Parquet's columns are read. */
-function columnType(type: ColumnType): string {
+function toColumnType(type: ColumnType): string {
   return type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type;
 }
 
 const ALL_ROWS_SQL = `(${TABLE_NAMES.map(
   (table) =>
-    `SELECT journal_partition, journal_ms, journal_seq, epoch_ms(${TABLES[table].time}) AS "at", ${JOURNAL_TICK_SQL} AS tick FROM ${tableName(table)}`,
+    `SELECT journal_partition, journal_ms, journal_seq, epoch_ms(${TABLES[table].time}) AS "at", ${JOURNAL_TICK_SQL} AS tick FROM ${getTableName(table)}`,
 ).join(' UNION ALL ')})`;
 
 /** Whether a part of the gap lies behind what was read. */

@@ -77,14 +77,14 @@ export class BucketHome implements ArchiveHome {
     this.#newest = findNewestCommit(listNames(join(folder, LOG_FOLDER)));
   }
 
-  newest(): string | null {
+  newestCommit(): string | null {
     return this.#newest;
   }
 
   async refresh(): Promise<void> {
     const register = await this.#registers.read(HEAD_REGISTER);
-    const newest = register ?? findNewestCommit(await this.#log());
-    await this.#bringLog(newest);
+    const newest = register ?? findNewestCommit(await this.#listLog());
+    await this.#fetchLog(newest);
     this.#newest = newest;
     this.#register = register;
   }
@@ -92,7 +92,7 @@ export class BucketHome implements ArchiveHome {
   async finishCommits(): Promise<void> {
     for (;;) {
       await this.refresh();
-      const next = this.#register === null ? this.#newest : await this.#follower();
+      const next = this.#register === null ? this.#newest : await this.#findFollower();
       if (next === null || !(await this.#registers.compareAndSet(HEAD_REGISTER, this.#register, next)))
         return;
     }
@@ -113,20 +113,20 @@ export class BucketHome implements ArchiveHome {
     return true;
   }
 
-  async id(): Promise<string | null> {
+  async readId(): Promise<string | null> {
     this.#id ??= (await this.#bucket.text(ID_FILE))?.trim() ?? null;
     return this.#id;
   }
 
-  async giveId(id: string): Promise<void> {
+  async writeId(id: string): Promise<void> {
     await this.#bucket.put(ID_FILE, Buffer.from(id));
     this.#id = id;
   }
 
   async adopt(): Promise<string> {
     const register = await this.#registers.read(HEAD_REGISTER);
-    const newest = findNewestCommit(await this.#log());
-    const id = await this.id();
+    const newest = findNewestCommit(await this.#listLog());
+    const id = await this.readId();
     if (newest === null || id === null) throw new NotAdopted(`${this.name} holds no archive`);
     await this.#registers.compareAndSet(HEAD_REGISTER, register, newest);
     await this.refresh();
@@ -152,8 +152,8 @@ export class BucketHome implements ArchiveHome {
     await this.#bucket.remove(paths);
   }
 
-  bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
-    return this.#cache.bring(files);
+  makeReadable(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
+    return this.#cache.fetchMissing(files);
   }
 
   /** Returns false for a file that was not fetched, because nothing is known of it. */
@@ -164,21 +164,21 @@ export class BucketHome implements ArchiveHome {
 
   /** Brings this machine to the state `now`. Files of erased clients go from it, too. */
   async mirror(before: ArchiveState, now: ArchiveState): Promise<void> {
-    const id = await this.id();
+    const id = await this.readId();
     if (id !== null) this.#writeHere(ID_FILE, id);
-    await this.bring([SALT_FILE, ...now.files].map((path) => ({ path, bytes: null })));
+    await this.makeReadable([SALT_FILE, ...now.files].map((path) => ({ path, bytes: null })));
     const named = new Set([...now.files, ...this.#putBeside]);
     const quarantine = listQuarantined(this.folder).map((name) => `${SET_ASIDE}${name}`);
     this.#removeHere(quarantine.filter((path) => !named.has(path)));
     const logged = listNames(join(this.folder, LOG_FOLDER)).map((name) => `${LOG}${name}`);
     this.#removeHere(logged.filter((path) => isOldLogFile(path, now)));
-    this.#removeHere(this.#isMirrored ? listRemovedFiles(before, now) : this.#filesUnknownTo(now));
+    this.#removeHere(this.#isMirrored ? listRemovedFiles(before, now) : this.#listFilesUnknownTo(now));
     this.#isMirrored = true;
     if (hasNewErasure(before, now)) endReading(this.folder);
   }
 
   /** Lists files that an earlier process fetched and that the archive no longer has. */
-  #filesUnknownTo(now: ArchiveState): readonly string[] {
+  #listFilesUnknownTo(now: ArchiveState): readonly string[] {
     const named = new Set([...now.segments.values()].flatMap(listSegmentFiles));
     return TABLE_NAMES.flatMap((table) => listFilesBelow(join(this.folder, table)))
       .map((path) => relative(this.folder, path).replaceAll(sep, '/'))
@@ -191,16 +191,16 @@ export class BucketHome implements ArchiveHome {
   }
 
   /** Fetches the commits up to `newest` that are not here yet, or the snapshot that stands for the older ones. */
-  async #bringLog(newest: string | null): Promise<void> {
+  async #fetchLog(newest: string | null): Promise<void> {
     const fetched: (readonly [path: string, text: string])[] = [];
     for (let name = newest; name !== null && !this.#isHere(name); ) {
-      const commit = await this.#logText(name, COMMIT_ENDING);
+      const commit = await this.#readLogText(name, COMMIT_ENDING);
       const parent = commit === null ? null : readParent(commit[1]);
       const isNext = parent === null ? commit !== null : this.#isHere(parent);
       const mayHaveSnapshot = commit === null || parseCommitVersion(name) % SNAPSHOT_COMMITS === 0;
-      const snapshot = isNext || !mayHaveSnapshot ? null : await this.#logText(name, SNAPSHOT_ENDING);
+      const snapshot = isNext || !mayHaveSnapshot ? null : await this.#readLogText(name, SNAPSHOT_ENDING);
       const found = [commit, snapshot].filter((one) => one !== null);
-      if (found.length === 0) throw new StoreUnavailable(this.#missingText(name));
+      if (found.length === 0) throw new StoreUnavailable(this.#explainMissing(name));
       fetched.push(...found);
       name = snapshot === null ? parent : null;
     }
@@ -208,13 +208,13 @@ export class BucketHome implements ArchiveHome {
     for (const [path, text] of fetched.toReversed()) this.#writeHere(path, text);
   }
 
-  async #logText(name: string, ending: string): Promise<readonly [path: string, text: string] | null> {
+  async #readLogText(name: string, ending: string): Promise<readonly [path: string, text: string] | null> {
     const path = `${LOG}${name}${ending}`;
     const text = await this.#bucket.text(path);
     return text === null ? null : [path, text];
   }
 
-  #missingText(name: string): string {
+  #explainMissing(name: string): string {
     return `${this.name} has no ${LOG}${name}${COMMIT_ENDING}, which the store names as its newest or which came before; when one of the two was put back from a backup, run archive adopt`;
   }
 
@@ -225,9 +225,9 @@ export class BucketHome implements ArchiveHome {
   }
 
   /** Finds the commit that a killed writer put after the newest one. */
-  async #follower(): Promise<string | null> {
+  async #findFollower(): Promise<string | null> {
     const next = parseCommitVersion(this.#newest) + 1;
-    for (const file of await this.#log()) {
+    for (const file of await this.#listLog()) {
       if (parseCommitVersion(file) !== next || !file.endsWith(COMMIT_ENDING)) continue;
       const text = await this.#bucket.text(`${LOG}${file}`);
       if (text !== null && readParent(text) === this.#newest) return findNewestCommit([file]);
@@ -236,7 +236,7 @@ export class BucketHome implements ArchiveHome {
   }
 
   /** Lists the names of the objects of the log. */
-  async #log(): Promise<readonly string[]> {
+  async #listLog(): Promise<readonly string[]> {
     return [...(await this.#bucket.list(LOG)).keys()].map((path) => path.slice(LOG.length));
   }
 

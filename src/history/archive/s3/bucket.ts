@@ -44,7 +44,7 @@ const REMOVED_AT_ONCE = 1000;
 const SHA256 = 'sha256';
 
 /** Loads the SDK when it is needed. Most nodes keep their archive in a folder. */
-function sdk() {
+function loadSdk() {
   return import('@aws-sdk/client-s3');
 }
 
@@ -66,19 +66,19 @@ export class Bucket {
   }
 
   async put(path: string, body: Buffer): Promise<void> {
-    const { PutObjectCommand } = await sdk();
+    const { PutObjectCommand } = await loadSdk();
     const Metadata = { [SHA256]: createHash('sha256').update(body).digest('hex') };
-    await this.#told(`${path} cannot be written`, async (client) =>
-      client.send(new PutObjectCommand({ ...this.#object(path), Body: body, Metadata })),
+    await this.#withExplainedErrors(`${path} cannot be written`, async (client) =>
+      client.send(new PutObjectCommand({ ...this.#toObject(path), Body: body, Metadata })),
     );
   }
 
   /** Returns null when there is no such object. */
   async get(path: string): Promise<ComingObject | null> {
-    const { GetObjectCommand, NoSuchKey } = await sdk();
-    return this.#told(`${path} cannot be read`, async (client) => {
+    const { GetObjectCommand, NoSuchKey } = await loadSdk();
+    return this.#withExplainedErrors(`${path} cannot be read`, async (client) => {
       try {
-        const { Body, Metadata } = await client.send(new GetObjectCommand(this.#object(path)));
+        const { Body, Metadata } = await client.send(new GetObjectCommand(this.#toObject(path)));
         if (!(Body instanceof Readable)) throw new Error('it has no body');
         return { body: Body, sha256: Metadata?.[SHA256] ?? null };
       } catch (error) {
@@ -92,7 +92,7 @@ export class Bucket {
   async text(path: string): Promise<string | null> {
     const found = await this.get(path);
     if (found === null) return null;
-    return this.#told(`${path} cannot be read`, async () => {
+    return this.#withExplainedErrors(`${path} cannot be read`, async () => {
       const parts: Buffer[] = [];
       for await (const part of found.body) parts.push(part);
       return Buffer.concat(parts).toString('utf8');
@@ -101,9 +101,9 @@ export class Bucket {
 
   /** Returns the lengths of the objects below a path, by path. */
   async list(below: string): Promise<ReadonlyMap<string, number>> {
-    const { paginateListObjectsV2 } = await sdk();
+    const { paginateListObjectsV2 } = await loadSdk();
     const { bucket: Bucket, prefix } = this.#place;
-    return this.#told('what is there cannot be listed', async (client) => {
+    return this.#withExplainedErrors('what is there cannot be listed', async (client) => {
       const sizes = new Map<string, number>();
       for await (const { Contents = [] } of paginateListObjectsV2(
         { client },
@@ -115,12 +115,12 @@ export class Bucket {
   }
 
   async remove(paths: readonly string[]): Promise<void> {
-    const { DeleteObjectsCommand } = await sdk();
+    const { DeleteObjectsCommand } = await loadSdk();
     const { bucket: Bucket } = this.#place;
     for (let from = 0; from < paths.length; from += REMOVED_AT_ONCE) {
       const some = paths.slice(from, from + REMOVED_AT_ONCE);
-      const Objects = some.map((path) => ({ Key: this.#object(path).Key }));
-      await this.#told(`${some[0]} cannot be removed`, async (client) => {
+      const Objects = some.map((path) => ({ Key: this.#toObject(path).Key }));
+      await this.#withExplainedErrors(`${some[0]} cannot be removed`, async (client) => {
         const { Errors = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
         const [error] = Errors;
         if (error !== undefined) throw new Error(error.Code);
@@ -128,31 +128,31 @@ export class Bucket {
     }
   }
 
-  #object(path: string): { readonly Bucket: string; readonly Key: string } {
+  #toObject(path: string): { readonly Bucket: string; readonly Key: string } {
     return { Bucket: this.#place.bucket, Key: `${this.#place.prefix}${path}` };
   }
 
-  async #told<T>(what: string, work: (client: S3Client) => Promise<T>): Promise<T> {
+  async #withExplainedErrors<T>(what: string, work: (client: S3Client) => Promise<T>): Promise<T> {
     try {
       return await work(await this.#open());
     } catch (cause) {
-      throw new StoreUnavailable(`${this.name}: ${what}: ${await whyOf(cause)}`, { cause });
+      throw new StoreUnavailable(`${this.name}: ${what}: ${await explainError(cause)}`, { cause });
     }
   }
 
   #open(): Promise<S3Client> {
-    this.#client ??= open(this.#place, this.#silenceMsMax);
+    this.#client ??= openClient(this.#place, this.#silenceMsMax);
     return this.#client;
   }
 }
 
-async function open({ pathStyle, environment }: S3Place, silenceMsMax: number): Promise<S3Client> {
-  const { S3Client } = await sdk();
+async function openClient({ pathStyle, environment }: S3Place, silenceMsMax: number): Promise<S3Client> {
+  const { S3Client } = await loadSdk();
   const endpoint = environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'];
   const client = new S3Client({
     region: environment['AWS_REGION'] ?? environment['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     ...(endpoint === undefined ? {} : { endpoint }),
-    ...keyOf(environment),
+    ...readKey(environment),
     forcePathStyle: pathStyle,
     maxAttempts: TRIES,
     // Other stores than Amazon's do not know its newer checksums. The archive has its own.
@@ -161,26 +161,26 @@ async function open({ pathStyle, environment }: S3Place, silenceMsMax: number): 
     requestHandler: { connectionTimeout: CONNECT_MS_MAX, socketTimeout: silenceMsMax },
   });
   // This is the last step of the SDK, so that signing, and sending again after a failure, work on the whole body.
-  client.middlewareStack.add((next) => (args) => next({ ...args, request: inPieces(args.request) }), {
+  client.middlewareStack.add((next) => (args) => next({ ...args, request: sendInPieces(args.request) }), {
     step: 'deserialize',
     name: 'inPieces',
   });
   return client;
 }
 
-function inPieces(request: unknown): unknown {
+function sendInPieces(request: unknown): unknown {
   if (typeof request !== 'object' || request === null || !('body' in request)) return request;
   const { body } = request;
   if (!Buffer.isBuffer(body) || body.length <= PIECE_BYTES) return request;
-  return { ...request, body: Readable.from(piecesOf(body)) };
+  return { ...request, body: Readable.from(splitBody(body)) };
 }
 
-function* piecesOf(body: Buffer): Generator<Buffer> {
+function* splitBody(body: Buffer): Generator<Buffer> {
   for (let from = 0; from < body.length; from += PIECE_BYTES) yield body.subarray(from, from + PIECE_BYTES);
 }
 
 /** Returns the key from the environment. Without one the SDK finds a role or a profile itself. */
-function keyOf(environment: S3Place['environment']): Pick<S3ClientConfig, 'credentials'> {
+function readKey(environment: S3Place['environment']): Pick<S3ClientConfig, 'credentials'> {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
   if (accessKeyId === undefined || secretAccessKey === undefined) return {};
   const { AWS_SESSION_TOKEN: sessionToken } = environment;
@@ -190,9 +190,9 @@ function keyOf(environment: S3Place['environment']): Pick<S3ClientConfig, 'crede
 }
 
 /** Says what went wrong, and what to do about it. */
-async function whyOf(error: unknown): Promise<string> {
+async function explainError(error: unknown): Promise<string> {
   if (!(error instanceof Error)) return String(error);
-  const { S3ServiceException } = await sdk();
+  const { S3ServiceException } = await loadSdk();
   if (!(error instanceof S3ServiceException))
     return `${error.message || error.name}; AWS_ENDPOINT_URL_S3 and AWS_REGION say where it is`;
   const status = error.$metadata.httpStatusCode ?? 0;

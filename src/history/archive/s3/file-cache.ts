@@ -55,7 +55,7 @@ export class FileCache {
   }
 
   /** Fetches the files that are not here. Returns the paths of those that cannot be fetched, each with the reason. */
-  async bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
+  async fetchMissing(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
     const missing = new Map<string, WhyUnread>();
     const waiting: ArchiveFile[] = [];
     let room = this.#bytesMax;
@@ -69,7 +69,7 @@ export class FileCache {
     await workOnEach(waiting, DOWNLOADS_AT_ONCE, async (file) => {
       try {
         if (isAway) throw new StoreUnavailable('it did not answer before');
-        await this.#shared(file);
+        await this.#fetchShared(file);
       } catch (error) {
         isAway ||= error instanceof StoreUnavailable;
         missing.set(file.path, error instanceof StoreUnavailable ? 'away' : 'damaged');
@@ -102,23 +102,23 @@ export class FileCache {
     }
   }
 
-  #shared(file: ArchiveFile): Promise<void> {
+  #fetchShared(file: ArchiveFile): Promise<void> {
     return this.#underWay.getOrInsertComputed(file.path, () =>
-      this.#bring(file).finally(() => this.#underWay.delete(file.path)),
+      this.#fetch(file).finally(() => this.#underWay.delete(file.path)),
     );
   }
 
-  async #bring(file: ArchiveFile): Promise<void> {
+  async #fetch(file: ArchiveFile): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#bringOnce(file);
+        return await this.#fetchOnce(file);
       } catch (error) {
         if (error instanceof StoreUnavailable || tries === TRIES) throw error;
       }
     }
   }
 
-  async #bringOnce({ path, bytes }: ArchiveFile): Promise<void> {
+  async #fetchOnce({ path, bytes }: ArchiveFile): Promise<void> {
     const coming = await this.#bucket.get(path);
     if (coming === null) throw new WrongBytes(`${path} is not there`);
     makeOwnFolder(join(this.#folder, PARTIAL_FOLDER));

@@ -34,7 +34,7 @@ export async function openStoreWithSalt(
 ): Promise<Store> {
   const { archiveDir, archiveS3 } = place;
   if (archiveDir !== null && readSalt(archiveDir) === null)
-    await openArchive({ archiveDir, archiveS3 }, NO_STORE).home.bring([SALT]);
+    await openArchive({ archiveDir, archiveS3 }, NO_STORE).home.makeReadable([SALT]);
   return openStoreBesideArchive(place, ...told);
 }
 

@@ -35,7 +35,7 @@ export class ArchivedRuleSets {
    */
   keep(version: RuleVersion, digest: string): readonly string[] {
     if (this.#kept.has(digest)) return [];
-    const place = this.#placeOf(version, digest);
+    const place = this.#getPlace(version, digest);
     if (!existsSync(place) && this.#rulesDir !== null) {
       const source = join(this.#rulesDir, version);
       const found = loadRuleSet(source);
@@ -44,21 +44,21 @@ export class ArchivedRuleSets {
     }
     this.#kept.add(digest);
     const below = `${RULE_SETS_FOLDER}/${digest}/${version}`;
-    return filesOf(place).map((file) => `${below}/${file}`);
+    return listFiles(place).map((file) => `${below}/${file}`);
   }
 
   /** Returns the rule set that decided, or null when it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
-    const found = loadRuleSet(this.#placeOf(version, digest));
+    const found = loadRuleSet(this.#getPlace(version, digest));
     return found.ok && found.ruleSet.digest === digest ? rehashConstants(found.ruleSet, this.#hmacs) : null;
   }
 
-  #placeOf(version: RuleVersion, digest: string): string {
+  #getPlace(version: RuleVersion, digest: string): string {
     return join(this.#folder, digest, version);
   }
 }
 
-function filesOf(folder: string): readonly string[] {
+function listFiles(folder: string): readonly string[] {
   const files = [...(readRuleFiles(folder, []) ?? new Map<string, string>()).keys(), RELEASE_FILE];
   return files.filter((file) => existsSync(join(folder, file)));
 }
@@ -68,7 +68,7 @@ function copyRuleFolder(source: string, place: string): void {
   const draft = `${dirname(place)}.draft`;
   const inner = join(draft, 'files');
   rmSync(draft, { recursive: true, force: true });
-  for (const file of filesOf(source)) {
+  for (const file of listFiles(source)) {
     makeOwnFolder(dirname(join(inner, file)));
     copyFileSync(join(source, file), join(inner, file));
     chmodSync(join(inner, file), 0o600);

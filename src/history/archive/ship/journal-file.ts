@@ -56,14 +56,14 @@ const LINE_BYTES_MAX = 16 << 20;
 const NEWLINE = 10;
 
 /** Reads an exported journal some lines at a time, in constant memory. Blank lines are skipped. */
-function* journalPages(path: string): Generator<JournalFilePage> {
+function* readJournalPages(path: string): Generator<JournalFilePage> {
   const file = openSync(path, 'r');
   try {
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
     let held = 0;
     let before = 0;
     for (;;) {
-      if (held === buffer.length) buffer = grown(buffer, before + 1);
+      if (held === buffer.length) buffer = growBuffer(buffer, before + 1);
       const got = readSync(file, buffer, held, buffer.length - held, null);
       if (got === 0) break;
       const end = buffer.lastIndexOf(NEWLINE, held + got - 1) + 1;
@@ -81,7 +81,7 @@ function* journalPages(path: string): Generator<JournalFilePage> {
   }
 }
 
-function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
+function growBuffer(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
   if (buffer.length >= LINE_BYTES_MAX) {
     throw new JournalFileError(
       line,
@@ -111,12 +111,12 @@ function parseEntry(text: string, line: number): ExportedRecord {
   } catch {
     throw new JournalFileError(line, 'the line is not JSON');
   }
-  const wrong = whatIsWrong(entry);
+  const wrong = explainFault(entry);
   if (wrong === null) return entry;
   throw new JournalFileError(line, `the line is no journal entry: ${wrong}`);
 }
 
-function whatIsWrong(value: ExportedRecord): string | null {
+function explainFault(value: ExportedRecord): string | null {
   const entry: unknown = value;
   if (!isJsonObject(entry)) return 'it must be an object';
   const { kind, at, platform, clientIdKey, clientHash } = entry;
@@ -128,12 +128,15 @@ function whatIsWrong(value: ExportedRecord): string | null {
   if (typeof platform !== 'string' || !isPlatformName(platform))
     return '"platform" must be the name of a platform';
   if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
-  const lacks = whatItLacks(value, entry);
+  const lacks = explainMissingMember(value, entry);
   if (lacks !== null || value.kind === 'erasure' || isClientHash(clientHash)) return lacks;
   return '"clientHash" must be the hash of the client, 22 characters';
 }
 
-function whatItLacks(value: ExportedRecord, entry: Readonly<Record<string, unknown>>): string | null {
+function explainMissingMember(
+  value: ExportedRecord,
+  entry: Readonly<Record<string, unknown>>,
+): string | null {
   switch (value.kind) {
     case 'verdict':
       return isDecision(entry['decision']) ? null : '"decision" must be a decision with its facts';
@@ -178,13 +181,13 @@ export async function importJournal(
   limits: Pick<DuckLimits, 'threads' | 'memoryMiB'>,
 ): Promise<{ readonly torn: boolean }> {
   const archive = new Archive(folder);
-  const erasures = erasuresIn(path);
+  const erasures = findErasures(path);
   const duck = await QueryEngine.open({ ...limits, temporaryFolder: `${archive.staging()}/spill` });
   try {
     const intake = new Intake(archive, new SegmentWriter(archive, duck, true));
     let [lines, torn] = [0, false];
-    for (const page of journalPages(path)) {
-      await intake.add(rowsIn(page.lines, erasures));
+    for (const page of readJournalPages(path)) {
+      await intake.add(toLineRows(page.lines, erasures));
       lines += page.lines.length;
       torn = page.torn;
       // Reading a file never yields to the event loop, and signals need the event loop.
@@ -192,7 +195,7 @@ export async function importJournal(
     }
     if (lines === 0) throw new JournalFileError(1, 'the file has no complete line; this is not a journal');
     const add = await intake.segments();
-    const gap = await gapBySeq(archive, duck, add);
+    const gap = await findMissingDecisions(archive, duck, add);
     await archive.commit(archive.read(), {
       by: 'import',
       at: 0,
@@ -236,7 +239,7 @@ class Intake {
   }
 }
 
-function rowsIn(lines: readonly JournalLine[], erasures: Erasures): readonly ArchiveRow[] {
+function toLineRows(lines: readonly JournalLine[], erasures: Erasures): readonly ArchiveRow[] {
   const entries = lines.map(({ number, text }) => {
     const place = { partition: 0, ms: 0, seq: number };
     return [number, { ...parseEntry(text, number), place }] as const;
@@ -247,9 +250,9 @@ function rowsIn(lines: readonly JournalLine[], erasures: Erasures): readonly Arc
 /**
  * Finds the erasures in an exported journal. An export writes the kind first, so the other lines need not be parsed.
  */
-function erasuresIn(path: string): Erasures {
+function findErasures(path: string): Erasures {
   const erasures = new Map<string, number>();
-  for (const { lines } of journalPages(path))
+  for (const { lines } of readJournalPages(path))
     for (const { number, text } of lines) {
       const entry = text.startsWith('{"kind":"erasure"') ? parseEntry(text, number) : null;
       if (entry?.kind === 'erasure') erasures.set(entry.clientNumber, number);
@@ -261,7 +264,7 @@ function erasuresIn(path: string): Erasures {
  * Finds the decisions that were lost before the export. An export does not name them, but a client's decisions are
  * numbered without gaps, so a missing number is a missing decision.
  */
-async function gapBySeq(
+async function findMissingDecisions(
   archive: Archive,
   duck: QueryEngine,
   segments: readonly Segment[],

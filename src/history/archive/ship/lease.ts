@@ -78,7 +78,7 @@ async function claimArchive(
 /** Claims the archive for this store. An archive in S3 that exists already needs a person to adopt it. */
 async function claimId(registers: Registers, archive: Archive, adoption: Commit): Promise<void> {
   const { home } = archive;
-  const own = await home.id();
+  const own = await home.readId();
   const claimed = await registers.read(ARCHIVE_REGISTER);
   if (own === null) return beginArchive(registers, archive, claimed);
   if (claimed === own) return;
@@ -103,7 +103,8 @@ async function beginArchive(registers: Registers, archive: Archive, claimed: str
   if (claimed !== null && archive.read().version > 0)
     throw new AnotherArchive(`${home.name} is empty, but this store has an archive; set ARCHIVE_DIR right`);
   const id = claimed ?? randomUUID();
-  if (claimed !== null || (await registers.compareAndSet(ARCHIVE_REGISTER, null, id))) return home.giveId(id);
+  if (claimed !== null || (await registers.compareAndSet(ARCHIVE_REGISTER, null, id)))
+    return home.writeId(id);
   throw new AnotherArchive(`another node has just begun the archive in ${home.name}; it is tried again`);
 }
 
@@ -162,7 +163,7 @@ export class Lease {
    */
   async hold(beforeTaking = async () => {}): Promise<boolean> {
     const text = await this.#registers.read(REGISTER);
-    const current = parse(text);
+    const current = parseHolder(text);
     if (current.holder !== null && current.holder !== this.#holder && !this.#isSilent(text)) return false;
     if (current.holder !== this.#holder) await beforeTaking();
     const next: Holder = { holder: this.#holder, renewals: current.renewals + 1 };
@@ -182,7 +183,7 @@ export class Lease {
 
   async release(): Promise<void> {
     const text = await this.#registers.read(REGISTER);
-    const { holder, renewals } = parse(text);
+    const { holder, renewals } = parseHolder(text);
     if (holder !== this.#holder) return;
     const none: Holder = { holder: null, renewals: renewals + 1 };
     await this.#registers.compareAndSet(REGISTER, text, JSON.stringify(none));
@@ -198,11 +199,11 @@ export class Lease {
 
 /** Returns the name of the node that ships, for people: `host/pid/..`. Null when no node holds the lease. */
 export async function findLeaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
-  return parse(await registers.read(REGISTER)).holder;
+  return parseHolder(await registers.read(REGISTER)).holder;
 }
 
 /** Parses the register. An unreadable lease counts as free. */
-function parse(text: string | null): Holder {
+function parseHolder(text: string | null): Holder {
   const nobody: Holder = { holder: null, renewals: 0 };
   if (text === null) return nobody;
   try {

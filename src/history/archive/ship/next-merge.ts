@@ -19,8 +19,8 @@ const QUIET_DAY_ROWS_MAX = 50_000;
  * month. Today's segments are merged whenever TIER_SEGMENTS of about the same size exist.
  */
 export function findNextMerge(segments: readonly Segment[], today: string): readonly Segment[] | null {
-  for (const day of groupsBy(segments, (segment) => segment.day)) {
-    const parts = day[0]?.day === today ? fullTier(day) : withinRowsMax(day);
+  for (const day of groupByPeriod(segments, (segment) => segment.day)) {
+    const parts = day[0]?.day === today ? findFullTier(day) : pickWithinRowsMax(day);
     if (parts !== null) return parts;
   }
   const quiet = segments.filter(
@@ -31,14 +31,14 @@ export function findNextMerge(segments: readonly Segment[], today: string): read
       // one.
       (table !== 'erasures' || nameless === true),
   );
-  for (const month of groupsBy(quiet, ({ day }) => getMonth(day))) {
-    const parts = withinRowsMax(month);
+  for (const month of groupByPeriod(quiet, ({ day }) => getMonth(day))) {
+    const parts = pickWithinRowsMax(month);
     if (parts !== null) return parts;
   }
   return null;
 }
 
-function groupsBy(
+function groupByPeriod(
   segments: readonly Segment[],
   period: (segment: Segment) => string,
 ): Iterable<readonly Segment[]> {
@@ -48,18 +48,18 @@ function groupsBy(
   ).values();
 }
 
-function fullTier(segments: readonly Segment[]): readonly Segment[] | null {
+function findFullTier(segments: readonly Segment[]): readonly Segment[] | null {
   const tiers = Map.groupBy(segments, ({ rows }) => Math.floor(Math.log10(rows)));
   for (const tier of tiers.values()) {
     // Ten of the largest segments stay as they are, and must not keep smaller ones from being merged.
-    const parts = tier.length < TIER_SEGMENTS ? null : withinRowsMax(tier);
+    const parts = tier.length < TIER_SEGMENTS ? null : pickWithinRowsMax(tier);
     if (parts !== null) return parts;
   }
   return null;
 }
 
 /** Returns the smallest segments that together stay below the limit. Null when these are fewer than two. */
-function withinRowsMax(segments: readonly Segment[]): readonly Segment[] | null {
+function pickWithinRowsMax(segments: readonly Segment[]): readonly Segment[] | null {
   let rows = 0;
   const parts = segments
     .toSorted((a, b) => a.rows - b.rows)

@@ -33,7 +33,7 @@ function isOldErasure({ table, to, nameless }: Segment, now: number): boolean {
 /** A client's number and a number of rows. */
 type ClientRows = readonly [string, number];
 
-function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
+function sumByClient(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const [client, rows] of counts) sums.set(client, rows + (sums.get(client) ?? 0));
   return sums;
@@ -76,7 +76,7 @@ export class SegmentRewriter {
     const tables = TABLE_NAMES.filter(isAboutClients);
     for (const segment of tables.flatMap((table) => this.#archive.segments(state, { table, platform }))) {
       const isLater = onlyNoted || performance.now() > endMs || segment.bytes > REWRITTEN_BYTES_MAX;
-      const left = isLater ? 'later' : await this.#leftOf(segment, isErased);
+      const left = isLater ? 'later' : await this.#rewriteWithout(segment, isErased);
       if (left === 'nothing to remove') continue;
       if (left === 'later') {
         add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
@@ -86,16 +86,16 @@ export class SegmentRewriter {
       remove.push(segment.name);
       removed.push(...left.removed);
     }
-    return { add, remove, rowsRemoved: sumsOf(removed) };
+    return { add, remove, rowsRemoved: sumByClient(removed) };
   }
 
   /**
    * Returns the segment without the clients, and the number of rows that each had. The segment is null when it held
    * no other clients.
    */
-  async #leftOf(segment: Segment, isErased: string) {
+  async #rewriteWithout(segment: Segment, isErased: string) {
     try {
-      if ((await this.#archive.bring([segment])).length > 0) return 'later';
+      if ((await this.#archive.makeReadable([segment])).length > 0) return 'later';
       const rows = await this.#duck.rows(
         `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
       );
@@ -111,21 +111,21 @@ export class SegmentRewriter {
 
   /** Returns the change that puts one segment in the place of others. Null when there is nothing to rewrite. */
   async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
-    const add = await this.#notedInVain(this.#readable(state, now));
+    const add = await this.#findNeedlessMarks(this.#listReadable(state, now));
     if (add.length > 0) return { add, remove: [] };
     for (;;) {
-      const parts = this.#nextParts(state, now);
+      const parts = this.#findNextParts(state, now);
       if (parts === null) return null;
       try {
-        const whole = await this.#asOne(parts, now);
+        const whole = await this.#mergeToOne(parts, now);
         return { add: whole === null ? [] : [whole], remove: parts.map(({ name }) => name) };
       } catch (error) {
-        if (!(await this.#setAside(parts, now))) throw error;
+        if (!(await this.#postponeUnreadable(parts, now))) throw error;
       }
     }
   }
 
-  async #asOne(parts: readonly Segment[], now: number): Promise<Segment | null> {
+  async #mergeToOne(parts: readonly Segment[], now: number): Promise<Segment | null> {
     const isOld = parts.every((segment) => isOldErasure(segment, now));
     const whole = await this.#writer.merge(parts, null, isOld ? NAMELESS_SQL : []);
     const isNameless = isOld || parts.every(({ nameless }) => nameless);
@@ -136,12 +136,12 @@ export class SegmentRewriter {
    * Finds segments whose `without` names only clients that the segment does not hold, and returns them without that
    * mark.
    */
-  async #notedInVain(readable: readonly Segment[]): Promise<readonly Segment[]> {
+  async #findNeedlessMarks(readable: readonly Segment[]): Promise<readonly Segment[]> {
     const endMs = performance.now() + REWRITING_MS_MAX;
     const found: Segment[] = [];
     for (const { without, ...segment } of readable) {
       if (without === undefined || performance.now() > endMs) continue;
-      if ((await this.#archive.bring([segment])).length > 0) continue;
+      if ((await this.#archive.makeReadable([segment])).length > 0) continue;
       const held = `SELECT 1 FROM ${this.#archive.source([segment])} WHERE client_hash IN (${without.join(', ')}) LIMIT 1`;
       const rows = await this.#duck.rows(held).catch(() => null);
       if (rows?.length === 0) found.push(segment);
@@ -149,7 +149,7 @@ export class SegmentRewriter {
     return found;
   }
 
-  #readable(state: ArchiveState, now: number): readonly Segment[] {
+  #listReadable(state: ArchiveState, now: number): readonly Segment[] {
     return [...state.segments.values()]
       .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
       .filter((segment) => !this.#archive.isCutOff(segment));
@@ -159,8 +159,8 @@ export class SegmentRewriter {
    * Returns the segments to rewrite next. Erased clients come first, as soon as the file is back, then the numbers of
    * old erasures, then small segments.
    */
-  #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
-    const readable = this.#readable(state, now);
+  #findNextParts(state: ArchiveState, now: number): readonly Segment[] | null {
+    const readable = this.#listReadable(state, now);
     const noted =
       readable.find(({ without }) => without !== undefined) ??
       readable.find((segment) => isOldErasure(segment, now));
@@ -176,7 +176,7 @@ export class SegmentRewriter {
    * Leaves segments for later that cannot be read. Returns false when all can be read; then something else went
    * wrong.
    */
-  async #setAside(segments: readonly Segment[], now: number): Promise<boolean> {
+  async #postponeUnreadable(segments: readonly Segment[], now: number): Promise<boolean> {
     let isAny = false;
     for (const segment of segments) {
       if (await this.#archive.canRead(this.#duck, segment)) continue;

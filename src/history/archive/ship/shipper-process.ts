@@ -26,10 +26,10 @@ async function ship(config: ShippingConfig, { progress, signal }: JobContext<Shi
   };
   const ending = AbortSignal.any([signal, lost.signal]);
   await keepShipping({ step, clock: Date.now, signal: ending, onReport: progress });
-  await closed(open);
+  await closeShipper(open);
 }
 
-function closed(open: OpenShipper | null): Promise<void> | undefined {
+function closeShipper(open: OpenShipper | null): Promise<void> | undefined {
   return open?.close();
 }
 

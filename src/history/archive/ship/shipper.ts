@@ -87,7 +87,7 @@ export class Shipper {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
-      return await this.#parts.lease.whileHeld(() => this.#lead(turn));
+      return await this.#parts.lease.whileHeld(() => this.#stepAsLeader(turn));
     } catch (error) {
       this.#leads = false;
       if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
@@ -96,9 +96,9 @@ export class Shipper {
     }
   }
 
-  async #lead(turn: ShippingTurn): Promise<ShippingStep> {
+  async #stepAsLeader(turn: ShippingTurn): Promise<ShippingStep> {
     const { store, archive } = this.#parts;
-    if (!this.#leads) await archive.takeOver(this.#commit({}));
+    if (!this.#leads) await archive.takeOver(this.#createCommit({}));
     this.#leads = true;
     const state = archive.read();
     const page = turn === 'tidy' ? null : await readUnshippedPage(store, state, this.#limits.pageEntriesMax);
@@ -110,20 +110,20 @@ export class Shipper {
   async #ship(state: ArchiveState, first: JournalPage): Promise<ShippingStep> {
     const { store, archive, kept } = this.#parts;
     const told = first.entries.filter((entry) => entry.kind === 'erasure');
-    const erasures = first.gap === null ? told : [...told, ...(await this.#erasuresAfter(state))];
+    const erasures = first.gap === null ? told : [...told, ...(await this.#readErasuresAfter(state))];
     const hasFailed = this.#failedAfter === state.cursor;
     if (erasures.length > 0) this.#failedAfter = state.cursor;
-    const rewritten = await this.#withoutErased(state, erasures, hasFailed);
+    const rewritten = await this.#removeErased(state, erasures, hasFailed);
     const drafts = new RowBuffer(archive);
     try {
-      const { cursor, entries, more } = await this.#draft(drafts, first);
-      drafts.add(this.#tombstones(erasures, cursor, rewritten.rowsRemoved));
+      const { cursor, entries, more } = await this.#bufferRows(drafts, first);
+      drafts.add(this.#createTombstones(erasures, cursor, rewritten.rowsRemoved));
       const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
       // The quarantine is cleaned before the commit, which names the files that are left.
-      await archive.forgetSetAside(new Set(erasures.map(({ clientNumber }) => clientNumber)));
-      await archive.commit(state, this.#commit(shipped));
+      await archive.eraseFromQuarantine(new Set(erasures.map(({ clientNumber }) => clientNumber)));
+      await archive.commit(state, this.#createCommit(shipped));
       this.#failedAfter = undefined;
       if (erasures.length > 0) archive.endReading();
       if (cursor !== null) await store.trimJournal(cursor, kept);
@@ -134,7 +134,7 @@ export class Shipper {
   }
 
   /** Returns all unshipped erasures, also those whose entries the journal lost before they were shipped. */
-  async #erasuresAfter({ cursor }: ArchiveState): Promise<readonly Placed<ErasureEntry>[]> {
+  async #readErasuresAfter({ cursor }: ArchiveState): Promise<readonly Placed<ErasureEntry>[]> {
     const { store, kept } = this.#parts;
     // A writer that was killed after its commit did not tell the store what it had shipped.
     if (cursor !== null) await store.trimJournal(cursor, kept);
@@ -145,12 +145,12 @@ export class Shipper {
    * Buffers the rows of a page and of the pages after it. It stops when one commit has enough rows, or a page needs a
    * commit of its own.
    */
-  async #draft(drafts: RowBuffer, first: JournalPage): Promise<Drafted> {
+  async #bufferRows(drafts: RowBuffer, first: JournalPage): Promise<Drafted> {
     const { commitEntriesMax, pageEntriesMax } = this.#limits;
     let entries = 0;
     for (let page = first; ; ) {
       await this.#keepRuleSets(page);
-      await this.#parts.archive.setAside(page.unreadable ?? []);
+      await this.#parts.archive.quarantine(page.unreadable ?? []);
       drafts.add(toPageRows(page.entries, this.#parts.store.clientKeys));
       entries += page.entries.length;
       const { cursor } = page;
@@ -175,7 +175,7 @@ export class Shipper {
   }
 
   /** Returns a row for each erasure up to the cursor. Later erasures are shipped with their own page. */
-  #tombstones(
+  #createTombstones(
     erasures: readonly Placed<ErasureEntry>[],
     cursor: string | null,
     rowsRemoved: ReadonlyMap<string, number>,
@@ -191,7 +191,7 @@ export class Shipper {
    * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client.
    * What takes long, or has failed once, is only noted: then nobody reads their rows any more, and shipping goes on.
    */
-  async #withoutErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[], onlyNoted: boolean) {
+  async #removeErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[], onlyNoted: boolean) {
     const add: Segment[] = [];
     const remove: string[] = [];
     const rowsRemoved = new Map<string, number>();
@@ -214,17 +214,17 @@ export class Shipper {
     const now = clock();
     const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);
     if (old.length > 0 && clockJumps?.isSettled() !== false) {
-      await archive.commit(state, this.#commit({ remove: old }));
+      await archive.commit(state, this.#createCommit({ remove: old }));
       return true;
     }
     if (now - this.#sweptAt > SWEEP_EVERY_MS) {
       this.#sweptAt = now;
-      if (await archive.sweep(this.#commit({}))) return true;
+      if (await archive.sweep(this.#createCommit({}))) return true;
     }
     const rewriting = await this.#rewriter.next(state, now);
     if (rewriting === null) return false;
     try {
-      await archive.commit(state, this.#commit(rewriting));
+      await archive.commit(state, this.#createCommit(rewriting));
     } catch (error) {
       this.#rewriter.postpone(rewriting.remove, now);
       throw error;
@@ -232,7 +232,7 @@ export class Shipper {
     return true;
   }
 
-  #commit(parts: Partial<Commit>): Commit {
+  #createCommit(parts: Partial<Commit>): Commit {
     return { by: this.#parts.name, at: this.#parts.clock(), add: [], remove: [], ...parts };
   }
 }

@@ -76,7 +76,7 @@ export async function keepShipping({
     });
     const endedMs = performance.now();
     const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
-    const pauseMs = pauseAfter(outcome, restMs, turns.next(outcome, endedMs));
+    const pauseMs = computePause(outcome, restMs, turns.next(outcome, endedMs));
     // The signal ends the pause, and with it the loop.
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
   }
@@ -112,7 +112,7 @@ class Turns {
 
 type StepOutcome = ShippingStep | { readonly did: 'failed' };
 
-function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): number {
+function computePause(outcome: StepOutcome, restMs: number, idleMs: number): number {
   switch (outcome.did) {
     case 'failed':
       return RETRY_MS;

@@ -194,10 +194,10 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     await node.refresh();
     const long = new Date(0);
     for (const segment of [first, second]) {
-      expect(await node.bring([segment])).to.deep.equal([]);
+      expect(await node.makeReadable([segment])).to.deep.equal([]);
       utimesSync(node.pathOf(segment), segment === first ? long : new Date(60_000), new Date());
     }
-    expect(await node.bring([third])).to.deep.equal([]);
+    expect(await node.makeReadable([third])).to.deep.equal([]);
     expect([first, second, third].map((segment) => existsSync(node.pathOf(segment)))).to.deep.equal([
       false,
       true,

@@ -79,7 +79,7 @@ async function shipped(archive: Archive, rows: number): Promise<void> {
 async function archivedIds(archive: Archive, folder: string): Promise<number> {
   const duck = await QueryEngine.open({ threads: 1, memoryMiB: 256, temporaryFolder: join(folder, 'spill') });
   const segments = archive.segments(archive.read(), { table: 'decisions' });
-  expect(await archive.bring(segments)).to.deep.equal([]);
+  expect(await archive.makeReadable(segments)).to.deep.equal([]);
   const source = archive.source(segments);
   const [row] = await duck.rows(
     `SELECT count(*) AS n, count(DISTINCT client_hash::VARCHAR || '.' || seq) AS d FROM ${source}`,

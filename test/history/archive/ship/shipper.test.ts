@@ -253,7 +253,7 @@ async function journalOf(store: Store): Promise<readonly JournalRecord[]> {
 
 async function rowsOf(place: ArchivedStore, table: (typeof TABLE_NAMES)[number], where: string) {
   const segments = place.archive.segments(await place.archive.refresh(), { table });
-  expect(await place.archive.bring(segments)).to.deep.equal([]);
+  expect(await place.archive.makeReadable(segments)).to.deep.equal([]);
   if (segments.length === 0) return [];
   return place.duck.rows(`SELECT * FROM ${place.archive.source(segments)} WHERE ${where}`);
 }
