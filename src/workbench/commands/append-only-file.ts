@@ -35,8 +35,8 @@ export async function findAppendOnlyFault(folder: string): Promise<FileFault | n
     lostBytes: Number(lost),
   }));
   const cut = analyzed.find(({ lostBytes }) => lostBytes > 0);
-  const looked = new Set([...analyzed.map(({ file }) => file), ...filesIn(output, EMPTY)]);
-  const file = filesOf(folder).find((name) => !looked.has(name)) ?? MANIFEST;
+  const looked = new Set([...analyzed.map(({ file }) => file), ...findFileNames(output, EMPTY)]);
+  const file = listManifestFiles(folder).find((name) => !looked.has(name)) ?? MANIFEST;
   return cut === undefined || cut.file.endsWith(MANIFEST)
     ? { file: join(folder, file), goodBytes: null, lostBytes: null }
     : { ...cut, file: join(folder, cut.file) };
@@ -52,14 +52,14 @@ function checkByRedis(manifest: string): Promise<{ readonly isFine: boolean; rea
 }
 
 /** Lists the files of the manifest, in the order in which Redis reads them. */
-function filesOf(folder: string): readonly string[] {
+function listManifestFiles(folder: string): readonly string[] {
   try {
-    return filesIn(readFileSync(join(folder, MANIFEST), 'utf8'), /^file (\S+) seq /gm);
+    return findFileNames(readFileSync(join(folder, MANIFEST), 'utf8'), /^file (\S+) seq /gm);
   } catch {
     return [];
   }
 }
 
-function filesIn(text: string, pattern: RegExp): readonly string[] {
+function findFileNames(text: string, pattern: RegExp): readonly string[] {
   return [...text.matchAll(pattern)].map(([, file = '']) => file);
 }

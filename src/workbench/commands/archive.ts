@@ -123,7 +123,9 @@ async function ship(json: boolean): Promise<void> {
   const watch = new ArchiveWatch(open.archive, open.store, Date.now);
   const tell = (report: ShippingReport) => {
     const { setAsideEntries: _, ...contents } = watch.contents();
-    const text = json ? JSON.stringify({ ...contents, ...report }) : inWords({ ...contents, ...report });
+    const text = json
+      ? JSON.stringify({ ...contents, ...report })
+      : formatShipping({ ...contents, ...report });
     if (text !== before) print(text);
     before = text;
   };
@@ -139,7 +141,7 @@ async function ship(json: boolean): Promise<void> {
   }
 }
 
-function inWords({
+function formatShipping({
   leads,
   shippedEntries,
   segments,
@@ -187,16 +189,18 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
-      const { leftOut } = await onTables(sql, (folder) =>
+      const { leftOut } = await queryNamedTables(sql, (folder) =>
         exportQuery(folder, sql, resolve(output), LIMITS, erased),
       );
       printError([...formatUnreadSegments(leftOut), `Written to ${output}.`].join('\n'));
       if (leftOut.length > 0) process.exitCode = EXIT.findings;
       return;
     }
-    const { answer, leftOut } = await onTables(sql, (folder) => queryArchive(folder, sql, LIMITS, erased));
+    const { answer, leftOut } = await queryNamedTables(sql, (folder) =>
+      queryArchive(folder, sql, LIMITS, erased),
+    );
     for (const text of formatUnreadSegments(leftOut)) printError(text);
-    print(textOf(answer, json === true ? 'json' : format));
+    print(formatAnswer(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
     if (leftOut.length > 0 || answer.more) process.exitCode = EXIT.findings;
@@ -207,7 +211,7 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
 }
 
 /** Runs a query on the tables whose names appear in it. */
-function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>): Promise<Queried<T>> {
+function queryNamedTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>): Promise<Queried<T>> {
   const text = sql.toLowerCase();
   const isNamed = (table: string) =>
     text.includes(table) || (OF_ORDERS.has(table) && text.includes('orders'));
@@ -226,20 +230,20 @@ function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>):
 /** The tables of which the view `orders` is made. */
 const OF_ORDERS: ReadonlySet<string> = new Set(['decisions', 'outcomes']);
 
-function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
+function formatAnswer({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
   switch (format) {
     case 'json':
       return JSON.stringify(
-        rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, plain(row[index])]))),
+        rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, toPlainValue(row[index])]))),
       );
     case 'csv':
       return [columns, ...rows]
-        .map((row) => row.map((value) => formatCsvCell(value, cellText(value))).join(','))
+        .map((row) => row.map((value) => formatCsvCell(value, formatCell(value))).join(','))
         .join('\n');
     case 'table':
       return formatTable(
         columns,
-        rows.map((row) => row.map(cellText)),
+        rows.map((row) => row.map(formatCell)),
       );
     default:
       return format satisfies never;
@@ -247,16 +251,16 @@ function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'
 }
 
 /** Returns a value for JSON: times as RFC 3339, and whole numbers as numbers while they are exact. */
-function plain(value: unknown): unknown {
+function toPlainValue(value: unknown): unknown {
   if (typeof value === 'bigint')
     return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   return value;
 }
 
-function cellText(value: unknown): string {
+function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
-  return typeof value === 'object' ? JSON.stringify(value, (_, inner) => plain(inner)) : String(value);
+  return typeof value === 'object' ? JSON.stringify(value, (_, inner) => toPlainValue(inner)) : String(value);
 }
 
 const COUNTED_ENTRIES_MAX = 10_000;
@@ -271,14 +275,14 @@ function statusCommand(archive: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: true }) => {
       const config = readArchiveConfig();
-      const status = await withOpenStore((store) => statusOf(openArchive(config, store.registers), store));
+      const status = await withOpenStore((store) => readStatus(openArchive(config, store.registers), store));
       print(options.json === true ? JSON.stringify(status) : describe(status));
       if (status.torn.length > 0) process.exitCode = EXIT.findings;
     });
 }
 
 /** Reads the status. Times are epoch ms, and null for a table without rows. */
-async function statusOf(archive: Archive, store: Store) {
+async function readStatus(archive: Archive, store: Store) {
   const state = await archive.refresh();
   const { entries } = await readUnshippedPage(store, state, COUNTED_ENTRIES_MAX);
   const tables = TABLE_NAMES.map((name) => {
@@ -316,7 +320,7 @@ async function statusOf(archive: Archive, store: Store) {
   };
 }
 
-function describe(status: Awaited<ReturnType<typeof statusOf>>): string {
+function describe(status: Awaited<ReturnType<typeof readStatus>>): string {
   const { folder, tables, shippedAt, behind, shipper, troubles, gaps, setAside, torn } = status;
   const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
     name,
@@ -324,20 +328,20 @@ function describe(status: Awaited<ReturnType<typeof statusOf>>): string {
     String(segments),
     (bytes / 1e6).toFixed(1),
     count === 0 ? '' : (bytes / count).toFixed(1),
-    timeText(from),
-    timeText(to),
+    formatTimeOrBlank(from),
+    formatTimeOrBlank(to),
   ]);
   const headings = ['TABLE', 'ROWS', 'SEGMENTS', 'MB', 'B A ROW', 'FROM', 'TO'];
   const more = behind.more ? ' or more' : '';
-  const since = behind.since === null ? '' : `, the oldest from ${timeText(behind.since)}`;
+  const since = behind.since === null ? '' : `, the oldest from ${formatTimeOrBlank(behind.since)}`;
   return [
-    `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${timeText(shippedAt)}`}.`,
+    `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${formatTimeOrBlank(shippedAt)}`}.`,
     `Not shipped yet: ${formatCount(behind.entries, 'entry', 'entries')}${more}${since}.`,
     shipper === null ? 'Nobody ships now.' : `${shipper} ships.`,
-    ...troubles.map(({ name, why, at }) => `${name} could not ship at ${timeText(at)}: ${why}`),
+    ...troubles.map(({ name, why, at }) => `${name} could not ship at ${formatTimeOrBlank(at)}: ${why}`),
     ...gaps.map(
       ({ from, to, entries }) =>
-        `Gap: ${formatCount(entries, 'entry', 'entries')} from ${timeText(from)} to ${timeText(to)} lost before anybody shipped them.`,
+        `Gap: ${formatCount(entries, 'entry', 'entries')} from ${formatTimeOrBlank(from)} to ${formatTimeOrBlank(to)} lost before anybody shipped them.`,
     ),
     ...setAside.map(
       ({ place, why }) => `Set aside: the entry ${place} of the journal cannot be read (${why}).`,
@@ -348,7 +352,7 @@ function describe(status: Awaited<ReturnType<typeof statusOf>>): string {
   ].join('\n');
 }
 
-function timeText(at: number | null): string {
+function formatTimeOrBlank(at: number | null): string {
   return at === null ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ');
 }
 
@@ -384,12 +388,12 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
       },
     ),
   ).finally(() => progress.stop());
-  print(json === true ? JSON.stringify(verification) : verificationText(verification));
+  print(json === true ? JSON.stringify(verification) : formatVerification(verification));
   const { checked, reproduced, unreadable } = verification;
   if (checked !== reproduced || unreadable.length > 0) process.exitCode = EXIT.findings;
 }
 
-function verificationText(verification: Verification): string {
+function formatVerification(verification: Verification): string {
   const { checked, reproduced, notReproduced, mismatches, unreadable } = verification;
   const { withoutRules, withoutSecret, damagedRows } = verification;
   return [

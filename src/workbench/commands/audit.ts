@@ -37,7 +37,7 @@ export function auditCommand(program: Command): void {
     text: ({ entries, forgotten, faults }, { options }) =>
       [
         ...faults.map(({ what }) => what),
-        ...(faults.length > 0 ? [] : [soundText(options['known'] === undefined, entries, forgotten)]),
+        ...(faults.length > 0 ? [] : [formatSoundChain(options['known'] === undefined, entries, forgotten)]),
         ...(options['known'] === undefined ? [UNPROVEN] : []),
       ].join('\n'),
     end: ({ faults }) => {
@@ -46,7 +46,7 @@ export function auditCommand(program: Command): void {
   });
 }
 
-function soundText(isAlone: boolean, entries: number, forgotten: number): string {
+function formatSoundChain(isAlone: boolean, entries: number, forgotten: number): string {
   const what = isAlone ? 'No entry is out of line' : 'Nothing was changed up to the known entry';
   return `${what}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`;
 }
@@ -58,7 +58,7 @@ const UNPROVEN =
 const tellMoments = createMomentWriter(AuditEntrySchema);
 
 function printAudit({ follow, json }: AuditOptions): Promise<void> {
-  const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(tellMoments(entry)) : inWords;
+  const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(tellMoments(entry)) : formatEntry;
   return withLongOutput(({ stop, write }) =>
     withParts({}, {}, INSTALLATION, async ({ parts: { audit } }) => {
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
@@ -80,9 +80,9 @@ function printAudit({ follow, json }: AuditOptions): Promise<void> {
  * Formats an entry as one line: `2026-11-21T10:00:00Z  user ann on ops-1  key issued  shop 3f9a..: nothing -> {..};
  * why`.
  */
-function inWords({ at, who, action, platform, subject, before, after, reason }: AuditEntry): string {
+function formatEntry({ at, who, action, platform, subject, before, after, reason }: AuditEntry): string {
   const whose = [platform, subject].filter((part) => part !== null).join(' ');
-  const change = before === null && after === null ? '' : `${value(before)} -> ${value(after)}`;
+  const change = before === null && after === null ? '' : `${formatValue(before)} -> ${formatValue(after)}`;
   const what = [whose, change].filter((part) => part !== '').join(': ');
   return [formatTime(at), who, action, what, ...(reason === null ? [] : [`"${reason}"`])]
     .filter((part) => part !== '')
@@ -90,6 +90,6 @@ function inWords({ at, who, action, platform, subject, before, after, reason }: 
     .join('  ');
 }
 
-function value(state: unknown): string {
+function formatValue(state: unknown): string {
   return state === null ? 'nothing' : JSON.stringify(state);
 }

@@ -28,7 +28,7 @@ export function decisionsCommands(program: Command): void {
     needs: { archive: true },
     without: ['include'],
     options: LIMITS.map((input) => input.option().default(SHOWN_DEFAULT)),
-    given: limited,
+    given: requireFilter,
     run: find,
     text: ({ decisions: found }) => (found.length === 0 ? '' : describe(found)),
     json: ({ decisions: found }) => found,
@@ -58,7 +58,7 @@ interface Found {
 const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
 
 /** Requires a filter, because a list of all decisions of all platforms helps nobody. */
-function limited({ limit }: CommandOptions, given: CommandOptions): CommandOptions {
+function requireFilter({ limit }: CommandOptions, given: CommandOptions): CommandOptions {
   if (Object.keys(given).length === 0)
     throw new UsageError('name what to find: --order REF, --client KEY, or both');
   return Object.fromEntries(LIMITS.map((input) => [input.name, readInput(input, limit)]));
@@ -86,7 +86,7 @@ async function find({ read, platform, parts }: Asking, given: CommandOptions): P
 }
 
 function endOfFind({ decisions, unread, isCut }: Found, { options }: Asking): void {
-  const what = aboutWhat(options);
+  const what = describeFilter(options);
   if (options['json'] !== true && decisions.length === 0 && unread.length === 0)
     printError(`No decision about ${what} is kept.`);
   if (isCut)
@@ -96,7 +96,7 @@ function endOfFind({ decisions, unread, isCut }: Found, { options }: Asking): vo
   if (decisions.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
 }
 
-function aboutWhat({ order, client }: CommandOptions): string {
+function describeFilter({ order, client }: CommandOptions): string {
   const named = [
     ...(order === undefined ? [] : [`order ${quoteText(String(order))}`]),
     ...(client === undefined ? [] : [`client ${quoteText(String(client))}`]),

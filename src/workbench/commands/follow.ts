@@ -26,7 +26,7 @@ interface ReadLog<Page extends LogPage> {
  * as the store answers.
  */
 export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
-  const read = log.follow ? patiently(log.read) : log.read;
+  const read = log.follow ? waitForStore(log.read) : log.read;
   let { after } = log;
   while (!log.stop.aborted) {
     const page = await read(after);
@@ -41,7 +41,7 @@ export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): Asyn
 }
 
 /** Wraps a reader so that it returns null while the store is away. */
-function patiently<Page>(read: (after: string | null) => Promise<Page>) {
+function waitForStore<Page>(read: (after: string | null) => Promise<Page>) {
   let isAway = false;
   return async (after: string | null): Promise<Page | null> => {
     try {

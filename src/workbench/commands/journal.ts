@@ -59,7 +59,7 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
         output === undefined
           ? { cursor: after ?? null, write, close: async () => {} }
           : await toFile(output, after);
-      return withOpenStore((store) => pump(store, sink, follow === true, stop)).finally(sink.close);
+      return withOpenStore((store) => copyPages(store, sink, follow === true, stop)).finally(sink.close);
     });
     if (output === undefined) return;
     if (json === true) print(JSON.stringify(done));
@@ -72,7 +72,7 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
   }
 }
 
-async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal) {
+async function copyPages(store: Store, sink: Sink, follow: boolean, stop: AbortSignal) {
   const { cursor: begin } = sink;
   const read = (after: string | null) => store.readJournal(after, PAGE_ENTRIES);
   let [cursor, written] = [begin, 0];
@@ -87,7 +87,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
       process.exitCode = EXIT.findings;
     }
     if (page.entries.length === 0) continue;
-    await sink.write(linesOf(page, store.clientKeys));
+    await sink.write(formatLines(page, store.clientKeys));
     written += page.entries.length;
     cursor = page.cursor;
   }
@@ -104,7 +104,7 @@ function reportGap({ from, to, entries }: JournalGap): void {
 }
 
 /** Formats the lines of a page. `kind` comes first and `cursor` last, whatever the store keeps. */
-function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
+function formatLines({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
   return entries
     .map((entry, index) => {
       const { kind, ...line } = toExportedRecord(entry, clientKeys);
@@ -117,16 +117,16 @@ function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): stri
 async function toFile(path: string, after: string | undefined): Promise<Sink> {
   const file = await openForUpdate(path);
   try {
-    const { cursor, bytes } = await lastPlace(file, path);
+    const { cursor, bytes } = await findLastPlace(file, path);
     await file.truncate(bytes);
-    return fileSink(file, path, cursor ?? after ?? null, bytes);
+    return createFileSink(file, path, cursor ?? after ?? null, bytes);
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-function fileSink(file: FileHandle, path: string, cursor: string | null, bytes: number): Sink {
+function createFileSink(file: FileHandle, path: string, cursor: string | null, bytes: number): Sink {
   let position = bytes;
   return {
     cursor,
@@ -157,16 +157,19 @@ async function openForUpdate(path: string): Promise<FileHandle> {
 }
 
 /** Finds the last cursor of an export and the end of its line. What comes after that may be torn. */
-async function lastPlace(file: FileHandle, path: string): Promise<{ cursor: string | null; bytes: number }> {
+async function findLastPlace(
+  file: FileHandle,
+  path: string,
+): Promise<{ cursor: string | null; bytes: number }> {
   const { size } = await file.stat();
   if (size === 0) return { cursor: null, bytes: 0 };
-  if (!(await beginsLikeAnExport(file))) throw notAnExport(path);
+  if (!(await beginsLikeAnExport(file))) throw refuseOtherFile(path);
   for (let length = 1 << 20; ; length *= 4) {
     const from = Math.max(0, size - length);
-    const found = lastCursor(await readPart(file, from, size - from));
+    const found = findLastCursor(await readPart(file, from, size - from));
     if (found !== null) return { cursor: found.cursor, bytes: from + found.end };
     if (from === 0) return { cursor: null, bytes: 0 };
-    if (length > TAIL_BYTES_MAX) throw notAnExport(path);
+    if (length > TAIL_BYTES_MAX) throw refuseOtherFile(path);
   }
 }
 
@@ -178,7 +181,7 @@ async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
   return head.equals(BEGINNING.subarray(0, head.length));
 }
 
-function notAnExport(path: string): UsageError {
+function refuseOtherFile(path: string): UsageError {
   return new UsageError(`${path} exists and is no export of the journal; choose another file`);
 }
 
@@ -188,18 +191,18 @@ async function readPart(file: FileHandle, from: number, length: number): Promise
 }
 
 /** Finds the last complete line in `part` that has a cursor. `end` is the offset after that line. */
-function lastCursor(part: Buffer): { readonly cursor: string; readonly end: number } | null {
+function findLastCursor(part: Buffer): { readonly cursor: string; readonly end: number } | null {
   let end = part.lastIndexOf('\n') + 1;
   while (end > 0) {
     const begin = end < 2 ? 0 : part.lastIndexOf('\n', end - 2) + 1;
-    const cursor = cursorOf(part.toString('utf8', begin, end));
+    const cursor = readCursor(part.toString('utf8', begin, end));
     if (cursor !== null) return { cursor, end };
     end = begin;
   }
   return null;
 }
 
-function cursorOf(line: string): string | null {
+function readCursor(line: string): string | null {
   if (!line.includes(',"cursor":"')) return null;
   try {
     const entry: { readonly cursor?: unknown } | null = JSON.parse(line);

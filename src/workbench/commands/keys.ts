@@ -68,7 +68,7 @@ export function keysCommands(program: Command): void {
 
   addOperationCommand<KeyView>(keys, {
     operation: revokeKey,
-    text: (key) => `Key ${key.id} of ${inWords(key)} is revoked.`,
+    text: (key) => `Key ${key.id} of ${formatKeyPlace(key)} is revoked.`,
   });
 }
 
@@ -84,10 +84,10 @@ interface Issued {
  */
 async function issue({ parts, platform, options, caller }: Asking): Promise<Issued> {
   const { keys, approvals, clock } = parts;
-  const operations = grantedOperations(String(options['operations']), platform);
+  const operations = parseOperations(String(options['operations']), platform);
   const lifetimeMs = options['expires'] === 'never' ? null : parseLifetime(String(options['expires']));
   const owner = options['owner'] === undefined ? undefined : parseOwner(String(options['owner']));
-  return orUsageError(async () => {
+  return refuseAsUsageError(async () => {
     await keys.requirePlace(platform);
     const { key, record } = keys.make(platform, operations, lifetimeMs, owner);
     const change = { what: 'key', record } as const;
@@ -97,7 +97,7 @@ async function issue({ parts, platform, options, caller }: Asking): Promise<Issu
   });
 }
 
-async function orUsageError<T>(work: () => Promise<T>): Promise<T> {
+async function refuseAsUsageError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -110,13 +110,13 @@ function issuedText({ key, record, proposal }: Issued): string {
   const end = expiresAt === null ? 'does not expire' : `expires ${expiresAt}`;
   return [
     ...(proposal === null ? [] : [formatProposed(proposal.proposalId, proposal.lines)]),
-    `Key ${id} for ${inWords(record)}: ${operations.join(', ')}; ${end}.`,
+    `Key ${id} for ${formatKeyPlace(record)}: ${operations.join(', ')}; ${end}.`,
     `Keep it as a secret; it is shown only now${proposal === null ? '' : ', and works once it is approved'}:`,
     key,
   ].join('\n');
 }
 
-function inWords({ platform, owner }: KeyView): string {
+function formatKeyPlace({ platform, owner }: KeyView): string {
   const whose = isInstallation(platform) ? 'the whole installation' : `platform "${platform}"`;
   return owner === null ? whose : `${whose}, owner ${owner}`;
 }
@@ -127,7 +127,7 @@ function parseOwner(text: string): string {
 }
 
 /** Parses the operations of a key. Throws UsageError for an operation that the platform cannot have. */
-function grantedOperations(list: string, whose: PlatformName): readonly Operation[] {
+function parseOperations(list: string, whose: PlatformName): readonly Operation[] {
   const names = list.split(',').map((name) => name.trim());
   return names.map((name) => {
     const operation = listGrantable(whose).find((one) => one === name);

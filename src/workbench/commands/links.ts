@@ -21,9 +21,9 @@ export function linksCommand(program: Command): void {
       new Option('--block <client...>', 'say whom a list of these clients would refuse; all must be shown'),
     ],
     run: async ({ read, options }, given) => {
-      const found = await orNull(read<Links>(readClientLinks, given));
+      const found = await nullIfNotFound(read<Links>(readClientLinks, given));
       const { block } = options;
-      return proposing(found, Array.isArray(block) ? block.map(String) : null);
+      return replaceProposal(found, Array.isArray(block) ? block.map(String) : null);
     },
     text: (found) => (found === null ? '' : describe(found)),
     jsonHelp: 'print what GET /v1/platform/client/links answers; null for nobody',
@@ -40,7 +40,7 @@ export function linksCommand(program: Command): void {
 }
 
 /** Returns null when the thing is not found. */
-async function orNull<T>(read: Promise<T>): Promise<T | null> {
+async function nullIfNotFound<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
@@ -50,7 +50,7 @@ async function orNull<T>(read: Promise<T>): Promise<T | null> {
 }
 
 /** Replaces the clients whom the links propose for a block by the clients that --block names. */
-function proposing(found: Links | null, block: readonly string[] | null): Links | null {
+function replaceProposal(found: Links | null, block: readonly string[] | null): Links | null {
   if (found === null || block === null) return found;
   const chosen = found.clients.filter(({ clientIdKey }) => block.includes(clientIdKey));
   const missing = block.find((one) => chosen.every(({ clientIdKey }) => clientIdKey !== one));
@@ -74,7 +74,7 @@ function describe({ clients, devices, cut, from, asOf, proposal }: Links): strin
       ? 'Nobody shares a device or an address with it.'
       : formatTable(
           ['DEVICE', 'VALUE', 'CLIENTS', 'FIRST SEEN', 'LAST SEEN', 'LISTS', 'BLOCKING IT REFUSES'],
-          devices.map(deviceCells),
+          devices.map(formatDeviceCells),
           { right: [2] },
         ),
     '',
@@ -92,35 +92,35 @@ function describe({ clients, devices, cut, from, asOf, proposal }: Links): strin
         'VERDICTS',
         'BLOCK',
       ],
-      clients.map(clientCells),
+      clients.map(formatClientCells),
       { right: [2, 3, 4, 5, 6, 7] },
     ),
     '',
     ...more,
     proposal.clients.length === 0
       ? 'Nobody is proposed for a list.'
-      : `A list of ${proposal.clients.map(formatName).join(', ')} refuses ${refusedText(proposal.refused)}.`,
+      : `A list of ${proposal.clients.map(formatName).join(', ')} refuses ${formatRefused(proposal.refused)}.`,
   ].join('\n');
 }
 
-function deviceCells({ kind, value, clients, firstAt, lastAt, followed, lists, refused }: Device) {
+function formatDeviceCells({ kind, value, clients, firstAt, lastAt, followed, lists, refused }: Device) {
   const hit =
     refused === null
       ? followed
         ? 'more clients than are shown'
         : `${clients} clients: too many to be a ring`
-      : refusedText(refused);
-  return [kind, value, String(clients), dayIn(firstAt), dayIn(lastAt), lists.join(', ') || '-', hit];
+      : formatRefused(refused);
+  return [kind, value, String(clients), toDay(firstAt), toDay(lastAt), lists.join(', ') || '-', hit];
 }
 
 type Device = Links['devices'][number];
 type LinkedClient = Links['clients'][number];
 
-function dayIn(moment: string): string {
+function toDay(moment: string): string {
   return moment.slice(0, 10);
 }
 
-function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }: LinkedClient) {
+function formatClientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }: LinkedClient) {
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
   const sums = Object.entries(money).map(
     ([currency, sum]) => `${sum.paid}/${sum.reversed}/${sum.unpaid} ${currency}`,
@@ -131,7 +131,7 @@ function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }:
     formatName(clientIdKey),
     tie,
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${cut ? '+' : ''}`),
-    paidOfGranted(orders),
+    formatPaidShare(orders),
     sums.join(', ') || '-',
     mix.join(', ') || '-',
     marks.flat().join(', ') || '-',
@@ -142,13 +142,13 @@ function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }:
  * Formats how many of the granted orders were paid. Orders that were turned away are left out, because no sale was
  * lost there.
  */
-function paidOfGranted({ paid, reversed, unpaid, unknown }: LinkedClient['orders']): string {
+function formatPaidShare({ paid, reversed, unpaid, unknown }: LinkedClient['orders']): string {
   const granted = paid + reversed + unpaid + unknown;
   return granted === 0 ? '-' : `${paid} of ${granted}`;
 }
 
 /** Formats what a block would refuse, the paying clients above all. */
-function refusedText({ clients, payers, orders, money }: RefusedPayers): string {
+function formatRefused({ clients, payers, orders, money }: RefusedPayers): string {
   const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);

@@ -46,7 +46,7 @@ export function listsCommands(program: Command): void {
     optional: ['list'],
     run: ({ read }, given) => read(given['list'] === undefined ? readLists : readListEntries, given),
     text: (shown, { options, platform }) =>
-      'lists' in shown ? listsText(shown, platform) : entriesText(shown, options['value'] !== undefined),
+      'lists' in shown ? listsText(shown, platform) : formatEntries(shown, options['value'] !== undefined),
     jsonHelp: 'print a JSON array',
   });
 
@@ -125,7 +125,7 @@ function listsText({ lists }: Lists, platform: string): string {
   return formatItemTable(readLists, rows);
 }
 
-function entriesText({ list, entries }: Entries, isOne: boolean): string {
+function formatEntries({ list, entries }: Entries, isOne: boolean): string {
   if (entries.length === 0) return `The list ${list} has no ${isOne ? 'such ' : ''}entry.`;
   const rows = entries.map((entry) => ({
     ...entry,
@@ -140,16 +140,16 @@ async function importFile(asking: Asking, { list }: Readonly<Record<string, unkn
   const reason = options['reason'] === undefined ? {} : { reason: parseReason(String(options['reason'])) };
   const counts = new Map<string, number>();
   let before = 0;
-  for await (const lines of someLinesOf(String(options['file']), reason)) {
+  for await (const lines of readLinesInPortions(String(options['file']), reason)) {
     const { stream } = await ask(importListEntries, { list, lines: lines.join('\n') });
     for await (const piece of stream ?? [])
-      tell(JSON.parse(String(piece)), before, counts, options['json'] === true);
+      reportLine(JSON.parse(String(piece)), before, counts, options['json'] === true);
     before += lines.length;
   }
   return counts;
 }
 
-function tell(told: ToldLine, before: number, counts: Map<string, number>, json: boolean): void {
+function reportLine(told: ToldLine, before: number, counts: Map<string, number>, json: boolean): void {
   const line = told.line + before;
   const what = 'result' in told ? told.result : 'refused';
   counts.set(what, (counts.get(what) ?? 0) + 1);
@@ -158,11 +158,11 @@ function tell(told: ToldLine, before: number, counts: Map<string, number>, json:
 }
 
 /** Yields the lines of a file in portions of as many as the interface takes at once. */
-async function* someLinesOf(file: string, defaults: object): AsyncGenerator<readonly string[]> {
+async function* readLinesInPortions(file: string, defaults: object): AsyncGenerator<readonly string[]> {
   let some: string[] = [];
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-      some.push(withDefaults(text, defaults));
+      some.push(addDefaults(text, defaults));
       if (some.length < LINES_MAX) continue;
       yield some;
       some = [];
@@ -176,7 +176,7 @@ async function* someLinesOf(file: string, defaults: object): AsyncGenerator<read
 }
 
 /** Returns a line in the API's form. A line that is no JSON object is a value. Blank lines and comments are kept. */
-function withDefaults(text: string, defaults: object): string {
+function addDefaults(text: string, defaults: object): string {
   const line = text.trim();
   if (line === '' || line.startsWith('#')) return text;
   if (!line.startsWith('{')) return JSON.stringify({ ...defaults, value: line });

@@ -35,11 +35,11 @@ export function withLocalParts<T>(needs: Needs, run: (parts: RuleParts) => Promi
   const config = readConfig();
   return withOpenStore((store, clock) =>
     withArchiveIf(needs.archive === true && config.archiveDir !== null, store, async (archive) => {
-      const secrets = await secretsFor(needs, config, store, clock());
+      const secrets = await readSecrets(needs, config, store, clock());
       const { rulesDir } = config;
       const loadedRules = new LoadedRules(rulesDir, new ThreadedReader(rulesDir), secrets.attributeHmacs);
       if (needs.rules === true) await loadedRules.refresh();
-      const parts = composed({ config, needs, store, clock, archive, loadedRules, secrets });
+      const parts = composeLocalParts({ config, needs, store, clock, archive, loadedRules, secrets });
       try {
         if (needs.lists === true) await parts.lists.sync();
         return await run(parts);
@@ -59,10 +59,10 @@ function withArchiveIf<T>(
   return isNeeded ? withArchiveOf(store, run) : run(null);
 }
 
-type Secrets = Awaited<ReturnType<typeof secretsFor>>;
+type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
 /** Reads the secrets. With another secret than that of the nodes, no fingerprint and no address would be recognised. */
-async function secretsFor({ lists = false }: Needs, config: Config, store: Store, now: number) {
+async function readSecrets({ lists = false }: Needs, config: Config, store: Store, now: number) {
   const atHand = signalSecretsAtHand(config);
   const attributeHmacs = createAttributeHmacs(atHand);
   if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
@@ -88,7 +88,15 @@ interface Opened {
   readonly secrets: Secrets;
 }
 
-function composed({ config, needs, store, clock, archive, loadedRules, secrets }: Opened): RuleParts {
+function composeLocalParts({
+  config,
+  needs,
+  store,
+  clock,
+  archive,
+  loadedRules,
+  secrets,
+}: Opened): RuleParts {
   const { erasureLedger, rateLimitPerSecond: ratePerSecond, rateLimitBurst: burst, trustedProxies } = config;
   const rollout = { fleet: new Fleet(store), loadedRules };
   const given = {
@@ -98,7 +106,7 @@ function composed({ config, needs, store, clock, archive, loadedRules, secrets }
     erasureLedger: erasureLedger === null ? null : new ErasureLedger(erasureLedger),
     rateLimit: { ratePerSecond, burst, trustedProxies },
     rollout,
-    ruleSource: rulesOf(loadedRules),
+    ruleSource: createRuleSource(loadedRules),
     store,
     clock,
     archive,
@@ -116,7 +124,7 @@ function composed({ config, needs, store, clock, archive, loadedRules, secrets }
 }
 
 /** Takes the newest released rule set to decide what a command changes about a payer. */
-function rulesOf(loadedRules: LoadedRules): RuleSource {
+function createRuleSource(loadedRules: LoadedRules): RuleSource {
   return {
     choose: (client) => createFixedRules(loadedRules.deciding(null)).choose(client),
     observe: () => {},

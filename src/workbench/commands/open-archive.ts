@@ -82,28 +82,28 @@ export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonl
     leftOut.filter(({ why }) => why === reason),
   );
   return [
-    ...togetherText(
+    ...formatTogether(
       noRoom,
       'more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less',
     ),
-    ...togetherText(away, 'the store that speaks S3 did not give them; ask again'),
+    ...formatTogether(away, 'the store that speaks S3 did not give them; ask again'),
     ...leftOut
       .filter(({ why = 'damaged' }) => why === 'damaged')
       .map(
         (segment) =>
-          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentFile(segment, 'parquet')} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentFile(segment, 'parquet')} cannot be read; put the file back from a backup of the archive.${formatErased(segment)}`,
       ),
   ];
 }
 
 /** Formats segments that are sound but cannot be read here now, as one line. */
-function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
+function formatTogether(segments: readonly Segment[] = [], why: string): readonly string[] {
   if (segments.length === 0) return [];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   return [`${formatCount(rows, 'row')} in ${formatCount(segments.length, 'file')} left out: ${why}.`];
 }
 
-function erasedText({ without = [] }: Segment): string {
+function formatErased({ without = [] }: Segment): string {
   if (without.length === 0) return '';
   return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
 }

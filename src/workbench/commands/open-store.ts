@@ -54,14 +54,14 @@ async function openForCommand(isAccepted: boolean): Promise<Store> {
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
   const store = await openStoreWithSalt(
     { ...config, patience, isForCommand: true, isAccepted },
-    errorsSaidOnce(),
+    createErrorPrinter(),
   );
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   return store;
 }
 
 /** Prints each message once, because every attempt to reach a store that is away fails with the same one. */
-function errorsSaidOnce(): (error: Error) => void {
+function createErrorPrinter(): (error: Error) => void {
   const said = new Set<string>();
   return ({ message }) => {
     if (!said.has(message)) printError(`store: ${message}`);

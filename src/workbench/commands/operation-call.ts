@@ -59,7 +59,7 @@ export async function callOperation(
   caller: Caller,
   given: Given = {},
 ): Promise<Answer> {
-  const ctx = contextOf(operation, given);
+  const ctx = createContext(operation, given);
   const listener: Listener = {
     keys: parts.keys,
     browsers: { callerOf: async () => caller },
@@ -72,21 +72,21 @@ export async function callOperation(
   try {
     const answer = toAnswer(ctx, operation.answers, await operation.run(ctx, parts, listener));
     const stream = answer instanceof Readable ? answer : null;
-    return { status: ctx.status, json: stream === null ? jsonOf(answer) : null, stream };
+    return { status: ctx.status, json: stream === null ? toJson(answer) : null, stream };
   } catch (error) {
     throw toPlatformProblem(error) ?? error;
   }
 }
 
 /** A search already answers with the text of its JSON. */
-function jsonOf(told: unknown): string | null {
+function toJson(told: unknown): string | null {
   if (told === undefined) return null;
   return typeof told === 'string' ? told : JSON.stringify(told);
 }
 
 const koa = new Koa<RequestState>();
 
-function contextOf(
+function createContext(
   { route }: DeclaredOperation<RuleParts>,
   { path = {}, query = {}, body }: Given,
 ): RouteContext {

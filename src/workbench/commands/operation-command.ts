@@ -105,20 +105,20 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   const { operation, platform, options = [], given: givenOf } = declared;
   const { command: spec } = operation;
   if (spec === undefined) throw new Error(`${operation.route} declares no command`);
-  const inputs = inputsTaken(declared);
+  const inputs = listTakenInputs(declared);
   const words = (spec.words ?? []).map((name) => ({
     name,
     isRequired: declared.optional?.includes(name) !== true,
   }));
   const command = group
-    .command([spec.name.split(' ').at(-1), ...words.map(wordText)].join(' '))
+    .command([spec.name.split(' ').at(-1), ...words.map(formatWordUsage)].join(' '))
     .summary(lowerFirst(spec.summary ?? operation.summary))
-    .description(helpOf(operation, spec));
-  if (platform !== undefined) command.addOption(platformOption(platform));
+    .description(formatHelp(operation, spec));
+  if (platform !== undefined) command.addOption(createPlatformOption(platform));
   for (const option of options) command.addOption(option);
   const own = new Set(options.map((option) => option.attributeName()));
   for (const input of inputs)
-    if (spec.words?.includes(input.name) !== true && !own.has(attributeOf(input)))
+    if (spec.words?.includes(input.name) !== true && !own.has(getAttributeName(input)))
       command.addOption(input.option());
   if (isGated(operation)) command.option(...WITHOUT_APPROVAL);
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
@@ -128,8 +128,8 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
       ...command.optsWithGlobals(),
       ...Object.fromEntries(words.map(({ name }, index) => [name, given[index]])),
     };
-    const whose = whoseEyes(platform, taken['platform']);
-    const read = inputs.map((input) => [input.name, readInput(input, givenFor(input, taken))] as const);
+    const whose = choosePlatform(platform, taken['platform']);
+    const read = inputs.map((input) => [input.name, readInput(input, readGiven(input, taken))] as const);
     const values = Object.fromEntries(read.filter(([, value]) => value !== undefined));
     await run(declared, taken, whose, { ...values, ...givenOf?.(taken, values) });
   });
@@ -142,7 +142,10 @@ export const WITHOUT_APPROVAL = [
 ] as const;
 
 /** Lists the inputs that the command takes. Pages are read to their end, so nobody asks for a page. */
-function inputsTaken<Told>({ operation, without = [] }: OperationCommand<Told>): readonly OperationInput[] {
+function listTakenInputs<Told>({
+  operation,
+  without = [],
+}: OperationCommand<Told>): readonly OperationInput[] {
   const left = isPaged(operation) ? [...without, 'after', 'limit'] : without;
   return listInputs(operation).filter(({ name }) => !left.includes(name));
 }
@@ -152,32 +155,38 @@ function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
 }
 
 /** A word is found by its name, an option by its flag. */
-function givenFor(input: OperationInput, taken: CommandOptions): unknown {
-  return Object.hasOwn(taken, input.name) ? taken[input.name] : taken[attributeOf(input)];
+function readGiven(input: OperationInput, taken: CommandOptions): unknown {
+  return Object.hasOwn(taken, input.name) ? taken[input.name] : taken[getAttributeName(input)];
 }
 
-function wordText({ name, isRequired }: { readonly name: string; readonly isRequired: boolean }): string {
+function formatWordUsage({
+  name,
+  isRequired,
+}: {
+  readonly name: string;
+  readonly isRequired: boolean;
+}): string {
   return isRequired ? `<${formatWord(name)}>` : `[${formatWord(name)}]`;
 }
 
-function attributeOf(input: OperationInput): string {
+function getAttributeName(input: OperationInput): string {
   return input.option().attributeName();
 }
 
-function helpOf({ summary, description }: DeclaredOperation<RuleParts>, spec: CommandSpec): string {
+function formatHelp({ summary, description }: DeclaredOperation<RuleParts>, spec: CommandSpec): string {
   const first = spec.description === undefined ? summary : (spec.summary ?? summary);
   const about = spec.description ?? description;
   const said = `${first.slice(0, 1).toUpperCase()}${first.slice(1)}.`;
   return about === '' ? said : `${said}\n\n${about}`;
 }
 
-function platformOption(kind: keyof typeof PLATFORM_OPTIONS): Option {
+function createPlatformOption(kind: keyof typeof PLATFORM_OPTIONS): Option {
   const { flags, text, isRequired } = PLATFORM_OPTIONS[kind];
   const option = new Option(flags, text);
   return isRequired ? option.makeOptionMandatory() : option.default(INSTALLATION);
 }
 
-function whoseEyes(kind: keyof typeof PLATFORM_OPTIONS | undefined, given: unknown): PlatformName {
+function choosePlatform(kind: keyof typeof PLATFORM_OPTIONS | undefined, given: unknown): PlatformName {
   if (kind === undefined) return INSTALLATION;
   return kind === 'named' ? parsePlatform(String(given)) : parseListOwner(String(given));
 }
@@ -191,12 +200,12 @@ async function run<Told>(
   const { operation, needs = {} } = declared;
   const withoutApproval = options['withoutApproval'] === true;
   await withParts({ ...needs, withoutApproval }, options, platform, async (asking) => {
-    if (declared.run !== undefined) return show(declared, await declared.run(asking, given), asking);
-    if (!isGated(operation)) return show(declared, await asking.read<Told>(operation, given), asking);
+    if (declared.run !== undefined) return printAnswer(declared, await declared.run(asking, given), asking);
+    if (!isGated(operation)) return printAnswer(declared, await asking.read<Told>(operation, given), asking);
     const answer = await asking.ask(operation, given);
     return answer.status === 202
       ? printProposed(answer, asking)
-      : show(declared, JSON.parse(answer.json ?? 'null'), asking);
+      : printAnswer(declared, JSON.parse(answer.json ?? 'null'), asking);
   });
 }
 
@@ -216,13 +225,13 @@ export async function withParts<T>(
     const ask: Asking['ask'] = async (operation, given, whose = platform) => {
       const caller = callerAt(whose);
       try {
-        return await callOperation(operation, parts, caller, requestOf(operation, given));
+        return await callOperation(operation, parts, caller, toRequest(operation, given));
       } catch (error) {
-        throw forPeople(error, operation);
+        throw wordRefusal(error, operation);
       }
     };
     const read: Asking['read'] = async (operation, given, whose) =>
-      JSON.parse(await allPages((page) => ask(operation, page, whose), operation, given));
+      JSON.parse(await readAllPages((page) => ask(operation, page, whose), operation, given));
     return work({ parts, options, platform, caller: callerAt(platform), ask, read });
   });
   return done.catch((error: unknown) => {
@@ -231,7 +240,7 @@ export async function withParts<T>(
 }
 
 /** Puts each value into the part of the request where the operation reads it. */
-function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Record<string, unknown>>) {
+function toRequest(operation: DeclaredOperation<RuleParts>, given: Readonly<Record<string, unknown>>) {
   const inputs = listInputs(operation);
   const at = (place: InputPlace) =>
     Object.fromEntries(
@@ -247,7 +256,7 @@ function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Reco
 }
 
 /** Reads all pages of a list as one page, unless a limit is given. */
-async function allPages(
+async function readAllPages(
   ask: (given: Readonly<Record<string, unknown>>) => Promise<Answer>,
   operation: DeclaredOperation<RuleParts>,
   given: Readonly<Record<string, unknown>>,
@@ -256,9 +265,9 @@ async function allPages(
   const pageOf = async (after: object) => {
     const { json } = await ask({ ...given, limit: PAGE_ITEMS, ...after });
     const page: unknown = JSON.parse(json ?? 'null');
-    const member = itemsMember(page);
+    const member = findItemsMember(page);
     if (member === null || !isJsonObject(page)) throw new Error(`${operation.route} answers no list`);
-    return { page, member, items: itemsIn(page, member), next: page['next'] };
+    return { page, member, items: readItems(page, member), next: page['next'] };
   };
   const { page, member, items, ...first } = await pageOf({});
   const all = [...items];
@@ -274,20 +283,20 @@ async function allPages(
 const PAGE_ITEMS = 500;
 
 /** Returns the name of the member that holds a list's items: its first array. Null for an answer that is no page. */
-function itemsMember(answer: unknown): string | null {
+function findItemsMember(answer: unknown): string | null {
   if (!isJsonObject(answer) || !('next' in answer)) return null;
   return Object.entries(answer).find(([, value]) => Array.isArray(value))?.[0] ?? null;
 }
 
-function itemsIn(answer: Readonly<Record<string, unknown>>, member: string): readonly unknown[] {
+function readItems(answer: Readonly<Record<string, unknown>>, member: string): readonly unknown[] {
   const items = answer[member];
   return Array.isArray(items) ? items : [];
 }
 
-function show<Told>({ text, json, end }: OperationCommand<Told>, told: Told, asking: Asking): void {
+function printAnswer<Told>({ text, json, end }: OperationCommand<Told>, told: Told, asking: Asking): void {
   if (asking.options['json'] === true) {
-    const member = itemsMember(told);
-    const plain = member !== null && isJsonObject(told) ? itemsIn(told, member) : told;
+    const member = findItemsMember(told);
+    const plain = member !== null && isJsonObject(told) ? readItems(told, member) : told;
     const shown = JSON.stringify(json === undefined ? plain : json(told, asking));
     if (shown !== undefined) print(shown);
   } else {
@@ -314,7 +323,7 @@ export function formatProposed(proposalId: string, lines: readonly string[]): st
 }
 
 /** Words a refusal for people, with the command's options in place of the interface's names. */
-function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
+function wordRefusal(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
   if (!(error instanceof HttpProblem)) return error;
   const { status, message, errors } = error;
   const flags = new Map(listInputs(operation).map((input) => [input.name, input.shown]));

@@ -14,7 +14,9 @@ export function formatItemTable(
   missing: Readonly<Record<string, string>> = {},
 ): string {
   const columns = Object.entries(command?.columns ?? {});
-  const rows = items.map((item) => columns.map(([, member]) => cellOf(item, member, missing[member] ?? '')));
+  const rows = items.map((item) =>
+    columns.map(([, member]) => formatCell(item, member, missing[member] ?? '')),
+  );
   const isNumber = (member: string) => items.some((item) => typeof Reflect.get(item, member) === 'number');
   const right = columns.flatMap(([, member], place) => (isNumber(member) ? [place] : []));
   return formatTable(
@@ -24,19 +26,19 @@ export function formatItemTable(
   );
 }
 
-function cellOf(item: object, member: string, missing: string): string {
+function formatCell(item: object, member: string, missing: string): string {
   const value: unknown = Reflect.get(item, member);
   if (value === null || value === undefined) return missing;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.join(',');
   if (isJsonObject(value)) return JSON.stringify(value);
-  return typeof value === 'string' ? momentText(value) : String(value);
+  return typeof value === 'string' ? formatMoment(value) : String(value);
 }
 
 /** The interface's form of moments. Other texts are shown as they are. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-function momentText(value: string): string {
+function formatMoment(value: string): string {
   const at = MOMENT.test(value) ? toEpochMs(value) : null;
   return at === null ? value : formatTime(at);
 }

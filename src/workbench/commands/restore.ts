@@ -91,14 +91,14 @@ async function checkBackup(options: {
   archive?: string;
   work?: string;
 }): Promise<BackupReport> {
-  const kind = kindOf(options.check);
+  const kind = findKind(options.check);
   const copy = mkdtempSync(join(options.work ?? tmpdir(), 'scoring-restore-'));
   const opened = await STARTERS[kind](options.check, copy).catch((error: unknown) => {
     rmSync(copy, { recursive: true, force: true });
     throw error;
   });
   try {
-    return await reportOf(kind, opened, archiveOf(options, copy));
+    return await createReport(kind, opened, openArchiveOfBackup(options, copy));
   } finally {
     await opened.store.close();
     await opened.stop();
@@ -106,7 +106,7 @@ async function checkBackup(options: {
   }
 }
 
-function kindOf(folder: string): Kind {
+function findKind(folder: string): Kind {
   if (existsSync(getDbPath(folder))) return 'SQLite';
   if (existsSync(join(folder, 'appendonlydir'))) return 'Redis';
   if (globSync('*/nodes.conf', { cwd: folder }).length > 0) return 'Redis Cluster';
@@ -130,8 +130,8 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     return { store, faults: [], stop: async () => {} };
   },
   Redis: async (backup, copy) => {
-    const [port = 0] = await freePorts(1);
-    const faults = await copiedFaults(join(backup, 'appendonlydir'), join(copy, 'appendonlydir'));
+    const [port = 0] = await findFreePorts(1);
+    const faults = await findFaultsInCopy(join(backup, 'appendonlydir'), join(copy, 'appendonlydir'));
     const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', copy];
     const server = spawn('redis-server', [...where, '--appendonly', 'yes', '--save', ''], {
       stdio: 'ignore',
@@ -141,7 +141,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const failed = new Promise<never>((_, reject) =>
       server.once('error', reject).once('exit', (code) => {
         ending.abort();
-        const [what = `${join(backup, 'appendonlydir')} cannot be read`] = faults.map(toldOfFault);
+        const [what = `${join(backup, 'appendonlydir')} cannot be read`] = faults.map(formatFault);
         reject(new FindingsError(`${what}: redis-server ended with exit code ${code}. Take another copy.`));
       }),
     );
@@ -150,11 +150,11 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
       await ended;
     };
     const store = await Promise.race([
-      openedAt(`redis://127.0.0.1:${port}`, copy, ending.signal),
+      openWhenReady(`redis://127.0.0.1:${port}`, copy, ending.signal),
       failed,
     ]).catch(async (error: unknown) => {
       if (server.pid !== undefined && server.exitCode === null) await stop();
-      throw saidByProgram(error);
+      throw toProgramError(error);
     });
     return { store, faults, stop };
   },
@@ -163,17 +163,17 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const folders = masters.map((master) => join(master, 'appendonlydir')).filter((one) => existsSync(one));
     const faults: FileFault[] = [];
     for (const folder of folders) {
-      faults.push(...(await copiedFaults(folder, join(copy, 'checked'))));
+      faults.push(...(await findFaultsInCopy(folder, join(copy, 'checked'))));
       rmSync(join(copy, 'checked'), { recursive: true });
     }
-    const ports = await freePorts(masters.length);
+    const ports = await findFreePorts(masters.length);
     const run = promisify(execFile);
     const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
       (error: unknown) => {
         // Its other exit codes are about folders and programs, not about the data that a server reads.
         const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT.findings;
-        const [what] = isOfServer ? faults.map(toldOfFault) : [];
-        throw what === undefined ? saidByProgram(error) : new FindingsError(`${what}. Take another copy.`);
+        const [what] = isOfServer ? faults.map(formatFault) : [];
+        throw what === undefined ? toProgramError(error) : new FindingsError(`${what}. Take another copy.`);
       },
     );
     const stop = async () => {
@@ -181,7 +181,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
         await run('redis-cli', ['-p', String(port), 'SHUTDOWN', 'NOSAVE']).catch(ignored);
     };
     const url = /^REDIS_URL=(.*)$/m.exec(stdout)?.[1] ?? '';
-    return { store: await openedAt(url, copy), faults, stop };
+    return { store: await openWhenReady(url, copy), faults, stop };
   },
 };
 
@@ -189,20 +189,20 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
  * Finds the files in an `appendonlydir` that are not whole. It checks a copy, because redis-check-aof opens files for
  * writing.
  */
-async function copiedFaults(folder: string, copy: string): Promise<readonly FileFault[]> {
+async function findFaultsInCopy(folder: string, copy: string): Promise<readonly FileFault[]> {
   cpSync(folder, copy, { recursive: true });
   const fault = await findAppendOnlyFault(copy).catch((error: unknown) => {
-    throw saidByProgram(error);
+    throw toProgramError(error);
   });
   return fault === null ? [] : [{ ...fault, file: join(folder, relative(copy, fault.file)) }];
 }
 
-function toldOfFault({ file, goodBytes }: FileFault): string {
+function formatFault({ file, goodBytes }: FileFault): string {
   return goodBytes === null ? `${file} cannot be read` : `${file} cannot be read from byte ${goodBytes} on`;
 }
 
 /** Returns an error with the output of a program that failed, or one that says that the program is not installed. */
-function saidByProgram(error: unknown): unknown {
+function toProgramError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if ('stderr' in error && typeof error.stderr === 'string' && error.stderr !== '')
     return new FindingsError(error.stderr.trimEnd());
@@ -218,7 +218,7 @@ function saidByProgram(error: unknown): unknown {
  * Opens the store of a server that has just been started. A server refuses everything while it reads its file. After
  * the signal it will never finish, so waiting ends.
  */
-async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
+async function openWhenReady(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
   const beganMs = performance.now();
   for (;;) {
     try {
@@ -234,20 +234,23 @@ async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal)
  * Returns the archive that was named, or that lies beside the backup. Files that are fetched from S3 are removed with
  * the copy. The backup's store is not asked which commit is the newest, because it knows only an earlier one.
  */
-function archiveOf({ check, archive }: { check: string; archive?: string }, copy: string): Archive | null {
+function openArchiveOfBackup(
+  { check, archive }: { check: string; archive?: string },
+  copy: string,
+): Archive | null {
   if (archive?.startsWith('s3:') === true)
     return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, NO_STORE);
   const folder = archive ?? join(check, 'archive');
   return existsSync(folder) ? new Archive(folder) : null;
 }
 
-async function reportOf(
+async function createReport(
   kind: Kind,
   { store, faults }: RunningCopy,
   archive: Archive | null,
 ): Promise<BackupReport> {
-  const { newestMs, entries } = await journalOf(store);
-  const [asOfMs = null] = [newestMs, await newestAuditMs(store)]
+  const { newestMs, entries } = await readJournalEnd(store);
+  const [asOfMs = null] = [newestMs, await findNewestAuditMs(store)]
     .filter((at) => at !== null)
     .toSorted((a, b) => b - a);
   const broken = (await Array.fromAsync(findUnreadableTexts(store, ignored))).map(
@@ -257,18 +260,18 @@ async function reportOf(
   const cutOff = faults.flatMap(({ file, lostBytes }) =>
     lostBytes === null ? [] : [{ file, droppedBytes: lostBytes }],
   );
-  const unread = faults.filter(({ lostBytes }) => lostBytes === null).map(toldOfFault);
+  const unread = faults.filter(({ lostBytes }) => lostBytes === null).map(formatFault);
   return {
     kind,
     asOf: asOfMs === null ? null : new Date(asOfMs).toISOString(),
     journalEntries: entries,
     cutOff,
     unreadable: [...unread, ...failing, ...broken],
-    archive: archive === null ? null : await archiveReport(archive, newestMs ?? 0),
+    archive: archive === null ? null : await createArchiveReport(archive, newestMs ?? 0),
   };
 }
 
-async function journalOf(store: Store): Promise<{ newestMs: number | null; entries: number }> {
+async function readJournalEnd(store: Store): Promise<{ newestMs: number | null; entries: number }> {
   let newestMs: number | null = null;
   let entries = 0;
   for (let after: string | null = null; ; ) {
@@ -281,12 +284,12 @@ async function journalOf(store: Store): Promise<{ newestMs: number | null; entri
 }
 
 /** Returns the time of the newest audit entry. Some actions of people, like a rollout, are in the audit alone. */
-async function newestAuditMs({ auditLog }: Store): Promise<number | null> {
+async function findNewestAuditMs({ auditLog }: Store): Promise<number | null> {
   const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
   return links.map(readAuditLink).at(-1)?.at ?? null;
 }
 
-async function archiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {
+async function createArchiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {
   const state = await archive.refresh();
   const segments = [...state.segments.values()];
   const decisions = segments.filter(({ table }) => table === 'decisions');
@@ -317,14 +320,14 @@ function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: 
           `The copy was cut off. Its newest entry is from ${asOf ?? 'no time at all'}: compare that with when the copy was made, and take another one.`,
         ]),
     `Its journal holds ${formatCount(journalEntries, 'entry', 'entries')}.`,
-    ...(archive === null ? ['No archive was looked at: --archive names one.'] : archiveLines(archive)),
+    ...(archive === null ? ['No archive was looked at: --archive names one.'] : formatArchiveReport(archive)),
     asOf === null
       ? 'Payers would begin anew.'
       : `What happened after ${asOf} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
   ].join('\n');
 }
 
-function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readonly string[] {
+function formatArchiveReport({ folder, decisions, torn, later }: ArchiveReport): readonly string[] {
   return [
     `The archive at ${folder} holds ${formatCount(decisions, 'decision')}${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
     ...(later === null
@@ -336,7 +339,7 @@ function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readon
 }
 
 /** Finds ports that are free at this moment. A cluster also listens on a second port, 10,000 above. */
-async function freePorts(count: number): Promise<readonly number[]> {
+async function findFreePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const server = createServer().listen(0, '127.0.0.1');

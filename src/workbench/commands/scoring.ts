@@ -38,12 +38,12 @@ export async function main(args: readonly string[]): Promise<void> {
   const program = new Command('scoring')
     .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
     .configureHelp({ optionDescription, commandUsage })
-    .configureOutput({ getOutHelpWidth: helpColumns, getErrHelpWidth: helpColumns })
+    .configureOutput({ getOutHelpWidth: countHelpColumns, getErrHelpWidth: countHelpColumns })
     .exitOverride();
-  for (const load of asked(args[0])) (await load())(program);
+  for (const load of listAskedCommands(args[0])) (await load())(program);
   showUsageAfterErrors(program);
   try {
-    await program.parseAsync(decisionIdsLast(args), { from: 'user' });
+    await program.parseAsync(moveDecisionIdsLast(args), { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }
@@ -52,12 +52,12 @@ export async function main(args: readonly string[]): Promise<void> {
 /** The most columns of help: a command's options with a sentence beside them. Help is never wider than the terminal. */
 const HELP_COLUMNS_MAX = 100;
 
-function helpColumns(): number {
+function countHelpColumns(): number {
   return Math.min(process.stdout.columns ?? HELP_COLUMNS_MAX, HELP_COLUMNS_MAX);
 }
 
 /** Moves ids of decisions to the end, where nothing is an option. An id may begin with "-" and would look like one. */
-function decisionIdsLast(args: readonly string[]): readonly string[] {
+function moveDecisionIdsLast(args: readonly string[]): readonly string[] {
   const isId = (arg: string) => arg.startsWith('-') && parseDecisionId(arg) !== null;
   const ids = args.filter(isId);
   return ids.length === 0 ? args : [...args.filter((arg) => !isId(arg)), '--', ...ids];
@@ -84,7 +84,7 @@ function showUsageAfterErrors(command: Command): void {
 }
 
 /** Returns the command of that name. Returns all of them for the help and for an unknown name. */
-function asked(name = ''): readonly (() => Promise<Describe>)[] {
+function listAskedCommands(name = ''): readonly (() => Promise<Describe>)[] {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   return command === undefined ? Object.values(COMMANDS) : [command];
 }

@@ -89,16 +89,18 @@ export function sizeCommand(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(({ json, ...load }: Load & { readonly json?: true }) => {
       const payers = load.payers ?? Math.round((load.verdictsPerSecond * DAY_SECONDS * load.days) / 3);
-      const needs = needsOf({ ...load, payers });
+      const needs = computeNeeds({ ...load, payers });
       const told = Object.fromEntries(needs.map(([name, value]) => [name, value]));
-      print(json ? JSON.stringify({ load: { ...load, payers }, needs: told }) : inWords(load, payers, needs));
+      print(
+        json ? JSON.stringify({ load: { ...load, payers }, needs: told }) : formatNeeds(load, payers, needs),
+      );
     });
 }
 
 /** A figure: its name for programs, its value, its unit, and what it is. */
 type Need = readonly [name: string, value: number | null, unit: '' | 'B' | '%' | 'min', words: string];
 
-function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
+function computeNeeds(load: Load & { readonly payers: number }): readonly Need[] {
   const { verdictsPerSecond, payers, days, peak } = load;
   const work = { verdict: 1, key: load.idempotent, score: load.scores, outcome: load.outcomes };
   const each = (what: keyof typeof EACH) => {
@@ -109,11 +111,11 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
     verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
   const entries = 1 + load.scores + load.outcomes;
   // Every payer who is known after so few days came during them.
-  const seen = (mean: number) => (mean > 0 && days <= DEVICE_DAYS ? 1 : seenIn(mean));
+  const seen = (mean: number) => (mean > 0 && days <= DEVICE_DAYS ? 1 : computeSeenShare(mean));
   const [askedIn7Days, newest, displaced] = [
     seen(within(1, DEVICE_DAYS) / payers),
-    rememberedOf(within(work.outcome, days) / payers),
-    displacedShare(within(work.outcome, days) / payers),
+    computeRememberedOrders(within(work.outcome, days) / payers),
+    computeDisplacedShare(within(work.outcome, days) / payers),
   ];
   const displacedDays = load.daysHot < DAYS_WITHOUT_ARCHIVE ? DISPLACED_DAYS : DAYS_WITHOUT_ARCHIVE;
   const ofPayers =
@@ -122,7 +124,7 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
     within(work.key, 1) * KEPT.answer;
   const devices = payers * seen(within(work.score, DEVICE_DAYS) / payers) * KEPT.device;
   const hot = within(1, load.daysHot);
-  const decisions = hot * KEPT.decision + byOrderOf(hot);
+  const decisions = hot * KEPT.decision + computeOrderIndexBytes(hot);
   const keys = within(work.key, 1) * KEPT.idempotencyKey;
   const journal = (JOURNAL_ENTRIES_KEPT * each('journal')) / entries;
   const memory = ofPayers + devices + decisions + keys + journal;
@@ -166,19 +168,19 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
  */
 
 /** Returns the share of payers who come at all, given the mean number of times. */
-function seenIn(mean: number): number {
+function computeSeenShare(mean: number): number {
   return mean / (1 + mean);
 }
 
 /** Returns the bytes of the index by order for this many decisions. */
-function byOrderOf(decisions: number): number {
+function computeOrderIndexBytes(decisions: number): number {
   const { keys, key, order, packedMax, orderUnpacked } = BY_ORDER;
   const ofEach = decisions / keys > packedMax ? orderUnpacked : order;
   return keys * (1 - Math.exp(-decisions / keys)) * key + decisions * ofEach;
 }
 
 /** Returns the mean number of orders that a state remembers. */
-function rememberedOf(meanOrders: number): number {
+function computeRememberedOrders(meanOrders: number): number {
   return meanOrders * (1 - Math.exp(-STATE.ordersMax / meanOrders));
 }
 
@@ -186,16 +188,20 @@ function rememberedOf(meanOrders: number): number {
  * Returns the share of new orders that displace an older one in a state. These are orders of payers who have had more
  * than a state remembers.
  */
-function displacedShare(meanOrders: number): number {
+function computeDisplacedShare(meanOrders: number): number {
   const full = STATE.ordersMax / meanOrders;
   return Math.exp(-full) * (1 + full);
 }
 
-function inWords({ verdictsPerSecond, peak, days }: Load, payers: number, needs: readonly Need[]): string {
+function formatNeeds(
+  { verdictsPerSecond, peak, days }: Load,
+  payers: number,
+  needs: readonly Need[],
+): string {
   const text = (value: number | null, unit: Need[2]) =>
-    value === null ? 'more than 64: several clusters' : figure(value, unit);
+    value === null ? 'more than 64: several clusters' : formatFigure(value, unit);
   const rows = needs.map(([, value, unit, words]) => [words, text(value, unit)]);
-  return `${figure(verdictsPerSecond)} verdicts a second on average, ${figure(verdictsPerSecond * peak)} at the peak; ${figure(payers)} payers after ${days} days.
+  return `${formatFigure(verdictsPerSecond)} verdicts a second on average, ${formatFigure(verdictsPerSecond * peak)} at the peak; ${formatFigure(payers)} payers after ${days} days.
 
 ${formatTable(['what', 'figure'], rows, { right: [1] })}
 
@@ -203,18 +209,18 @@ Each replica of Redis takes the same memory and disk again. CPU is of the machin
 names; npm run bench -- --parts cost and node scripts/memory.ts measure yours.`;
 }
 
-function figure(value: number, unit: Need[2] = ''): string {
+function formatFigure(value: number, unit: Need[2] = ''): string {
   if (unit === '' && value >= 10) return Math.round(value).toLocaleString('en');
   const step = unit === 'B' ? Math.min(5, Math.floor(Math.log10(Math.max(1, value)) / 3)) : 0;
   const text = (value / 1000 ** step).toLocaleString('en', { maximumSignificantDigits: step === 0 ? 2 : 3 });
   return `${text} ${unit === 'B' ? ['B', 'kB', 'MB', 'GB', 'TB', 'PB'][step] : unit}`.trimEnd();
 }
 
-const positive = numberBetween('above 0', Number.MIN_VALUE);
-const notNegative = numberBetween('such as 1000 or 0.5', 0);
-const share = numberBetween('from 0 to 1', 0, 1);
+const positive = createNumberParser('above 0', Number.MIN_VALUE);
+const notNegative = createNumberParser('such as 1000 or 0.5', 0);
+const share = createNumberParser('from 0 to 1', 0, 1);
 
-function numberBetween(form: string, min: number, max = Number.MAX_VALUE): (text: string) => number {
+function createNumberParser(form: string, min: number, max = Number.MAX_VALUE): (text: string) => number {
   return (text) => {
     const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;

@@ -77,7 +77,11 @@ async function check(json: boolean): Promise<void> {
     }),
   );
   if (unreadable.length > 0) process.exitCode = EXIT.findings;
-  const rows = unreadable.map((one) => ({ ...one, name: `${one.kind}/${one.name}`, remedy: remedyOf(one) }));
+  const rows = unreadable.map((one) => ({
+    ...one,
+    name: `${one.kind}/${one.name}`,
+    remedy: describeRemedy(one),
+  }));
   if (json) {
     const told = rows.map(({ name, client, why, remedy }) => ({
       name,
@@ -105,7 +109,7 @@ interface DamagedText extends Unreadable {
   readonly client: ClientKey | null;
 }
 
-function remedyOf({ kind, name, client }: DamagedText): string {
+function describeRemedy({ kind, name, client }: DamagedText): string {
   if (kind === 'client')
     return client === null
       ? 'no record names the client; restore a backup, or state rebuild when the log says who it is'

@@ -34,7 +34,7 @@ export async function* readBodyLines(
   for await (const chunk of chunks) {
     let rest = chunk;
     for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      yield line(held, heldBytes, rest.subarray(0, end), bytesMax);
+      yield joinLine(held, heldBytes, rest.subarray(0, end), bytesMax);
       held = [];
       heldBytes = 0;
       rest = rest.subarray(end + 1);
@@ -43,10 +43,10 @@ export async function* readBodyLines(
     if (heldBytes <= bytesMax) held.push(rest);
     heldBytes += rest.length;
   }
-  if (heldBytes > 0) yield line(held, heldBytes, Buffer.alloc(0), bytesMax);
+  if (heldBytes > 0) yield joinLine(held, heldBytes, Buffer.alloc(0), bytesMax);
 }
 
-function line(held: readonly Buffer[], heldBytes: number, end: Buffer, bytesMax: number): Buffer | null {
+function joinLine(held: readonly Buffer[], heldBytes: number, end: Buffer, bytesMax: number): Buffer | null {
   if (heldBytes + end.length > bytesMax) return null;
   const bytes = Buffer.concat([...held, end]);
   return bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes;

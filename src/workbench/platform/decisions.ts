@@ -62,7 +62,7 @@ const UNREAD_DECISION = declareRefusal(
 export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
 /** Finds the decision that the path names. Refuses when it does not exist, or may be in a file that cannot be read. */
-function namedDecision(
+function findNamedDecision(
   { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
   records: Records,
 ): Promise<Decision> {
@@ -138,7 +138,7 @@ export const listDecisions = declareOperation<PlatformParts>({
   ],
   answers: declareJsonAnswer('The decisions found', DecisionListSchema),
   answer: async ({ ctx, caller }, parts) => {
-    const found = await listed(ctx, caller.platform, parts);
+    const found = await findListed(ctx, caller.platform, parts);
     const isAsked = INCLUDE.read(ctx) !== null;
     return { ...found, outcomes: isAsked ? await parts.records.outcomesOf(found.decisions) : null };
   },
@@ -153,14 +153,14 @@ const readDecision = declareOperation<PlatformParts>({
   parameters: [DECISION_ID],
   answers: declareJsonAnswer('The record', DecisionSchema),
   refusals: DECISION_REFUSALS,
-  answer: (asked, { records }) => namedDecision(asked, records),
+  answer: (asked, { records }) => findNamedDecision(asked, records),
 });
 
 /**
  * Finds the decisions of an order, of a client or of the whole platform that match the filter, and says how far back
  * it searched.
  */
-function listed(
+function findListed(
   ctx: RouteContext,
   platform: PlatformName,
   { records, clientKeys }: PlatformParts,
@@ -168,15 +168,16 @@ function listed(
   const limit = LIMIT.read(ctx);
   const orderRef = ORDER_REF.read(ctx);
   const clientIdKey = CLIENT_ID_KEY.read(ctx);
-  const filter = filterOf(ctx);
+  const filter = readFilter(ctx);
   const outcome = OUTCOME.read(ctx);
   if (outcome !== null) {
     if (orderRef !== null || clientIdKey !== null)
       throw query.BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
     return records.decisions.find(platform, filter, limit, outcome);
   }
-  if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
-  if (clientIdKey !== null) return ofClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
+  if (orderRef !== null) return findOfOrder(platform, orderRef, { records, filter, limit });
+  if (clientIdKey !== null)
+    return findOfClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
   return records.decisions.find(platform, filter, limit);
 }
 
@@ -185,7 +186,7 @@ interface Search {
   readonly limit: number;
 }
 
-async function ofOrder(
+async function findOfOrder(
   platform: PlatformName,
   orderRef: string,
   { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
@@ -198,7 +199,7 @@ async function ofOrder(
   return addUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
 }
 
-async function ofClient(
+async function findOfClient(
   client: ClientKey,
   { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
 ): Promise<FoundDecisions> {
@@ -215,7 +216,7 @@ async function ofClient(
   return addUnread(found, unread);
 }
 
-function filterOf(ctx: RouteContext): DecisionFilter {
+function readFilter(ctx: RouteContext): DecisionFilter {
   return withoutNulls(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
 }
 
@@ -252,7 +253,7 @@ export const explainDecision = declareOperation<PlatformParts>({
   ),
   refusals: DECISION_REFUSALS,
   answer: async (asked, { records, rollout }) => {
-    const decision = await namedDecision(asked, records);
+    const decision = await findNamedDecision(asked, records);
     return searchThrottle.run(async () => {
       const { ruleVersion } = decision;
       const rules = records.rulesBehind(decision) ?? rollout?.loadedRules.get(ruleVersion) ?? null;
@@ -285,7 +286,7 @@ const askDecisionWhatIf = declareOperation<RolloutParts>({
   refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
     const rules = requireSoundVersion(VERSION.read(asked.ctx), loadedRules);
-    return answerWhatIf(rules, await namedDecision(asked, records));
+    return answerWhatIf(rules, await findNamedDecision(asked, records));
   },
 });
 

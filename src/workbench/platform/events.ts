@@ -19,7 +19,7 @@ import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 /** Declares the schema of an event: CloudEvents 1.0 in JSON. */
-function cloudEvent<
+function declareCloudEvent<
   const Name extends string,
   const Data extends TProperties,
   const Subject extends TProperties,
@@ -42,14 +42,14 @@ function cloudEvent<
   );
 }
 
-function payerEvent<const Name extends string, const Data extends TProperties>(
+function declarePayerEvent<const Name extends string, const Data extends TProperties>(
   type: Name,
   description: string,
   data: Data,
 ) {
   const subject = s.word('The payer, by a number of this installation; that of an erasure is the same');
   const clientIdKey = s.word('The payer, as the caller chose it');
-  return cloudEvent(type, description, { subject }, { clientIdKey, ...data });
+  return declareCloudEvent(type, description, { subject }, { clientIdKey, ...data });
 }
 
 export const PlatformEventSchema = s.named(
@@ -57,20 +57,20 @@ export const PlatformEventSchema = s.named(
   s.oneOf(
     'type',
     {
-      verdict: payerEvent('verdict', 'A verdict was answered', HAPPENED.verdict.properties),
-      outcome: payerEvent(
+      verdict: declarePayerEvent('verdict', 'A verdict was answered', HAPPENED.verdict.properties),
+      outcome: declarePayerEvent(
         'outcome',
         'An outcome was reported; it may repeat what was known',
         HAPPENED.outcome.properties,
       ),
-      binding: payerEvent('binding', 'A binding was set or lifted', HAPPENED.binding.properties),
-      override: payerEvent('override', 'An override was set or lifted', HAPPENED.override.properties),
-      waitEnded: payerEvent(
+      binding: declarePayerEvent('binding', 'A binding was set or lifted', HAPPENED.binding.properties),
+      override: declarePayerEvent('override', 'An override was set or lifted', HAPPENED.override.properties),
+      waitEnded: declarePayerEvent(
         'waitEnded',
         'A person ended a wait before its time',
         HAPPENED.waitEnded.properties,
       ),
-      erasure: cloudEvent(
+      erasure: declareCloudEvent(
         'erasure',
         'A payer was erased: remove earlier events with this subject from your copies',
         {
@@ -82,7 +82,7 @@ export const PlatformEventSchema = s.named(
         },
         { kind: s.literal('erasure'), at: s.epochMs('When it was accepted') },
       ),
-      gap: cloudEvent(
+      gap: declareCloudEvent(
         'gap',
         'Events were lost before the feed had them; they may be of this or another platform',
         {},
@@ -100,27 +100,31 @@ export const PlatformEventSchema = s.named(
 
 type PlatformEvent = s.Shape<typeof PlatformEventSchema>;
 
-function gapEvent(platform: PlatformName, { from, to, entries }: JournalGap): PlatformEvent {
-  const id = ['gap', from, to, entries].map(short).join('.');
-  return { ...envelope(platform, id, to), type: 'gap', data: { kind: 'gap', from, to, entries } };
+function createGapEvent(platform: PlatformName, { from, to, entries }: JournalGap): PlatformEvent {
+  const id = ['gap', from, to, entries].map(shortenPart).join('.');
+  return { ...createEnvelope(platform, id, to), type: 'gap', data: { kind: 'gap', from, to, entries } };
 }
 
-function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed['numberOf']): PlatformEvent {
+function toEvent(platform: PlatformName, record: FeedRecord, numberOf: EventFeed['numberOf']): PlatformEvent {
   const { at, place } = record;
   // A restored store numbers its entries again from the restored moment. The time keeps their ids different.
-  const id = [place.partition, place.ms, place.seq, at].map(short).join('.');
+  const id = [place.partition, place.ms, place.seq, at].map(shortenPart).join('.');
   if (record.kind === 'erasure') {
     const data = { kind: record.kind, at } as const;
     const subject = record.clientNumber === '' ? {} : { subject: record.clientNumber };
-    return { ...envelope(platform, id, at), ...subject, type: 'erasure', data };
+    return { ...createEnvelope(platform, id, at), ...subject, type: 'erasure', data };
   }
   const { clientIdKey } = record;
   const subject = numberOf(platform, clientIdKey);
-  return { ...envelope(platform, id, at), subject, ...typed({ clientIdKey }, toHistoryEntry(record)) };
+  return {
+    ...createEnvelope(platform, id, at),
+    subject,
+    ...toTypeAndData({ clientIdKey }, toHistoryEntry(record)),
+  };
 }
 
 /** Returns the type of an event and its data. */
-function typed(about: { readonly clientIdKey: string }, entry: HistoryEntry) {
+function toTypeAndData(about: { readonly clientIdKey: string }, entry: HistoryEntry) {
   switch (entry.kind) {
     case 'score':
       throw new Error('a score is no event');
@@ -139,7 +143,7 @@ function typed(about: { readonly clientIdKey: string }, entry: HistoryEntry) {
   }
 }
 
-function envelope(platform: PlatformName, id: string, at: number) {
+function createEnvelope(platform: PlatformName, id: string, at: number) {
   return {
     specversion: '1.0',
     id: `${platform}.${id}`,
@@ -149,7 +153,7 @@ function envelope(platform: PlatformName, id: string, at: number) {
   } as const;
 }
 
-function short(part: string | number): string {
+function shortenPart(part: string | number): string {
   return typeof part === 'number' ? part.toString(36) : part;
 }
 
@@ -199,7 +203,7 @@ event of the type \`gap\`. With \`wait\`, an answer without events comes after t
     waiting.take(caller.credential.id);
     const end = new WaitEnd(asked, waitSeconds * 1000);
     try {
-      const text = await nextPage(asked, feed, question, end);
+      const text = await waitForPage(asked, feed, question, end);
       ctx.type = 'json';
       return text;
     } catch (error) {
@@ -258,7 +262,7 @@ class WaitEnd {
  * Returns the JSON of the next page. The page has no events only when the waiting time is over. Returns an empty text
  * when the caller no longer waits.
  */
-async function nextPage(
+async function waitForPage(
   { caller: { platform }, inTurn }: GrantedRequest<never>,
   feed: EventFeed,
   { after, limit }: { readonly after: string | null; readonly limit: number },
@@ -267,7 +271,7 @@ async function nextPage(
   for (let from = after; ; ) {
     const watch = feed.watch(platform);
     try {
-      const page = await inTurn(() => pageText(feed, platform, from, limit), null);
+      const page = await inTurn(() => readPageText(feed, platform, from, limit), null);
       if (page === null) return '';
       end.requireGrant();
       if (!page.isEmpty || end.hasCome || feed.hasEnded) return page.text;
@@ -279,11 +283,11 @@ async function nextPage(
   }
 }
 
-async function pageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
+async function readPageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
   const { cursor, ended, gaps, records } = await feed.page(platform, after, limit);
   const events = [
-    ...gaps.map((gap) => gapEvent(platform, gap)),
-    ...records.map((record) => eventOf(platform, record, feed.numberOf)),
+    ...gaps.map((gap) => createGapEvent(platform, gap)),
+    ...records.map((record) => toEvent(platform, record, feed.numberOf)),
   ];
   const text = await stringifyInSteps({
     events: events.map(s.createMomentWriter(PlatformEventSchema)),

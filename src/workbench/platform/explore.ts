@@ -157,18 +157,18 @@ const readExploration = declareOperation({
   ],
   answers: declareJsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
   answer: async ({ ctx, caller }, { records, clock }: PlatformParts) => ({
-    exploration: await records.explore(askOf(ctx, caller, clock())),
+    exploration: await records.explore(readAsk(ctx, caller, clock())),
   }),
 });
 
 export const EXPLORE_OPERATIONS = createChapter('Console', { readExploration });
 
-function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
+function readAsk(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);
-  const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
+  const to = TO.read(ctx) ?? (asOf === null ? roundUpNow(now) : asOf + 1);
   const [from, lasting] = [FROM.read(ctx), SPAN.read(ctx)];
   const wanted = from === null ? listSlotsUpTo(to, lasting ?? 'day') : { from, to };
-  const span = sound(wanted, 'to must be after from');
+  const span = requireSpan(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
     throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
   const [againstFrom, againstTo] = [AGAINST_FROM.read(ctx), AGAINST_TO.read(ctx)];
@@ -177,17 +177,17 @@ function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const against = againstFrom === null ? null : { from: againstFrom, to: againstTo ?? span.from };
   return {
     ...span,
-    platform: platformOf(ctx, caller),
-    ...splitOf(ctx),
+    platform: readPlatform(ctx, caller),
+    ...readSplit(ctx),
     verdict: FILTER_PARAMETERS.verdict.read(ctx),
     filter: readCommonFilter(ctx),
-    against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
+    against: against === null ? null : requireSpan(against, 'againstTo must be after againstFrom'),
     asOf,
     money: INCLUDE.read(ctx) !== null,
   };
 }
 
-function splitOf(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
+function readSplit(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
   const [attribute, by] = [ATTRIBUTE.read(ctx), BY.read(ctx)];
   if (attribute === null) return { by: by ?? 'verdict' };
   if (isAttributeName(attribute)) return { by: 'attribute', attribute };
@@ -197,18 +197,18 @@ function splitOf(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
 /**
  * Rounds the end of a span up to ten seconds, so that a figure is computed once for everybody who asks in that time.
  */
-function endOfNow(now: number): number {
+function roundUpNow(now: number): number {
   return (Math.floor(now / NOW_KEPT_MS) + 1) * NOW_KEPT_MS;
 }
 
-function sound(span: TimeSpan, rule: string): TimeSpan {
+function requireSpan(span: TimeSpan, rule: string): TimeSpan {
   const lengthMs = span.to - span.from;
   if (lengthMs > 0 && lengthMs <= EXPLORED_MS_MAX) return span;
   throw query.BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
 }
 
 /** Returns null for all platforms. */
-function platformOf(ctx: RouteContext, { platform }: Caller): PlatformName | null {
+function readPlatform(ctx: RouteContext, { platform }: Caller): PlatformName | null {
   const named = PLATFORM.read(ctx);
   if (named !== null && !isPlatformName(named))
     throw query.BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');

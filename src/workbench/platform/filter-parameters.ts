@@ -28,11 +28,11 @@ function parametersOf<Members extends Readonly<Record<string, Described>>>(
 ): Parameters<Members>;
 function parametersOf(members: Readonly<Record<string, Described>>): object {
   return Object.fromEntries(
-    Object.entries(members).map(([name, member]) => [name, parameterOf(name, member)]),
+    Object.entries(members).map(([name, member]) => [name, declareParameter(name, member)]),
   );
 }
 
-function parameterOf(name: string, { value, description }: Described): Parameter<unknown> {
+function declareParameter(name: string, { value, description }: Described): Parameter<unknown> {
   switch (value) {
     case 'text':
       return query.text(name, description);

@@ -42,7 +42,8 @@ export function declareGatedOperation<Parts extends GateParts, Body = never>({
     refusals: [...refusals, NOT_PROPOSED],
     answer: async (asked, parts) => {
       const { secret: key, ...change } = await gate(asked, parts);
-      const propose = () => parts.approvals.propose(approverOf(asked.caller), change, asked.caller.actor);
+      const propose = () =>
+        parts.approvals.propose(getApprovingPlatform(asked.caller), change, asked.caller.actor);
       const proposal = await refuseKnownErrors(propose, NOT_PROPOSED.problem, ProposalRefused);
       if (proposal === null) return answer(asked, parts);
       asked.ctx.status = 202;
@@ -55,7 +56,7 @@ export function declareGatedOperation<Parts extends GateParts, Body = never>({
  * Returns the platform whose approvers decide: the caller's platform, or the installation when the caller runs a
  * command.
  */
-function approverOf({ platform, credential }: Caller): PlatformName {
+function getApprovingPlatform({ platform, credential }: Caller): PlatformName {
   return credential.kind === 'user' ? INSTALLATION : platform;
 }
 

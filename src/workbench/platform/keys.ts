@@ -88,7 +88,7 @@ const NO_SUCH_KEY = declareRefusal(
 );
 
 /** Returns the keys of the caller's platform, and all keys for the owner of the installation. */
-async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly AccessKey[]> {
+async function listKeysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly AccessKey[]> {
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
 
@@ -115,7 +115,7 @@ export const listKeys = declareOperation({
   answers: declareJsonAnswer('Newest first', KeyListSchema),
   answer: async ({ ctx, caller }, { keys, clock }: PlatformParts): Promise<Shape<typeof KeyListSchema>> => {
     const placeOf = ({ issuedAt, id }: AccessKey) => [Date.parse(issuedAt), id] as const;
-    const { page, next } = cutPageInTime(ctx, await keysOf(caller, keys), placeOf);
+    const { page, next } = cutPageInTime(ctx, await listKeysOf(caller, keys), placeOf);
     return { keys: page.map((one) => toKeyView(one, clock())), next, mayGive: listGivableOperations(caller) };
   },
 });
@@ -136,12 +136,12 @@ export const issueKey = declareGatedOperation({
   answers: declareJsonAnswer('The key; it works on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
   gate: async (asked, parts: PlatformParts) => {
-    const { key, record } = await newKey(asked, parts);
+    const { key, record } = await makeKey(asked, parts);
     return { what: 'key', record, secret: key };
   },
   answer: async (asked, parts: PlatformParts): Promise<Shape<typeof IssuedKeySchema>> => {
     const { platform, actor } = asked.caller;
-    const { key, record } = await newKey(asked, parts);
+    const { key, record } = await makeKey(asked, parts);
     const keep = () => parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
     await refuseKnownErrors(keep, TOO_MANY_KEYS.problem, KeyRefused);
     return { key, record: toKeyView(record, parts.clock()) };
@@ -149,7 +149,7 @@ export const issueKey = declareGatedOperation({
 });
 
 /** Makes the key that is asked for, without storing it. */
-async function newKey(
+async function makeKey(
   { caller, body }: GrantedRequest<Shape<typeof IssueKeyBodySchema>>,
   { keys, clock }: PlatformParts,
 ): Promise<IssuedKey> {

@@ -93,9 +93,9 @@ export function answerLines(
   ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
   const grant = new GrantWatch(isStillGranted);
   const lines = readBodyLines(readWhileGranted(readBodyChunks(ctx.req), grant), BODY_BYTES_MAX);
-  return Readable.from(written(results(lines, grant))).once('close', () => grant.stop());
+  return Readable.from(formatResults(results(lines, grant))).once('close', () => grant.stop());
 }
 
-async function* written(results: AsyncIterable<object>): AsyncGenerator<string> {
+async function* formatResults(results: AsyncIterable<object>): AsyncGenerator<string> {
   for await (const result of results) yield `${JSON.stringify(result)}\n`;
 }

@@ -143,13 +143,13 @@ export function toListsView(
   const { ageMs, isStale } = node.report();
   const owners = new Set<ListOwner>([platform, '*']);
   const made = [...owners].flatMap((owner) => node.copy.madeBy(owner));
-  const { page, next } = cutPage(made, placeOfList, asked, 'ascending');
+  const { page, next } = cutPage(made, getListPlace, asked, 'ascending');
   const lists = page.map((one) => toListView(node, one, now));
   return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
 }
 
 /** Returns the place of a list in the order of names. Two owners may have lists of the same name. */
-function placeOfList({ list: name, owner }: StoredEntry): string {
+function getListPlace({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
 
@@ -221,10 +221,10 @@ export async function* editList(
     if (isBlankLine(bytes) || isCommentLine(bytes)) continue;
     batch.push(readListLine(number, bytes));
     if (batch.length < LIST_CHANGES_MAX) continue;
-    yield* await results(batch, editor, edited);
+    yield* await changeBatch(batch, editor, edited);
     batch = [];
   }
-  yield* await results(grant.hasEnded ? [] : batch, editor, edited);
+  yield* await changeBatch(grant.hasEnded ? [] : batch, editor, edited);
   if (grant.hasEnded) yield refuseEndedKey(batch[0]?.line ?? number + 1, 'done');
 }
 
@@ -249,7 +249,7 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   }
 }
 
-async function results(
+async function changeBatch(
   batch: readonly ReadLine[],
   editor: ListEditor,
   edited: EditedList,

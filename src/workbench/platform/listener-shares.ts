@@ -64,7 +64,7 @@ export class ListenerShares {
   readonly limit: Middleware<RequestState> = (ctx, next) => {
     const { listenerMax, ownerMax, addressMax, keyMax } = this.#limits;
     const address = `address ${toNetwork(findCallerAddress(ctx.req, this.#trustedProxies))}`;
-    const sent = sentBy(ctx.req);
+    const sent = readCredential(ctx.req);
     const ofAddress = () => TOO_MANY_AT_ONCE.problem('address');
     if (this.#health.has(ctx.path)) {
       if (this.#endings.of(ctx.req.socket).size >= PIPELINED_MAX)
@@ -95,7 +95,7 @@ export class ListenerShares {
     if (platform !== null) {
       const problem = () => TOO_MANY_AT_ONCE.problem('platform');
       this.#take(ctx, [{ name: `owner ${platform}`, max, problem }]);
-    } else if (!this.#health.has(ctx.path) && sentBy(ctx.req) !== null)
+    } else if (!this.#health.has(ctx.path) && readCredential(ctx.req) !== null)
       this.#take(ctx, [{ name: NOBODY, max, problem: OVERLOADED.problem }]);
   }
 
@@ -123,7 +123,7 @@ interface Share {
 }
 
 /** Returns the key or cookie of a request. Null when there is none, or when the path needs none. */
-function sentBy({ url = '', headers, headersDistinct }: IncomingMessage): string | null {
+function readCredential({ url = '', headers, headersDistinct }: IncomingMessage): string | null {
   if (!url.startsWith(KEYED)) return null;
   return headersDistinct['x-ka-access-key']?.[0] ?? headers.cookie ?? null;
 }

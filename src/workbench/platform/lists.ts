@@ -164,7 +164,7 @@ export const makeList = declareOperation({
   answers: declareJsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformParts) => {
-    const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+    const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const { kind, attribute = null } = await body();
     const fault = findContentFault({ kind, attribute });
     if (fault !== null) throw MALFORMED_BODY.problem('/attribute', fault);
@@ -191,7 +191,7 @@ const NOT_FOR_LIST = declareRefusal(
 
 const REASON = query.text('reason', 'Why it is removed');
 
-function editedBy(caller: Caller, list: string): EditedList {
+function toEditedList(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
@@ -211,7 +211,7 @@ export const putListEntry = declareOperation({
   answers: declareJsonAnswer('The entry as it is kept', ListEntryViewSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformParts) => {
-    const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+    const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
     const { reason, expiresAt } = await body();
     const put = () => editor.put(edited, { value: named, reason, expiresAt: toEpochMs(expiresAt) });
@@ -234,7 +234,7 @@ export const removeListEntry = declareOperation({
   answers: NO_CONTENT,
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller }, { listEditor }: PlatformParts) => {
-    const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+    const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx));
   },
 });
@@ -277,7 +277,7 @@ export const importListEntries = declareOperation({
   },
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
   answer: async (asked, { listEditor, audit }: PlatformParts) => {
-    const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
+    const edited = toEditedList(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
     await listEditor.contentOf(edited.owner, edited.list);
     audit.admit(edited.who, 'list');

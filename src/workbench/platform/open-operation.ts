@@ -26,13 +26,13 @@ export function declareOpenOperation<Parts, Body = never>(
     run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
       ctx.state.operation = label;
       own(ctx, null);
-      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body, isStrict)));
+      return answer(ctx, parts, () => readInTime(openBodyMs, readBody(ctx, body, isStrict)));
     },
   };
 }
 
 /** Waits for a body for `ms`. Throws 408 when it does not arrive in time. */
-async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
+async function readInTime<T>(ms: number, reading: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(REQUEST_TIMED_OUT.problem()), ms);
   try {

@@ -101,7 +101,7 @@ const STRAY_CURRENCY = ['/currency', 'goes only with an amount'] as const;
 const NOTHING_PAID = ['/amount', 'must be above 0; report the amount captured, or leave it out'] as const;
 
 /** Reads one outcome from a request's body. Throws 400 when the body is no outcome. */
-function outcomeReport(value: unknown): OrderReport {
+function readOutcomeReport(value: unknown): OrderReport {
   const { clientIdKey, orderRef, outcome, cause, occurredAt, amount, currency } = outcomeBody(value);
   if (outcome === 'PAID' && cause !== undefined) throw MALFORMED_BODY.problem(...STRAY_CAUSE);
   const report = { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
@@ -118,7 +118,7 @@ function outcomeReport(value: unknown): OrderReport {
  * Returns the refusal of a report whose amount has more digits than its currency allows. Returns any other error
  * unchanged.
  */
-function asRefusal(error: unknown): unknown {
+function toRefusal(error: unknown): unknown {
   return error instanceof AmountTooPrecise ? MALFORMED_BODY.problem('/amount', error.message) : error;
 }
 
@@ -153,7 +153,7 @@ export async function* recordOutcomes(
   for await (const read of ahead) {
     if (grant.hasEnded) break;
     number = read.line;
-    underWay.push(resultLine(read, recorder, onFault));
+    underWay.push(recordLine(read, recorder, onFault));
     const first = underWay.length < LINES_UNDER_WAY_MAX ? undefined : underWay.shift();
     if (first !== undefined) yield await first;
   }
@@ -176,7 +176,7 @@ async function* readLines(
 function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder): ReadLine {
   if (line > LINES_MAX) return { line, report: null, error: null };
   try {
-    const report = outcomeReport(parseLine(bytes));
+    const report = readOutcomeReport(parseLine(bytes));
     recorder.expect(report);
     return { line, report, error: null };
   } catch (error) {
@@ -184,7 +184,7 @@ function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder)
   }
 }
 
-async function resultLine(
+async function recordLine(
   { line, report, error }: ReadLine,
   recorder: OutcomeRecorder,
   onFault: (error: unknown) => void,
@@ -192,9 +192,9 @@ async function resultLine(
   if (line > LINES_MAX) return refuseTooManyLines(line);
   try {
     if (report === null) throw error;
-    return { line, ...toldResult(report, await recorder.record(report)) };
+    return { line, ...toResultLine(report, await recorder.record(report)) };
   } catch (caught) {
-    const error = asRefusal(caught);
+    const error = toRefusal(caught);
     if (error instanceof HttpProblem) return toRefusedLine(line, error);
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
       return refuseUnavailable(line, 'recorded');
@@ -205,7 +205,7 @@ async function resultLine(
   }
 }
 
-function toldResult({ clientIdKey, orderRef }: OrderReport, { effect: result, ...askedBy }: OutcomeResult) {
+function toResultLine({ clientIdKey, orderRef }: OrderReport, { effect: result, ...askedBy }: OutcomeResult) {
   return { clientIdKey, orderRef, result, ...askedBy };
 }
 
@@ -249,7 +249,7 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
   shapes: { OutcomeBody: OutcomeBodySchema },
   read: async (req) => {
     requireContentType(req, 'application/json', LINES);
-    return readContentType(req) === LINES ? 'lines' : outcomeReport(await readJson(req));
+    return readContentType(req) === LINES ? 'lines' : readOutcomeReport(await readJson(req));
   },
 };
 
@@ -276,9 +276,9 @@ const reportOutcomes = declareOperation({
       );
     }
     const result = await service.outcome(platform, report).catch((error: unknown) => {
-      throw asRefusal(error);
+      throw toRefusal(error);
     });
-    return toldResult(report, result);
+    return toResultLine(report, result);
   },
 });
 

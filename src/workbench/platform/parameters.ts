@@ -31,7 +31,7 @@ export function pathText(name: string, description: string, told: object = {}): 
 }
 
 /** Declares a parameter of the query that may be left out. `read` gets its text, or null when it is absent. */
-function queried<Value>(
+function declareQueryParameter<Value>(
   name: string,
   description: string,
   schema: object,
@@ -53,7 +53,7 @@ function queried<Value>(
  */
 export function text(name: string, description: string, told: object = {}): Parameter<string | null> {
   const schema = { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told };
-  return queried(name, description, schema, (text) => text);
+  return declareQueryParameter(name, description, schema, (text) => text);
 }
 
 /**
@@ -82,7 +82,7 @@ export function choice<const T extends string>(
   allowed: readonly T[],
   description: string,
 ): Parameter<T | null> {
-  return queried(name, description, { type: 'string', enum: allowed }, (text) => {
+  return declareQueryParameter(name, description, { type: 'string', enum: allowed }, (text) => {
     const choice = text === null ? null : allowed.find((one) => one === text);
     if (choice !== undefined) return choice;
     throw refuseParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
@@ -91,7 +91,7 @@ export function choice<const T extends string>(
 
 /** Declares a moment in the form of RFC 3339. Its value is epoch ms, or null when it is absent. */
 export function instant(name: string, description: string): Parameter<number | null> {
-  return queried(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
+  return declareQueryParameter(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
     const at = toEpochMs(text);
     if (text === null || at !== null) return at;
     throw refuseParameter(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
@@ -110,7 +110,7 @@ export function amount(name: string, description: string): Parameter<number | nu
       `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
     );
   };
-  return queried(name, description, schema, read, false);
+  return declareQueryParameter(name, description, schema, read, false);
 }
 
 /** Declares the most items that an answer lists: a whole number up to a bound. */
@@ -138,7 +138,7 @@ export function after<Place>({ pattern, read: readPlace }: Places<Place>): Param
       'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins at its start.',
     );
   };
-  return queried(
+  return declareQueryParameter(
     'after',
     'The `next` of the previous answer; absent: from the beginning',
     schema,
@@ -206,7 +206,7 @@ interface WholeBounds {
 export function whole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
   const { min, max } = bounds;
   const schema = { type: 'integer', minimum: min, maximum: max, default: bounds.default };
-  return queried(name, description, schema, (text) => {
+  return declareQueryParameter(name, description, schema, (text) => {
     const number = text === null ? bounds.default : Number(text);
     if (text === null || (/^\d+$/.test(text) && number >= min && number <= max)) return number;
     throw refuseParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);

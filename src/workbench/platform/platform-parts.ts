@@ -25,7 +25,7 @@ export function createPlatformParts(parts: GivenParts): PartsOfGroups {
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
   const always: PlatformParts = {
     ...parts,
-    approvals: approvalsOf(parts, desk),
+    approvals: createApprovals(parts, desk),
     browsers: new BrowserSessions(parts.sessions, consoleUrl),
     waiting: new CountsByOwner(),
     refusedSignIns: new LocalRateBuckets(() => performance.now()),
@@ -41,7 +41,7 @@ export function createPlatformParts(parts: GivenParts): PartsOfGroups {
   return { always, withRollout, withRuleFolders, withEvidence };
 }
 
-function approvalsOf(parts: GivenParts, desk: RuleDesk | null): Approvals {
+function createApprovals(parts: GivenParts, desk: RuleDesk | null): Approvals {
   const { store, records, audit, clientKeys, clock, rollout, requiresApproval = false } = parts;
   return new Approvals({
     ...parts,

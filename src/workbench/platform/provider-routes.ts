@@ -24,15 +24,15 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
     // Messages of the library name what did not fit, and contain no tokens.
-    log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in failed');
+    log.warn({ requestId: ctx.state.requestId, outcome, why: explainError(error) }, 'a sign-in failed');
     ctx.redirect(`../?sign-in=${outcome}`);
   };
   router.get('/sign-in', async (ctx) => {
     ctx.state.operation = 'sign-in';
     try {
       const { url, attempt } = await provider.begin();
-      const kept: KeptAttempt = { ...attempt, back: backOf(ctx.query['back']) };
-      browsers.write(ctx, 'sign-in', textOf(kept), `SameSite=Lax; Max-Age=${ATTEMPT_SECONDS_MAX}`);
+      const kept: KeptAttempt = { ...attempt, back: readBack(ctx.query['back']) };
+      browsers.write(ctx, 'sign-in', formatAttempt(kept), `SameSite=Lax; Max-Age=${ATTEMPT_SECONDS_MAX}`);
       ctx.redirect(url.href);
     } catch (error) {
       fail(ctx, 'away', error);
@@ -40,7 +40,7 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
   });
   router.get('/callback', async (ctx) => {
     ctx.state.operation = 'sign-in';
-    const attempt = attemptOf(browsers.read(ctx, 'sign-in'));
+    const attempt = parseAttempt(browsers.read(ctx, 'sign-in'));
     if (attempt === null)
       return fail(ctx, 'refused', 'this browser did not begin a sign-in, or began it too long ago');
     // Anybody can send a browser here. So a wrong state ends no sign-in of that browser and counts against nobody.
@@ -93,28 +93,28 @@ async function endKeysWithoutRole(person: Person, session: Session | null, parts
 }
 
 /** Accepts only a query and a fragment of the page itself, never another address. */
-function backOf(given: string | string[] | undefined): string {
+function readBack(given: string | string[] | undefined): string {
   const isPlace = typeof given === 'string' && /^(\?platform=[a-z0-9*-]+)?(#\/[^\s\\]*)?$/.test(given);
   return isPlace && given.length <= BACK_CHARACTERS_MAX ? given : '';
 }
 
-function textOf(attempt: KeptAttempt): string {
+function formatAttempt(attempt: KeptAttempt): string {
   return Buffer.from(JSON.stringify(attempt)).toString('base64url');
 }
 
 /** Parses the cookie. It may hold anything, because state, nonce and verifier must match the provider's answer. */
-function attemptOf(text: string | null): KeptAttempt | null {
+function parseAttempt(text: string | null): KeptAttempt | null {
   try {
     const { state, nonce, verifier, back } = JSON.parse(Buffer.from(text ?? '', 'base64url').toString());
     const given = [state, nonce, verifier, back];
     if (!given.every((one) => typeof one === 'string')) return null;
-    return { state, nonce, verifier, back: backOf(back) };
+    return { state, nonce, verifier, back: readBack(back) };
   } catch {
     return null;
   }
 }
 
-function reasonOf(error: unknown): string {
+function explainError(error: unknown): string {
   if (error instanceof StoreUnavailable) throw error;
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -40,7 +40,7 @@ export const SessionSchema = named(
   }),
 );
 
-function sessionView(
+function toSessionAnswer(
   caller: Caller,
   platforms: readonly string[] = [caller.platform],
 ): Shape<typeof SessionSchema> {
@@ -53,7 +53,7 @@ function sessionView(
  * Lists the platforms at which a person may act. A person who may act at all platforms sees those that ever had a
  * key.
  */
-async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
+async function listPlatforms(ctx: RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
   const platforms = (await browsers.find(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
@@ -66,7 +66,7 @@ const readSession = declareOperation({
   grant: ANY_OF_THE_PLATFORM,
   answers: declareJsonAnswer('Where, and which operations', SessionSchema),
   answer: async ({ ctx, caller }, parts: PlatformParts) =>
-    sessionView(caller, await platformsOf(ctx, parts, caller)),
+    toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)),
 });
 
 export const SignInSchema = named(
@@ -93,7 +93,7 @@ const readSignIn = declareOpenOperation({
     if ((await browsers.find(ctx)) === null) return { session: null, provider };
     const caller = await browsers.callerOf(ctx);
     requireGrant(caller, ANY_OF_THE_PLATFORM);
-    return { session: sessionView(caller, await platformsOf(ctx, parts, caller)), provider };
+    return { session: toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)), provider };
   },
 });
 
@@ -124,7 +124,7 @@ const signIn = declareOpenOperation({
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();
     // A right key is never refused, so that nobody is kept out by another person who guesses from the same address.
-    const caller = await callerWith(ctx, key, parts).catch((error: unknown) => {
+    const caller = await authenticateKey(ctx, key, parts).catch((error: unknown) => {
       if (!(error instanceof HttpProblem)) throw error;
       if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
       noteRefused(ctx, parts);
@@ -132,20 +132,20 @@ const signIn = declareOpenOperation({
     });
     await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
     await parts.audit.note({ ...toSessionView(caller), action: 'sign-in' });
-    return sessionView(caller);
+    return toSessionAnswer(caller);
   },
 });
 
-function addressOf({ req }: RouteContext, { rateLimit }: PlatformParts): string {
+function readCallerNetwork({ req }: RouteContext, { rateLimit }: PlatformParts): string {
   return toNetwork(findCallerAddress(req, rateLimit.trustedProxies));
 }
 
 export function hasTriedTooOften(ctx: RouteContext, parts: PlatformParts): boolean {
-  return !parts.refusedSignIns.isFree(addressOf(ctx, parts), REFUSED_SIGN_INS);
+  return !parts.refusedSignIns.isFree(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
 export function noteRefused(ctx: RouteContext, parts: PlatformParts): void {
-  parts.refusedSignIns.takeNow(addressOf(ctx, parts), REFUSED_SIGN_INS);
+  parts.refusedSignIns.takeNow(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
 /** Replaces the session that the browser had. Returns null, and starts no session, when the person may do nothing. */
@@ -164,7 +164,7 @@ export async function startSession(
 }
 
 /** Checks the key of a sign-in. Throws 401 or 403; the log then says which key was tried. */
-async function callerWith(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
+async function authenticateKey(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
   const tried = parseKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };
   const caller = requireCaller(await keys.authenticate(text.trim()));

@@ -62,7 +62,7 @@ export function checkCommand(rules: Command): void {
 
 async function check(chosen: readonly string[], format: Format, looksAtLists: boolean): Promise<void> {
   const folders = listChosenFolders(chosen);
-  const skipped = chosen.length === 0 ? skippedFolders() : [];
+  const skipped = chosen.length === 0 ? listSkippedFolders() : [];
   if (folders.length === 0) {
     const found = skipped.map(({ file, message }) => `\n${file}: ${message}`).join('');
     throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
@@ -73,13 +73,13 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
       )
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
-  const text = inFormat(checked, skipped, format);
+  const text = formatChecked(checked, skipped, format);
   if (text !== '') print(text);
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
 }
 
 /** Notes each folder of rule files whose name is not that of a version. */
-function skippedFolders(): readonly PlacedRemark[] {
+function listSkippedFolders(): readonly PlacedRemark[] {
   const { rulesDir } = readConfig();
   return listMisnamedFolders(rulesDir).map((name) => ({
     file: toRelativePath(join(rulesDir, name)),
@@ -103,7 +103,7 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const { problems, notes } = examineRuleSet(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
   return {
     folder: name,
-    rules: rulesText(ruleSet),
+    rules: formatRules(ruleSet),
     problems: remarks(problems),
     notes: remarks(notes),
   };
@@ -120,12 +120,16 @@ export function toPlacedRemark(folder: string, { at, message, example, promise }
   };
 }
 
-function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[], format: Format): string {
+function formatChecked(
+  checked: readonly Checked[],
+  skipped: readonly PlacedRemark[],
+  format: Format,
+): string {
   const problems = checked.flatMap((one) => one.problems);
   const notes = [...skipped, ...checked.flatMap((one) => one.notes)];
   switch (format) {
     case 'text':
-      return [...skipped.map((note) => formatRemark(note, 'note: ')), ...checked.map(inLines)].join('\n');
+      return [...skipped.map((note) => formatRemark(note, 'note: ')), ...checked.map(formatLines)].join('\n');
     case 'json':
       return JSON.stringify({ problems, notes });
     case 'github':
@@ -142,11 +146,11 @@ export function formatProblemLines(problems: Checked['problems']): string {
   return problems.map((problem) => formatRemark(problem, '')).join('\n');
 }
 
-function inLines({ folder, rules, problems, notes }: Checked): string {
+function formatLines({ folder, rules, problems, notes }: Checked): string {
   return [
     ...(problems.length === 0 ? [] : [formatProblemLines(problems)]),
     ...notes.map((note) => formatRemark(note, 'note: ')),
-    `${folder}: ${summary(problems.length, rules)}`,
+    `${folder}: ${formatSummary(problems.length, rules)}`,
   ].join('\n');
 }
 
@@ -155,11 +159,11 @@ export function formatRemark({ file, line, column, message, example }: PlacedRem
   return `${file}:${line}:${column}  ${kind}${message}${shown}`;
 }
 
-function rulesText(rules: RuleSet): string {
+function formatRules(rules: RuleSet): string {
   return `${formatCount(countRules(rules), 'rule')}, ${explainRuleCount(rules)}`;
 }
 
-function summary(problems: number, rules: string | null): string {
+function formatSummary(problems: number, rules: string | null): string {
   const found = formatCount(problems, 'problem');
   if (rules === null) return `${found}; rules are compared with each other once these are solved`;
   return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;

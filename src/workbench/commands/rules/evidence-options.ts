@@ -56,13 +56,13 @@ export async function withEvidenceOf<T>(
   reads: EvidenceReach,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
-  const ask = askOf(options);
+  const ask = readAsk(options);
   const progress = await createProgressBar();
   try {
     const show = (some: EvidenceAsk) => withEvidence(some, (evidence) => work(evidence, progress.show));
     return await (ask.place.kind === 'journal'
       ? show(ask)
-      : onArchive({ ...ask, place: ask.place }, reads, show));
+      : withArchiveEvidence({ ...ask, place: ask.place }, reads, show));
   } catch (error) {
     if (error instanceof JournalFileError && ask.place.kind === 'journal')
       throw new UsageError(`${ask.place.path}:${error.line}  ${error.message}`);
@@ -72,7 +72,7 @@ export async function withEvidenceOf<T>(
   }
 }
 
-function onArchive<T>(
+function withArchiveEvidence<T>(
   ask: ArchiveAsk,
   reads: EvidenceReach,
   work: (ask: EvidenceAsk) => Promise<T>,
@@ -93,10 +93,13 @@ export function createRecordedRuleSets(): RulesAtHand['recorded'] {
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 
-function askOf(options: EvidenceOptions): EvidenceAsk {
+function readAsk(options: EvidenceOptions): EvidenceAsk {
   const { journal, from, to, asOf, platform, decidedBy } = options;
   return {
-    place: journal === undefined ? { kind: 'archive', folder: archiveFolder() } : journalAt(journal),
+    place:
+      journal === undefined
+        ? { kind: 'archive', folder: requireArchiveFolder() }
+        : requireJournalFile(journal),
     from: parseTime(from, '--from'),
     to: parseTime(to, '--to'),
     asOf: parseTime(asOf, '--as-of'),
@@ -107,7 +110,7 @@ function askOf(options: EvidenceOptions): EvidenceAsk {
   };
 }
 
-function archiveFolder(): string {
+function requireArchiveFolder(): string {
   const { archiveDir, archiveS3 } = readArchiveConfig();
   if (archiveS3 !== null || statSync(archiveDir, { throwIfNoEntry: false }) !== undefined) return archiveDir;
   throw new UsageError(
@@ -115,7 +118,7 @@ function archiveFolder(): string {
   );
 }
 
-function journalAt(path: string): EvidenceAsk['place'] {
+function requireJournalFile(path: string): EvidenceAsk['place'] {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new UsageError(`there is no file ${path}; write one: journal export --output ${path}`);
@@ -124,12 +127,12 @@ function journalAt(path: string): EvidenceAsk['place'] {
 }
 
 export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>): void {
-  const shown = sorted(answer, sort);
+  const shown = sortAnswer(answer, sort);
   if (json === true) print(JSON.stringify(shown));
-  else print([shown.notes.join('\n'), ...shown.tables.map(tableText)].join('\n\n'));
+  else print([shown.notes.join('\n'), ...shown.tables.map(formatEvidenceTable)].join('\n\n'));
 }
 
-function sorted<Result extends Presentation>(shown: Result, column: string | undefined): Result {
+function sortAnswer<Result extends Presentation>(shown: Result, column: string | undefined): Result {
   if (column === undefined) return shown;
   const found = sortTables(shown, column);
   if (found !== null) return found;
@@ -138,7 +141,7 @@ function sorted<Result extends Presentation>(shown: Result, column: string | und
 }
 
 /** Formats a table with its title, indented. */
-function tableText({ title, columns, rows }: EvidenceTable): string {
+function formatEvidenceTable({ title, columns, rows }: EvidenceTable): string {
   const text = formatTable(
     columns.map(({ name }) => name.toUpperCase()),
     rows.map((row) => columns.map(({ kind }, place) => formatCell(row[place] ?? null, kind))),

@@ -23,18 +23,18 @@ export function evidenceCommands(rules: Command): void {
 function evidenceCommand(rules: Command, question: Question): void {
   const argument = question.options.find(({ isArgument }) => isArgument);
   const command = addEvidenceOptions(
-    rules.command([question.kind, ...(argument === undefined ? [] : [argumentText(argument)])].join(' ')),
+    rules.command([question.kind, ...(argument === undefined ? [] : [formatArgument(argument)])].join(' ')),
   ).description(question.description);
   for (const option of question.options)
     if (option !== argument) command.addOption(createCommandOption(option));
   command.action(async (...given: readonly unknown[]) => {
     const options: EvidenceOptions = command.opts();
     const asked = { ...command.opts(), ...(argument === undefined ? {} : { [argument.name]: given[0] }) };
-    printResult(await answer(question, options, asked), options);
+    printResult(await answerQuestion(question, options, asked), options);
   });
 }
 
-function argumentText({ name, kind, isRequired }: Option<unknown>): string {
+function formatArgument({ name, kind, isRequired }: Option<unknown>): string {
   const text = kind === 'versions' ? `${name}...` : name;
   return isRequired ? `<${text}>` : `[${text}]`;
 }
@@ -66,7 +66,7 @@ export function createCommandOption({
   }
 }
 
-async function answer(
+async function answerQuestion(
   question: Question,
   options: EvidenceOptions,
   given: Readonly<Record<string, unknown>>,
@@ -79,7 +79,8 @@ async function answer(
     return await withEvidenceOf(
       decidedBy === null ? options : { ...options, decidedBy },
       question.reads,
-      (evidence, onProgress) => question.answer({ evidence, options: asked, rules: rulesHere(), onProgress }),
+      (evidence, onProgress) =>
+        question.answer({ evidence, options: asked, rules: loadRulesAtHand(), onProgress }),
     );
   } catch (error) {
     throw error instanceof BadQuestion ? new UsageError(error.message) : error;
@@ -103,7 +104,7 @@ export function readOption(
   return value;
 }
 
-function rulesHere(): RulesAtHand {
+function loadRulesAtHand(): RulesAtHand {
   return {
     named: loadSoundRuleSet,
     files: (version) => readRuleFiles(listChosenFolders([version])[0] ?? '', []) ?? new Map(),

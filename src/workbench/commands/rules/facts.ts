@@ -16,12 +16,12 @@ export function factsCommand(rules: Command): void {
     )
     .option('--json', 'print {version, questions}')
     .action((version: string | undefined, word: string[], options: { json?: true }) =>
-      facts(version, word, options.json === true),
+      printFacts(version, word, options.json === true),
     );
 }
 
 /** The first word is a version when it looks like the name or the folder of one. */
-function facts(first: string | undefined, others: readonly string[], json: boolean): void {
+function printFacts(first: string | undefined, others: readonly string[], json: boolean): void {
   const version = first !== undefined && isRuleVersion(basename(first)) ? first : null;
   const words = version === null && first !== undefined ? [first, ...others] : others;
   const word = words.length === 0 ? null : words.join(' ');
@@ -31,10 +31,10 @@ function facts(first: string | undefined, others: readonly string[], json: boole
     throw new FindingsError(
       `no fact is found by "${word}"; "rules facts" without a word prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
     );
-  print(json ? JSON.stringify({ version, questions }) : questions.map(questionText).join('\n\n'));
+  print(json ? JSON.stringify({ version, questions }) : questions.map(formatQuestion).join('\n\n'));
 }
 
-function questionText({
+function formatQuestion({
   question,
   facts,
   exampleIsFor,
@@ -45,20 +45,20 @@ function questionText({
   return [
     question,
     '',
-    ...indented(formatTable(HEADINGS, facts.map(cells)).split('\n'), 2),
+    ...indentLines(formatTable(HEADINGS, facts.map(formatCells)).split('\n'), 2),
     '',
     `  ${exampleIsFor}:`,
     '',
-    ...indented([...declaring, ...example.split('\n')], 4),
+    ...indentLines([...declaring, ...example.split('\n')], 4),
   ].join('\n');
 }
 
 const HEADINGS = ['fact', 'values', 'asked', 'says'] as const;
 
-function cells({ name, values, notes, description }: ListedFact): readonly string[] {
+function formatCells({ name, values, notes, description }: ListedFact): readonly string[] {
   return [name, values, notes.join('; '), description];
 }
 
-function indented(lines: readonly string[], by: number): readonly string[] {
+function indentLines(lines: readonly string[], by: number): readonly string[] {
   return lines.map((line) => (line === '' ? '' : `${' '.repeat(by)}${line}`));
 }

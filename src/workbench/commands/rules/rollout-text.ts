@@ -29,7 +29,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
   const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
   if (compared !== null) lines.push(`compared: ${compared}`);
   const [drawn] = candidates.filter(({ mode }) => mode === 'canary');
-  if (drawn !== undefined) lines.push(answerText(drawn));
+  if (drawn !== undefined) lines.push(formatEarliestAnswer(drawn));
   if (following.length === 0) lines.push('no node follows');
   else lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
   for (const node of lagging)
@@ -38,10 +38,10 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
 }
 
 /** Says by what the experiment judges, and when it can give a result at the earliest. */
-function answerText({ stageSince, objective }: ToldCandidate): string {
+function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective is damaged: begin the trial again to have it judged';
-  const at = formatTime(findEarliestResult(momentOf(stageSince), judged));
+  const at = formatTime(findEarliestResult(parseMoment(stageSince), judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
   return `judged by ${formatObjective(judged)}; the experiment answers at the earliest on ${at}${longer}`;
@@ -53,7 +53,7 @@ const SHOWN_DIFFERENCES = 10;
 /** Formats `rules status` for people. */
 export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatus, now: number): string {
   const nodes = seen.nodes ?? [];
-  if (unreadable) return unreadableStatus(nodes, now);
+  if (unreadable) return formatUnreadableStatus(nodes, now);
   if (rollout === null) return 'No node has ever started on this store.';
   const parts = [
     `Active: ${rollout.active.version}  sha256:${rollout.active.digest}  (revision ${rollout.revision})`,
@@ -62,7 +62,7 @@ export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatu
     const trial = trials.find(({ version }) => version === candidate.version);
     if (trial !== undefined) parts.push(describeTrial(candidate, trial));
   }
-  parts.push(nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, rollout.revision, now));
+  parts.push(nodes.length === 0 ? 'No node is running.' : formatNodesTable(nodes, rollout.revision, now));
   const stale = nodes.filter(({ hasStaleLists }) => hasStaleLists);
   for (const { host, pid } of stale)
     parts.push(
@@ -73,21 +73,21 @@ export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatu
   );
   for (const { host, version, problems } of refused)
     parts.push(`Refused on ${host}: ${version}\n  ${problems.join('\n  ')}`);
-  parts.push(historyTable(rollout.history.slice(-SHOWN_HISTORY)));
+  parts.push(formatHistoryTable(rollout.history.slice(-SHOWN_HISTORY)));
   return parts.join('\n\n');
 }
 
-function unreadableStatus(nodes: readonly ToldNode[], now: number): string {
+function formatUnreadableStatus(nodes: readonly ToldNode[], now: number): string {
   const newest = Math.max(0, ...nodes.map(({ revision }) => revision));
   return [
     'What the store holds as the rollout cannot be read. The nodes continue with what they have; "rules rollback" rewrites it from them, without a candidate.',
-    nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, newest, now),
+    nodes.length === 0 ? 'No node is running.' : formatNodesTable(nodes, newest, now),
   ].join('\n\n');
 }
 
 function describeTrial(candidate: ToldCandidate, trial: ToldTrial): string {
   const { version, digest, mode, percent, guardPoints } = candidate;
-  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${formatTime(momentOf(candidate.since))}`;
+  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${formatTime(parseMoment(candidate.since))}`;
   const errors =
     trial.candidateErrors === 0
       ? ''
@@ -127,11 +127,11 @@ function describeArms({ arms, shares, breach, gains }: ToldTrial, guardPoints: n
   ].join('\n');
 }
 
-function nodesTable(nodes: readonly ToldNode[], revision: number, now: number): string {
+function formatNodesTable(nodes: readonly ToldNode[], revision: number, now: number): string {
   const rows = nodes.map((node) => [
     `${node.host}/${node.pid}`,
     node.revision >= revision ? 'yes' : `no: ${node.trouble ?? 'not yet'}`,
-    `${Math.max(0, Math.round((now - momentOf(node.seenAt)) / 1000))} s ago`,
+    `${Math.max(0, Math.round((now - parseMoment(node.seenAt)) / 1000))} s ago`,
     node.versions
       .map(({ version, digest, released }) => `${version} ${digest.slice(0, 8)}${released ? '' : ' draft'}`)
       .join(', '),
@@ -139,11 +139,11 @@ function nodesTable(nodes: readonly ToldNode[], revision: number, now: number): 
   return formatTable(['NODE', 'FOLLOWS', 'SEEN', 'LOADED'], rows);
 }
 
-function historyTable(history: readonly ToldEntry[]): string {
+function formatHistoryTable(history: readonly ToldEntry[]): string {
   const rows = history
     .toReversed()
     .map(({ at, who, action, from, to, percent, also = [], reason, emergency = false }) => [
-      formatTime(momentOf(at)),
+      formatTime(parseMoment(at)),
       who,
       `${action}${percent === undefined ? '' : ` ${percent} %`}${emergency ? ', emergency' : ''}`,
       [from === null ? to : `${from} -> ${to}`, ...also.map((one) => `${one.version} ${one.percent} %`)].join(
@@ -154,6 +154,6 @@ function historyTable(history: readonly ToldEntry[]): string {
   return formatTable(['WHEN', 'WHO', 'WHAT', 'VERSION', 'REASON'], rows);
 }
 
-function momentOf(text: string): number {
+function parseMoment(text: string): number {
   return toEpochMs(text) ?? 0;
 }

@@ -45,7 +45,7 @@ export function rolloutCommands(rules: Command): void {
       new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']),
       ...TRIAL_OPTIONS.filter(({ name }) => name === 'rate').map(createCommandOption),
     ],
-    given: goalInOptions,
+    given: readGoal,
     text: formatFollowing,
     end: endOfChange,
   });
@@ -53,7 +53,7 @@ export function rolloutCommands(rules: Command): void {
   addOperationCommand<ToldFollowing>(rules, {
     operation: takeBack,
     optional: ['version'],
-    given: ({ version }) => (version === undefined ? {} : { version: versionOf(String(version)) }),
+    given: ({ version }) => (version === undefined ? {} : { version: parseVersion(String(version)) }),
     text: formatFollowing,
     end: endOfChange,
   });
@@ -95,20 +95,20 @@ function endOfChange({ following, lagging }: ToldFollowing): void {
   if (lagging.length > 0 || following.length === 0) process.exitCode = EXIT.findings;
 }
 
-function versionOf(text: string): RuleVersion {
+function parseVersion(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
   throw new UsageError(refuseVersionName(text));
 }
 
 /** Returns the members of the body that describe the goal. They are checked before anything is opened. */
-function goalInOptions(options: CommandOptions, given: Readonly<Record<string, unknown>>) {
+function readGoal(options: CommandOptions, given: Readonly<Record<string, unknown>>) {
   const { canary, also, rate } = options;
-  const version = versionOf(String(options['version']));
+  const version = parseVersion(String(options['version']));
   const asked = {
-    mode: modeOf(options),
-    percent: canary === undefined ? undefined : percentage(String(canary), '--canary'),
-    also: Array.isArray(also) ? also.map((one) => shareOf(String(one))) : undefined,
-    ...(rate === undefined ? {} : judgedBy({ rate })),
+    mode: readMode(options),
+    percent: canary === undefined ? undefined : parsePercentage(String(canary), '--canary'),
+    also: Array.isArray(also) ? also.map((one) => parseShare(String(one))) : undefined,
+    ...(rate === undefined ? {} : readObjective({ rate })),
   };
   const guard = typeof given['guard'] === 'number' ? given['guard'] : undefined;
   const { mode, percent, also: others, ...rates } = asked;
@@ -130,7 +130,7 @@ function goalInOptions(options: CommandOptions, given: Readonly<Record<string, u
 /** The members of the objective that have options of their own. */
 const JUDGED = TRIAL_OPTIONS.map(({ name }) => name).filter((name) => name !== 'rate');
 
-function judgedBy(options: Readonly<Record<string, unknown>>) {
+function readObjective(options: Readonly<Record<string, unknown>>) {
   try {
     return readGivenObjective(options);
   } catch (error) {
@@ -138,21 +138,21 @@ function judgedBy(options: Readonly<Record<string, unknown>>) {
   }
 }
 
-function modeOf({ shadow, canary, active }: CommandOptions): Goal['mode'] {
+function readMode({ shadow, canary, active }: CommandOptions): Goal['mode'] {
   if (shadow === true) return 'shadow';
   if (active === true) return 'active';
   if (canary !== undefined) return 'canary';
   throw new UsageError('say where to: --shadow, --canary <percent> or --active');
 }
 
-function shareOf(text: string): Share {
+function parseShare(text: string): Share {
   const [version = '', percent] = text.split(':');
   if (percent === undefined)
     throw new UsageError(`--also needs a version and its percent, like p2.v12:10, not "${text}"`);
-  return { version: versionOf(version), percent: percentage(percent, '--also') };
+  return { version: parseVersion(version), percent: parsePercentage(percent, '--also') };
 }
 
-function percentage(text: string, option: string): number {
+function parsePercentage(text: string, option: string): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= 100) return value;
   throw new UsageError(`${option} must be a number above 0 and up to 100, not "${text}"`);

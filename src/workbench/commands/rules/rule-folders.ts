@@ -60,7 +60,7 @@ export function newCommand(rules: Command): void {
 function startVersion(version: string, { from, json }: NewOptions): void {
   const [source = ''] = listChosenFolders([from]);
   const sourceVersion = basename(source);
-  const folder = copied(source, version);
+  const folder = copyRuleSet(source, version);
   if (json === true) {
     print(JSON.stringify({ ruleVersion: version, from: sourceVersion, folder }));
     return;
@@ -77,7 +77,7 @@ function startVersion(version: string, { from, json }: NewOptions): void {
   );
 }
 
-function copied(source: string, version: string): string {
+function copyRuleSet(source: string, version: string): string {
   try {
     return copyVersion(source, readConfig().rulesDir, version, toRelativePath);
   } catch (error) {

@@ -60,12 +60,12 @@ function diffCommand(rules: Command): void {
     .option('--json', 'print {before, after, differences, examples, searched, note}')
     .action((before: string, after: string, options: { json?: true }) => {
       const diff = computeRuleDiff(loadSoundRuleSet(before), loadSoundRuleSet(after));
-      print(options.json === true ? JSON.stringify(diff) : diffText(diff));
+      print(options.json === true ? JSON.stringify(diff) : formatDiff(diff));
       if (diff.differences.length > 0) process.exitCode = EXIT.findings;
     });
 }
 
-function diffText({ before, after, differences, examples, note }: RuleDiff): string {
+function formatDiff({ before, after, differences, examples, note }: RuleDiff): string {
   const parts = Map.groupBy(differences, ({ part }) => part);
   const changes = [...parts].map(([part, items]) =>
     [part, ...items.map(({ text }) => `  ${text}`)].join('\n'),
@@ -105,7 +105,7 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   const ruleSet = loadSoundRuleSet(version);
   const files = readRuleFiles(folder, []) ?? new Map<string, string>();
   const obstacle = findReleaseObstacle(folder, ruleSet, files);
-  if (obstacle !== null) throw refusalOf(obstacle, folder, version, ruleSet);
+  if (obstacle !== null) throw toRefusal(obstacle, folder, version, ruleSet);
   const { digest } = ruleSet;
   const change = { what: 'release', version: ruleSet.version, digest, reason: options.reason } as const;
   const needsApproval = readConfig().requiresApproval && options.withoutApproval !== true;
@@ -132,7 +132,7 @@ function propose(change: ProposedChange): Promise<StoredProposal | null> {
   );
 }
 
-function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
+function toRefusal(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
   switch (obstacle.is) {
     case 'draft name':
       return new UsageError(refuseDraftName(ruleSet.version));

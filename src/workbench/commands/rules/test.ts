@@ -38,10 +38,10 @@ export function testCommand(rules: Command): void {
     )
     .option('--update', 'write the lengths of waits that the rules give now into the cases of drafts')
     .option('--json', 'print one JSON object')
-    .action((versions: string[], options: TestOptions) => test(versions, options));
+    .action((versions: string[], options: TestOptions) => runTests(versions, options));
 }
 
-async function test(
+async function runTests(
   versions: readonly string[],
   { minCoverage, update: isUpdate, json }: TestOptions,
 ): Promise<void> {
@@ -53,7 +53,7 @@ async function test(
   if (json === true)
     print(
       JSON.stringify({
-        reports: await Promise.all(runs.map(inJson)),
+        reports: await Promise.all(runs.map(toJsonReport)),
         ...(isUpdate === true ? { updated: updates.flatMap(({ lines }) => lines) } : {}),
       }),
     );
@@ -121,10 +121,10 @@ interface Run {
 function run(folder: string): Run {
   const name = toRelativePath(folder);
   const loaded = loadRuleSet(folder);
-  if (!loaded.ok) return unsound(name, formatProblems(name, loaded.problems));
+  if (!loaded.ok) return createUnsoundRun(name, formatProblems(name, loaded.problems));
   const files = readRuleFiles(folder, []) ?? new Map<string, string>();
   const report = runCases(loaded.ruleSet, files);
-  if (report.problems.length > 0) return unsound(name, formatProblems(name, report.problems));
+  if (report.problems.length > 0) return createUnsoundRun(name, formatProblems(name, report.problems));
   const { passed, failures, coverage } = report;
   const failed = failures.length;
   const notes = listCaseRemarks(loaded.ruleSet, files).map((one) =>
@@ -136,7 +136,7 @@ function run(folder: string): Run {
   };
 }
 
-function unsound(folder: string, problems: string): Run {
+function createUnsoundRun(folder: string, problems: string): Run {
   const report = {
     folder,
     problems: problems.split('\n'),
@@ -159,7 +159,7 @@ function reaches({ tested, total }: Share, minPercent: number): boolean {
 }
 
 /** Returns the report for JSON, with facts by their labels, and the rules as each failing step saw them. */
-async function inJson({ report, rules }: Run) {
+async function toJsonReport({ report, rules }: Run) {
   if (rules === null) return report;
   const failures = await Promise.all(
     report.failures.map(async ({ values, ...failure }) => ({
@@ -183,7 +183,7 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   }
   const cases = `${folder}: ${formatCount(passed, 'case')} passed, ${failed} failed`;
   lines.push(...notes);
-  lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, rules, paint));
+  lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...formatCoverage(coverage, rules, paint));
   if (!reaches(coverage.rules, minPercent))
     lines.push(
       paint('fail', `  Too few: --min-coverage wants ${minPercent} % of the rules to decide in a case.`),
@@ -193,7 +193,7 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   return lines.join('\n');
 }
 
-function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): readonly string[] {
+function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: Paint): readonly string[] {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   const width = String(Math.max(rules.total, conditions.total)).length;
   const shareLine = (what: string, { tested, total, percent }: Share, meaning: string) =>
@@ -201,7 +201,7 @@ function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): read
   return [
     shareLine('rules     ', rules, `decided in a case, ${explainRuleCount(ruleSet)}`),
     shareLine('conditions', conditions, 'were seen both true and false'),
-    ...section(
+    ...formatSection(
       '  Rules without a test:',
       untestedRules.map(({ name, at, asked }) => ({
         words: [
@@ -212,7 +212,7 @@ function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): read
       })),
       paint,
     ),
-    ...section(
+    ...formatSection(
       '  Conditions seen only one way:',
       oneSidedConditions.map(({ rule, condition, at, missing }) => ({
         words: [rule, condition, missing === 'true and false' ? 'never asked' : `never ${missing}`],
@@ -224,7 +224,7 @@ function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): read
 }
 
 /** Formats aligned columns under a title. Each line ends in its place. Returns nothing when there are no entries. */
-function section(
+function formatSection(
   title: string,
   entries: readonly { readonly words: readonly string[]; readonly at: Location }[],
   paint: Paint,

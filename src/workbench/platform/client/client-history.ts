@@ -25,19 +25,23 @@ const ScoredRequestSchema = s.shape('What the caller asked with', {
   userAgentIsApp: s.yesNo("The User-Agent is that of a native app's HTTP library"),
 });
 
-function happened<const Kind extends string, P extends TProperties>(kind: Kind, told: string, members: P) {
+function declareHistoryEntry<const Kind extends string, P extends TProperties>(
+  kind: Kind,
+  told: string,
+  members: P,
+) {
   const name = `History${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
   return s.named(name, s.shape(told, { kind: s.literal(kind), at, ...members }));
 }
 
 export const HAPPENED = {
-  score: happened('score', 'A score was asked', {
+  score: declareHistoryEntry('score', 'A score was asked', {
     request: ScoredRequestSchema,
     ruleVersion,
     answer: ScoreAnswerSchema,
   }),
-  verdict: happened('verdict', 'A verdict was asked', { decision: DecisionSchema }),
-  outcome: happened('outcome', 'An outcome was reported, and counted or corrected', {
+  verdict: declareHistoryEntry('verdict', 'A verdict was asked', { decision: DecisionSchema }),
+  outcome: declareHistoryEntry('outcome', 'An outcome was reported, and counted or corrected', {
     orderRef: s.word("The caller's order", 'order-1'),
     ...OrderOutcomeSchema.properties,
     amount: Type.Optional(
@@ -48,9 +52,13 @@ export const HAPPENED = {
     report: Type.Optional(s.named('DatedReport', DatedReportSchema)),
     turnedAway: Type.Optional(turnedAway),
   }),
-  binding: happened('binding', 'A binding was set or lifted', { binding: s.nullable(BindingSchema) }),
-  override: happened('override', 'An override was set or lifted', { override: s.nullable(OverrideSchema) }),
-  waitEnded: happened('waitEnded', 'A person ended a wait before its time', {
+  binding: declareHistoryEntry('binding', 'A binding was set or lifted', {
+    binding: s.nullable(BindingSchema),
+  }),
+  override: declareHistoryEntry('override', 'An override was set or lifted', {
+    override: s.nullable(OverrideSchema),
+  }),
+  waitEnded: declareHistoryEntry('waitEnded', 'A person ended a wait before its time', {
     decisionId: s.word('The decision that imposed the wait'),
     reason: s.word('Why', 'the payer called'),
     by: s.word('Who, as the audit names it', 'ann'),
@@ -85,7 +93,7 @@ export function toHistoryView(
 ): s.Shape<typeof ClientHistorySchema> {
   return {
     clientIdKey,
-    entries: withoutRepeats(entries).map(toHistoryEntry),
+    entries: removeRepeats(entries).map(toHistoryEntry),
     next: next === null ? null : [next.at, next.place.ms, next.place.seq].join('-'),
     complete,
   };
@@ -104,7 +112,7 @@ export const HISTORY_PLACES = {
  * Leaves out reports that repeat what was known of their order, because the journal holds those, too. The order
  * stays, the newest first.
  */
-function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+function removeRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const held = new Map<string, object>();
   return entries
     .toReversed()
@@ -125,7 +133,7 @@ export function toHistoryEntry(entry: JournalEntry): HistoryEntry {
   switch (entry.kind) {
     case 'score': {
       const { kind, ruleVersion, answer } = entry;
-      return { kind, at, request: scoredRequest(entry.request), ruleVersion, answer };
+      return { kind, at, request: toScoredRequest(entry.request), ruleVersion, answer };
     }
     case 'verdict':
       return { kind: entry.kind, at, decision: entry.decision };
@@ -156,7 +164,7 @@ export function toHistoryEntry(entry: JournalEntry): HistoryEntry {
 }
 
 /** The members are copied one by one, so that a future member of the request is not shown by mistake. */
-function scoredRequest(request: ScoreRequest): ScoredRequest {
+function toScoredRequest(request: ScoreRequest): ScoredRequest {
   return {
     sellPointKey: request.sellPointKey,
     method: request.method,

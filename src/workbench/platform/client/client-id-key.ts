@@ -32,7 +32,7 @@ interface GatedClientSpec<Parts, Body> extends ClientSpec<Parts, Body> {
 export function declareClientOperation<Parts, Body = never>(
   spec: ClientSpec<Parts, Body>,
 ): DeclaredOperation<Parts> {
-  return declareOperation(withClient(spec));
+  return declareOperation(addClientParameter(spec));
 }
 
 /** Declares an operation about a client whose change another person may have to approve. */
@@ -41,12 +41,12 @@ export function declareGatedClientOperation<Parts extends GateParts, Body = neve
   ...spec
 }: GatedClientSpec<Parts, Body>): DeclaredOperation<Parts> {
   return declareGatedOperation({
-    ...withClient(spec),
-    gate: async (asked: GrantedRequest<Body>, parts: Parts) => gate(aboutClient(asked), parts),
+    ...addClientParameter(spec),
+    gate: async (asked: GrantedRequest<Body>, parts: Parts) => gate(addClientIdKey(asked), parts),
   });
 }
 
-function withClient<Parts, Body>({
+function addClientParameter<Parts, Body>({
   parameters = [],
   answer,
   ...rest
@@ -54,10 +54,10 @@ function withClient<Parts, Body>({
   return {
     ...rest,
     parameters: [CLIENT_ID_KEY, ...parameters],
-    answer: async (asked, parts) => answer(aboutClient(asked), parts),
+    answer: async (asked, parts) => answer(addClientIdKey(asked), parts),
   };
 }
 
-function aboutClient<Body>(asked: GrantedRequest<Body>): AskedAboutClient<Body> {
+function addClientIdKey<Body>(asked: GrantedRequest<Body>): AskedAboutClient<Body> {
   return { ...asked, clientIdKey: CLIENT_ID_KEY.read(asked.ctx) };
 }

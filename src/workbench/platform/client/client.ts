@@ -84,7 +84,7 @@ const ClientSchema = s.named(
  * Returns a client as the platform sees it: its state in words, its facts by label, and its last decisions. HMACs are
  * left out.
  */
-function viewOfClient(
+function toClientView(
   platform: PlatformName,
   clientIdKey: string,
   { state, ladder, facts, nextVerdict, rules, decisions, unread, now }: ClientView,
@@ -111,7 +111,7 @@ function viewOfClient(
     },
     binding: keepIfValid(state.binding, now),
     override: keepIfValid(state.override, now),
-    facts: withoutRequest(labelFactValues(rules, facts.values)),
+    facts: removeRequestFacts(labelFactValues(rules, facts.values)),
     nextVerdict,
     decisions,
     ...(unread.length === 0 ? {} : { unread }),
@@ -119,7 +119,7 @@ function viewOfClient(
 }
 
 /** Leaves out the facts of a request, like its amount, because no request was made. */
-function withoutRequest(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
+function removeRequestFacts(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }
 
@@ -143,7 +143,7 @@ const readClient = declareClientOperation({
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
-    return viewOfClient(platform, clientIdKey, view);
+    return toClientView(platform, clientIdKey, view);
   },
 });
 
@@ -323,14 +323,14 @@ const overrideClient = declareGatedClientOperation({
   body: declareJsonBody('OverrideBody', OverrideBodySchema),
   answers: declareJsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],
-  gate: (asked) => overrideOf(asked),
+  gate: (asked) => readOverride(asked),
   answer: async (asked, { approvals }: PlatformParts) => {
     const { platform, actor } = asked.caller;
-    return (await approvals.override({ platform, who: actor.text }, await overrideOf(asked))).after;
+    return (await approvals.override({ platform, who: actor.text }, await readOverride(asked))).after;
   },
 });
 
-async function overrideOf({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof OverrideBodySchema>>) {
+async function readOverride({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof OverrideBodySchema>>) {
   const { expiresAt, ...override } = await body();
   return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
 }
@@ -359,20 +359,20 @@ const WaitEndSchema = s.named(
 const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
 
 const NO_WAIT_DUE = declareRefusal('no-wait-due', 'The client has no wait to end.', () =>
-  noSuchWait('This client does not have to wait and may ask again now. Nothing was changed.'),
+  refuseUnknownWait('This client does not have to wait and may ask again now. Nothing was changed.'),
 );
 
 const NEWER_WAIT = declareRefusal(
   'newer-wait',
   'The client waits because of another decision.',
   (decisionId: string) =>
-    noSuchWait(
+    refuseUnknownWait(
       `The current wait was imposed by the decision ${decisionId}. Nothing was changed; look at what happened since, and send the id of that decision.`,
     ),
   DECISION_ID,
 );
 
-function noSuchWait(detail: string): HttpProblem {
+function refuseUnknownWait(detail: string): HttpProblem {
   return new HttpProblem(409, 'no such wait', detail);
 }
 

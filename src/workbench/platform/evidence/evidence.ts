@@ -187,12 +187,12 @@ const askEvidence = declareOperation({
     const { kind, value } = await body();
     const question = QUESTIONS.find((one) => one.kind === kind);
     if (question === undefined) throw new Error(`no question ${kind} was declared`);
-    return jobFor(caller, question, value, parts, createHangUpSignal(ctx));
+    return requestJob(caller, question, value, parts, createHangUpSignal(ctx));
   },
 });
 
 /** Returns the job for a question, as the caller sees it. Throws when there is no archive, or the desk is full. */
-async function jobFor(
+async function requestJob(
   caller: Caller,
   question: Question,
   given: Readonly<Record<string, unknown>>,
@@ -207,15 +207,15 @@ async function jobFor(
     const version = options[name];
     if (kind !== 'version' || typeof version !== 'string') continue;
     const named = parseBodyVersion(name, version);
-    const kept = await keptDraft(caller, named, parts, hungUp);
+    const kept = await readKeptDraft(caller, named, parts, hungUp);
     if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
   // Nobody would learn of the job.
   hungUp.throwIfAborted();
-  const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
+  const task = { kind: question.kind, options, ruleSets, ...readSpan(caller, given) };
   try {
-    return jobView(await parts.evidence.ask(caller, task, draft));
+    return toJobView(await parts.evidence.ask(caller, task, draft));
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
     if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();
@@ -223,7 +223,7 @@ async function jobFor(
   }
 }
 
-async function keptDraft(
+async function readKeptDraft(
   { platform }: Caller,
   version: RuleVersion,
   { desk, drafts }: EvidenceParts,
@@ -239,7 +239,7 @@ async function keptDraft(
 }
 
 /** Reads platform and time span of a question. The platform is null for a key of the whole installation, which sees all. */
-function spanOf({ platform }: Caller, given: Readonly<Record<string, unknown>>) {
+function readSpan({ platform }: Caller, given: Readonly<Record<string, unknown>>) {
   const span = {
     from: toEpochMs(given['from']),
     to: toEpochMs(given['to']),
@@ -275,7 +275,7 @@ const listEvidence = declareOperation({
   answers: declareJsonAnswer('Newest first', EvidenceJobListSchema),
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
-    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(jobView),
+    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(toJobView),
   }),
 });
 
@@ -289,12 +289,12 @@ const readEvidence = declareOperation({
   answers: declareJsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
-    const job = await requiredJob(ctx, caller, parts);
+    const job = await requireJob(ctx, caller, parts);
     // The result is stored a moment before its job is done. Removing it in that moment would cancel the job instead
     // of forgetting it.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.jobStore.result(job) : null;
-    return { job: jobView(job), result };
+    return { job: toJobView(job), result };
   },
 });
 
@@ -308,11 +308,11 @@ const removeEvidence = declareOperation({
   answers: NO_CONTENT,
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
-    await parts.evidence.remove(await requiredJob(ctx, caller, parts));
+    await parts.evidence.remove(await requireJob(ctx, caller, parts));
   },
 });
 
-async function requiredJob(
+async function requireJob(
   ctx: RouteContext,
   caller: Caller,
   { evidence }: EvidenceParts,
@@ -322,7 +322,7 @@ async function requiredJob(
   return job;
 }
 
-function jobView({
+function toJobView({
   task,
   seenAt: _seen,
   credential: _whose,

@@ -150,19 +150,19 @@ export const changeRollout = declareGatedOperation({
   body: declareJsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
-  gate: (asked) => rolloutOf(asked),
+  gate: (asked) => readRolloutBody(asked),
   answer: async (asked, { approvals }: RolloutParts) => {
     const { platform, actor } = asked.caller;
-    const change = await rolloutOf(asked);
+    const change = await readRolloutBody(asked);
     const rollOut = () => approvals.rollOut({ platform, who: actor.text }, change);
     return refuseKnownErrors(rollOut, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
 
-async function rolloutOf({ body }: GrantedRequest<Shape<typeof RolloutBodySchema>>) {
+async function readRolloutBody({ body }: GrantedRequest<Shape<typeof RolloutBodySchema>>) {
   const given = await body();
   const { reason, revision = null, acceptDifference = false, emergency = false } = given;
-  const [version, goal] = [parseBodyVersion('version', given.version), goalInBody(given)];
+  const [version, goal] = [parseBodyVersion('version', given.version), readGoal(given)];
   return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
 }
 
@@ -191,7 +191,7 @@ export const takeBack = declareOperation({
   },
 });
 
-function goalInBody(body: Shape<typeof RolloutBodySchema>): Goal {
+function readGoal(body: Shape<typeof RolloutBodySchema>): Goal {
   const { mode, percent, guard } = body;
   const also = body.also?.map((one) => ({ ...one, version: parseBodyVersion('also', one.version) }));
   const version = parseBodyVersion('version', body.version);

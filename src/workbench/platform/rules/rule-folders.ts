@@ -137,7 +137,7 @@ const listRuleFolders = declareOperation({
     versions: loadedRules
       .versions()
       .toReversed()
-      .map((version) => summary(version, loadedRules)),
+      .map((version) => toSummary(version, loadedRules)),
     writable: await access(loadedRules.rulesDir, constants.W_OK).then(
       () => true,
       () => false,
@@ -167,19 +167,19 @@ const readRuleFolder = declareOperation({
     const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
     return {
-      ...summary(version, loadedRules),
+      ...toSummary(version, loadedRules),
       files,
       filesDigest,
       whole: isWhole,
       constants,
       ...(ruleSet === null
         ? { ...UNSOUND, problems }
-        : { ...outlineOf(ruleSet, caller.platform), coverage, problems: [] }),
+        : { ...createOutline(ruleSet, caller.platform), coverage, problems: [] }),
     };
   },
 });
 
-function summary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof RuleFolderSchema> {
+function toSummary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof RuleFolderSchema> {
   const ruleSet = loadedRules.get(version);
   return {
     version,
@@ -193,14 +193,14 @@ function summary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof
 const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], coverage: null } as const;
 
 /** Formats a holdout as `2 %` or `2 %, up to 100 EUR`. */
-function holdoutText({ share, maxAmounts }: Holdout): string {
+function formatHoldout({ share, maxAmounts }: Holdout): string {
   const percent = `${Number((share * 100).toFixed(2))} %`;
   const amounts = Object.entries(maxAmounts ?? {}).map(([currency, amount]) => `${amount} ${currency}`);
   return amounts.length === 0 ? percent : `${percent}, up to ${amounts.join(', ')}`;
 }
 
 /** Returns a ladder without the places of its levels in the files. Explanations show those. */
-function waitsOf({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings): LadderSettings {
+function pickWaits({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings): LadderSettings {
   return { levelsMs, ladders, resetAfterMs, resetsAfterMs };
 }
 
@@ -208,20 +208,20 @@ function waitsOf({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSetti
  * Returns the parts of a rule set that the console draws: the ladder, the rules with their places, the facts with
  * their kinds.
  */
-function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
+function createOutline(ruleSet: RuleSet, reader: PlatformName) {
   const { groups, signals, verdicts, flags, settings, platforms, facts } = ruleSet;
   const place = (rules: readonly Rule<object>[], gives: (index: number) => string | number) =>
     rules.map(({ name, at, holdout }, index) => ({
       name,
       at,
       gives: gives(index),
-      holdout: holdout === undefined ? null : holdoutText(holdout),
+      holdout: holdout === undefined ? null : formatHoldout(holdout),
     }));
   return {
-    ladder: waitsOf(settings.ladder),
+    ladder: pickWaits(settings.ladder),
     platforms: [...platforms]
       .filter(([name]) => isInstallation(reader) || name === reader)
-      .map(([name, { ladder }]) => ({ name, ladder: waitsOf(ladder) })),
+      .map(([name, { ladder }]) => ({ name, ladder: pickWaits(ladder) })),
     rules: [
       ...place(groups.rules, (index) => groups.rules[index]?.params.group ?? ''),
       ...place(signals.rules, (index) => signals.rules[index]?.params.weight ?? 0),

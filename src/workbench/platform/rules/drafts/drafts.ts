@@ -109,7 +109,7 @@ const DRAFT_CHANGED = declareRefusal(
   'draft-changed',
   'The draft has another revision than If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
-  changedText('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
+  formatChanged('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
 );
 
 const TOO_MANY = declareRefusal(
@@ -124,7 +124,7 @@ const TOO_MANY = declareRefusal(
   'shop',
 );
 
-function changedText(
+function formatChanged(
   version: string,
   now: Pick<DraftSummary, 'changedBy' | 'changedAt'> | null,
   basis: number | null,
@@ -171,7 +171,7 @@ const readDraft = declareOperation({
   refusals: [BAD_VERSION, UNKNOWN_DRAFT, NOT_PROPOSED, PROPOSAL_REFUSED],
   answer: async ({ ctx, caller }, { drafts, approvals }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const other = otherPlatform(PLATFORM.read(ctx), caller);
+    const other = readOtherPlatform(PLATFORM.read(ctx), caller);
     const opened =
       other === null
         ? await drafts.open(caller.platform, version)
@@ -188,7 +188,7 @@ const readDraft = declareOperation({
 });
 
 /** Returns null for the draft of the caller's own platform. */
-function otherPlatform(named: string | null, { platform }: Caller): PlatformName | null {
+function readOtherPlatform(named: string | null, { platform }: Caller): PlatformName | null {
   if (named === null || named === platform) return null;
   if (!isInstallation(platform))
     throw BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
@@ -217,7 +217,9 @@ const writeDraft = declareOperation({
     const draft = await runAtDesk(desk, caller, async () => {
       const { from, files } = await body();
       const written = { version, from: parseBodyVersion('from', from), files };
-      return orRefused(version, platform, basis, () => drafts.write(platform, written, basis, actor.text));
+      return refuseKnownDraftErrors(version, platform, basis, () =>
+        drafts.write(platform, written, basis, actor.text),
+      );
     });
     ctx.set('ETag', `"${draft.revision}"`);
     return draft;
@@ -259,7 +261,7 @@ const discardDraft = declareOperation({
     const basis = IF_MATCH.read(ctx);
     if (basis === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
-    const { revision, changedBy } = await orRefused(version, platform, basis, () =>
+    const { revision, changedBy } = await refuseKnownDraftErrors(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
     );
     const before = { revision, changedBy };
@@ -271,7 +273,7 @@ function withETag(answers: ReturnType<typeof declareJsonAnswer>) {
   return { 200: { ...answers[200], headers: ['ETag'] as const } };
 }
 
-async function orRefused<T>(
+async function refuseKnownDraftErrors<T>(
   version: RuleVersion,
   platform: string,
   basis: number | null,
@@ -280,7 +282,7 @@ async function orRefused<T>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DraftChanged) throw DRAFT_CHANGED.problem(changedText(version, error.now, basis));
+    if (error instanceof DraftChanged) throw DRAFT_CHANGED.problem(formatChanged(version, error.now, basis));
     throw error instanceof TooManyDrafts ? TOO_MANY.problem(platform) : error;
   }
 }
