@@ -63,12 +63,9 @@ describeConsole("the console's place Today", (tab) => {
       });
     });
     await tab.visit('#/today');
-    await figures()
-      .getByText(/in a week/)
-      .first()
-      .waitFor();
-    expect(await figures().textContent()).to.match(
-      /WAIT[\d.]+ %[↑↓] [\d.]+ points in a day[↑↓] [\d.]+ points in a week/,
+    const changes = /WAIT[\d.]+ %[↑↓] [\d.]+ points in a day[↑↓] [\d.]+ points in a week/;
+    await until('both earlier times are known', async () =>
+      changes.test((await figures().textContent()) ?? ''),
     );
   });
 
