@@ -13,7 +13,7 @@ import {
 import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderEmpty } from '#workbench/console/page/parts/notice.ts';
-import { declareNumberColumns, renderTable, sorted, useSort } from '#workbench/console/page/parts/table.ts';
+import { declareNumberColumns, renderTable, sortRows, useSort } from '#workbench/console/page/parts/table.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
@@ -105,7 +105,7 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
     columns: COLUMNS,
     kind: 'rule-figures',
     sort,
-    drawn: sorted(rules, sort, getSortValue).map((rule) => {
+    drawn: sortRows(rules, sort, getSortValue).map((rule) => {
       const isOpen = opened === rule.name;
       const toggle = () => setOpened(isOpen ? null : rule.name);
       return html`${renderRow(rule, report, most, isOpen, toggle)}

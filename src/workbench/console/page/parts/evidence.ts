@@ -12,7 +12,7 @@ import {
 } from '#workbench/console/page/questions.ts';
 import { count, formatShare } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
-import { renderTable, sorted, useSort } from './table.ts';
+import { renderTable, sortRows, useSort } from './table.ts';
 
 /** What became of orders, in the order in which it is stacked. */
 export const STATUSES = [
@@ -102,7 +102,7 @@ export function ShownTable({ table: { title, columns, rows }, wayOf }: ShownTabl
     name: title,
     columns: heads,
     sort,
-    drawn: sorted(rows, sort, (row, place) => getSortValue(row[place] ?? null, columns[place]?.kind)).map(
+    drawn: sortRows(rows, sort, (row, place) => getSortValue(row[place] ?? null, columns[place]?.kind)).map(
       (row) => html`<tr>
         ${columns.map(({ kind }, place) => {
           const text = formatCell(row[place] ?? null, kind);

@@ -52,8 +52,8 @@ function renderHead(column: Column, place: number, sort?: Sort) {
   if (column === '') return html`<td></td>`;
   const { name, kind } = splitColumn(column);
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
-  const sortRows = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
-  return html`<th scope="col" class=${kind} aria-sort=${sortRows}>
+  const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
+  return html`<th scope="col" class=${kind} aria-sort=${sorted}>
     <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>
       <span>${name}</span>
     </button>
@@ -92,7 +92,7 @@ export function useSort(name: string): Sort {
 }
 
 /** Rows as they are sorted; those without a value are last either way. `cellOf`: of a column. */
-export function sorted<Row>(
+export function sortRows<Row>(
   rows: readonly Row[],
   { place, down }: Sort,
   cellOf: (row: Row, place: number) => string | number | null,
