@@ -313,7 +313,7 @@ export interface Explanation {
   readonly integratorText: string;
 }
 
-/** A change of the rollout, and who follows it */
+/** A change of the rollout, and the nodes that follow it */
 export interface Following {
   readonly rollout: Rollout;
   readonly following: readonly NodeReport[];
@@ -779,7 +779,7 @@ export type PlatformEvent =
   | ErasureEvent
   | GapEvent;
 
-/** A change that somebody else approves or returns */
+/** A change that somebody else approves or rejects */
 export interface Proposal {
   readonly proposalId: string;
   readonly what: 'rollout' | 'release' | 'override' | 'key';

@@ -135,7 +135,7 @@ describe('the flags of a rule set', () => {
     ]);
     expect([examples, note]).to.deep.equal([
       [],
-      'No payer is answered differently, now or later; names of rules, reasons, texts for payers and flags do not count.',
+      'No payer is answered differently; names of rules, reasons, texts for payers and flags are not compared.',
     ]);
   });
 });

@@ -11,8 +11,7 @@ import { type ServiceProcess, spawnService } from '../service/service-process.ts
 import { Tenant } from '../service/tenant.ts';
 import { scoring } from '../workbench/commands/scoring.ts';
 
-const NOT_WRITABLE =
-  'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
+const NOT_WRITABLE = 'This node cannot write to RULES_DIR; download the draft and put it there yourself';
 
 /** Drops root's privileges, since root ignores file modes. */
 const isRoot = process.getuid?.() === 0;

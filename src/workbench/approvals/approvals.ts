@@ -147,7 +147,7 @@ export class Approvals {
       const basis = await refuseKnownErrors(() => this.#basisNow(platform, proposal.change));
       if (basis !== proposal.basis) {
         throw new ProposalRefused(
-          `it was proposed on ${proposal.basis}, and now there is ${basis ?? 'nothing to approve'}; return it, and have it proposed again on what is there now`,
+          `it was proposed on ${proposal.basis}, but now there is ${basis ?? 'nothing to approve'}; reject it, and let it be proposed again`,
         );
       }
     }
@@ -300,8 +300,8 @@ export class Approvals {
       subject: version,
       basis: `revision ${rollout.revision} of the rollout with ${files}`,
       lines: [
-        `${far} of all platforms, where ${rollout.active.version} does now`,
-        ...differences.flatMap(({ compared, much }) => [`compared: ${compared}`, ...much]),
+        `${far} of all platforms, instead of ${rollout.active.version}`,
+        ...differences.flatMap(({ compared, much }) => [`compared on ${compared}`, ...much]),
         `reason: ${reason}`,
       ],
       versions: { before: rollout.active.version, after: version },
@@ -317,8 +317,8 @@ export class Approvals {
       subject: version,
       basis: formatReleaseBasis(version, digest),
       lines: [
-        `${version} is fixed for good, and may be rolled out then`,
-        'nothing is found in it, and all its cases pass',
+        `${version} is released: its files never change again, and it may be rolled out`,
+        'it has no findings, and all its cases pass',
         ...breaches,
         ...(lost === null ? [] : [formatLostCases(lost)]),
         `reason: ${reason}`,
@@ -353,7 +353,7 @@ export class Approvals {
       subject: version,
       basis: formatReleaseBasis(version, digest),
       lines: [
-        `the draft ${version} of ${platform} is fixed for good, and may be rolled out then`,
+        `the draft ${version} of ${platform} is released: its files never change again, and it may be rolled out`,
         ...listBreaches(notes),
         ...(lostCases === null ? [] : [formatLostCases(lostCases)]),
         ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
@@ -391,7 +391,7 @@ export class Approvals {
   #rules() {
     const { fleet, loadedRules, desk } = this.#parts;
     if (fleet !== null && loadedRules !== null && desk !== null) return { fleet, loadedRules, desk };
-    throw new ProposalRefused('there are no rule sets to change here; set RULES_DIR to their folder');
+    throw new ProposalRefused('this process has no rule sets; set RULES_DIR to their folder');
   }
 }
 
@@ -420,7 +420,7 @@ function foreseeKey({ record }: ChangeOf<'key'>): ForeseenChange | null {
   if (may.length === 0) return null;
   if (owner === undefined) {
     throw new ProposalRefused(
-      `a key with ${may.join(', ')} needs an owner; pass --owner, or ask with a key that has one`,
+      `a key with ${may.join(', ')} needs an owner; pass --owner, or use a key that has one`,
     );
   }
   const end = expiresAt === null ? 'for ever' : `until ${expiresAt}`;

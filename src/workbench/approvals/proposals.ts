@@ -65,19 +65,19 @@ export interface ForeseenChange {
 }
 
 export const PROPOSAL_STATES = {
-  open: 'waits for somebody else',
+  open: 'waits for approval',
   approved: 'was approved and carried out',
   failed: 'was approved and could not be carried out',
-  rejected: 'was returned',
-  expired: 'nobody decided in time',
-  replaced: 'a later proposal about the same draft took its place',
+  rejected: 'was rejected',
+  expired: 'expired without a decision',
+  replaced: 'was replaced by a later proposal about the same draft',
 } as const;
 
 export type ProposalState = keyof typeof PROPOSAL_STATES;
 
 export const ProposalSchema = named(
   'Proposal',
-  shape('A change that somebody else approves or returns', {
+  shape('A change that somebody else approves or rejects', {
     proposalId: word('Names it', '5f0c1d2e3a4b'),
     what: meaning(
       {
@@ -89,7 +89,7 @@ export const ProposalSchema = named(
       'What would change',
     ),
     subject: word('The version, client or key', 'p2.v11'),
-    lines: list(Type.String(), 'What it would do, and what is known of it'),
+    lines: list(Type.String(), 'What it would do, and what is known about it'),
     versions: nullable(
       shape('Versions to compare', {
         before: Type.Unsafe<RuleVersion>(ruleVersion),
@@ -106,7 +106,7 @@ export const ProposalSchema = named(
     proposedAt: epochMs('When'),
     expiresAt: epochMs('Until when it can be approved'),
     state: meaning<ProposalState>(PROPOSAL_STATES, 'How it stands'),
-    decidedBy: nullable(word('Who approved or returned it')),
+    decidedBy: nullable(word('Who approved or rejected it')),
     decidedAt: nullable(epochMs('When')),
     note: nullable(word('Why, or why it could not be carried out')),
   }),
@@ -275,7 +275,7 @@ export class Proposals {
       const next = change(this.#read(raw));
       if (await this.#registers.compareAndSet(name, raw, JSON.stringify(next))) return next;
     }
-    throw new ProposalRefused('others keep changing the proposals; try again');
+    throw new ProposalRefused('the proposals were changed by others at the same time; try again');
   }
 
   #read(raw: string | null): readonly StoredProposal[] {
@@ -334,14 +334,14 @@ function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal):
     const isFull = own.length >= OPEN_DRAFTS_MAX;
     if (!isFull && drafts.length < ALL_OPEN_DRAFTS_MAX) return;
     throw new ProposalRefused(
-      `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, which is the most; an operator of the installation releases or returns some of them first`,
+      `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, the most that are allowed; an operator of the installation must approve or reject some of them first`,
     );
   }
   const places = open.filter(({ change }) => findProposedDraft(change) === undefined);
   const own = places.filter((one) => getProposer(one) === getProposer(proposal));
   if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
   throw new ProposalRefused(
-    `${own.length} of the ${places.length} open proposals are of ${proposal.owner ?? proposal.proposedBy}; have some of them approved or returned first`,
+    `${own.length} of the ${places.length} open proposals are of ${proposal.owner ?? proposal.proposedBy}; let some of them be approved or rejected first`,
   );
 }
 
@@ -372,7 +372,7 @@ export function toProposalView({ change, basis: _, owner: __, ...shown }: Stored
 }
 
 const NO_OWNER =
-  'has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner';
+  'has no owner, so it cannot be known whether somebody else approves; use a key that was issued with --owner';
 
 /** Throws `ProposalRefused` unless the owner of a proposal is known. */
 export function requireOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {

@@ -24,7 +24,7 @@ export class ProposedDrafts {
     const opened = await this.#drafts.open(platform, version);
     if (opened?.draft.revision === revision) return opened;
     throw new ProposalRefused(
-      `the draft ${version} of ${platform} was changed or discarded since; have it proposed again`,
+      `the draft ${version} of ${platform} was changed or discarded since; let it be proposed again`,
     );
   }
 

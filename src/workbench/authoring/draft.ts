@@ -28,7 +28,7 @@ export function copyVersion(
   const all = [...problems, ...(read.ok ? [] : read.problems)];
   if (all.length > 0)
     throw new DraftRefused(
-      `${basename(source)} is not sound and cannot be copied:\n${formatProblems(shown(source), all)}`,
+      `${basename(source)} has problems and cannot be copied:\n${formatProblems(shown(source), all)}`,
     );
   const from = basename(source);
   const ruleSet = renameVersion(files, version);
@@ -123,7 +123,7 @@ function refuseUnless(replaces: string | null, version: RuleVersion, found: Fold
   switch (found.is) {
     case 'nothing':
       if (replaces === null) return;
-      throw new DraftRefused(`${version} is not there any more; save it as a new version`);
+      throw new DraftRefused(`${version} no longer exists; save it as a new version`);
     case 'released':
       throw new DraftRefused(`${version} is released and never changes; choose another version`);
     case 'unreadable':
@@ -142,7 +142,7 @@ function refuseUnless(replaces: string | null, version: RuleVersion, found: Fold
 
 /** The message for a person who wants to save something in a folder without write permission. */
 export const NOT_WRITABLE =
-  'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
+  'This node cannot write to RULES_DIR; download the draft and put it there yourself';
 
 /** Creates a folder beside the target and on the same disk. No version can have its name. */
 function createFolderBeside(target: string): string {

@@ -63,18 +63,18 @@ function listRemarks(
 ): readonly (BrokenPromise | Problem)[] {
   const why = meant[promise];
   if (finding === 'undecided') {
-    const message = `whether ${promise} holds, as "meant" calls it, could not be decided in reasonable time`;
+    const message = `it could not be decided in reasonable time whether the promise "${promise}" holds`;
     return [{ at: meantAt, message }];
   }
   if (finding === 'none') {
-    const message = `"${promise}" is meant, and no rule does it; remove it from "meant"`;
+    const message = `"${promise}" stands under "meant", but no rule breaks this promise; remove it from "meant"`;
     return why === undefined ? [] : [{ at: meantAt, message }];
   }
   const { at, what, remedy, example } = finding;
   const message =
     why === undefined
-      ? `${what}; ${remedy}, or say in ruleset.yaml why it is meant: meant: { ${promise}: "why" }`
-      : `${what}; it is meant: ${why}`;
+      ? `${what}; ${remedy}, or say in ruleset.yaml why it is intended: meant: { ${promise}: "why" }`
+      : `${what}; this is intended: ${why}`;
   return [{ at, message, promise, example }];
 }
 

@@ -43,7 +43,7 @@ export function showBuild(registry: Registry): void {
   addGauge(
     registry,
     'scoring_build_info',
-    '1; which version of the service runs, and on which Node',
+    'Always 1; the labels say which version of the service runs, and on which Node',
     (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
     ['version', 'node'],
   );
@@ -71,15 +71,15 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
     report().counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
   showFigures(registry, {
     scoring_shadow_compared: [
-      'Verdicts that the shadow decided, too, in this trial',
+      'Verdicts that the shadow also decided in this trial',
       sumOf(({ shadow }) => shadow.compared),
     ],
     scoring_shadow_different: [
-      'Verdicts that the shadow would have answered otherwise',
+      'Verdicts that the shadow would have answered differently',
       sumOf(({ shadow }) => shadow.different),
     ],
     scoring_candidate_errors: [
-      'Decisions in this trial for which the candidate threw',
+      'Decisions in this trial for which the candidate failed with an error',
       sumOf(({ candidateErrors }) => candidateErrors),
     ],
   });
@@ -119,7 +119,7 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
 export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
   showFigures(registry, {
     scoring_archive_lag_seconds: [
-      'How long the oldest journal entry has waited that is not archived',
+      'How long the oldest journal entry that is not archived has waited',
       async () => (await archive.lagMs()) / 1000,
     ],
     scoring_journal_entries: [
@@ -129,7 +129,7 @@ export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
     scoring_archive_segments: ['Segments in the archive', () => archive.contents().segments],
     scoring_archive_bytes: ['Bytes of all segments of the archive', () => archive.contents().bytes],
     scoring_archive_gap_entries: [
-      "Journal entries that were lost to the journal's bound before they were shipped",
+      'Journal entries that were lost because the journal was full before they were shipped',
       () => archive.contents().gapEntries,
     ],
     scoring_archive_set_aside_entries: [
@@ -144,7 +144,7 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
     scoring_lists_entries: ['Entries of shared lists that this node holds', () => report().entries],
     scoring_lists: ['Shared lists that this node holds', () => report().lists],
     scoring_lists_age_seconds: [
-      'Since this node compared its copy of the shared lists with the store',
+      'Time since this node last read the shared lists from the store',
       () => (report().ageMs ?? 0) / 1000,
     ],
   });
@@ -158,15 +158,15 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
       ({ newestAt }) => newestAt && newestAt / 1000,
     ],
     scoring_reports_usual_delay_seconds: [
-      'Within which 95 % of the reports usually come after the grant; only for platforms that report',
+      'Time after the grant within which 95 % of the reports usually come; only for platforms that report',
       ({ usualMs }) => usualMs && usualMs / 1000,
     ],
     scoring_reports_unreported_ratio: [
-      'Share of the orders of a week, granted longer ago than that, of which nothing was reported',
+      'Share of the orders of a week, granted longer ago than reports usually take, without a report',
       ({ unreportedShare }) => unreportedShare,
     ],
     scoring_reports_stopped: [
-      '1 while a platform that usually reports is silent about 50 orders or more for three times as long as usual',
+      '1 while a platform that usually reports has not reported on 50 orders or more for three times as long as usual',
       ({ stopped }) => (stopped ? 1 : 0),
     ],
   };
@@ -180,7 +180,7 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
 export function watchKeys(registry: Registry, lost: () => readonly LostKey[]): void {
   showFigures(registry, {
     scoring_lost_keys: [
-      'Access keys that were live when they were last read, that the store has lost, and that somebody tried in the last ten minutes',
+      'Access keys that the store has lost, and that somebody used in the last ten minutes',
       () => lost().length,
     ],
   });
@@ -190,7 +190,7 @@ export function watchKeys(registry: Registry, lost: () => readonly LostKey[]): v
 export function watchStore(registry: Registry, report: () => StoreReport): void {
   showFigures(registry, {
     scoring_store_clock_offset_seconds: [
-      "By how much the store's clock, which decides, is ahead of this node's; on SQLite by how much it was set in the last ten minutes",
+      "Seconds by which the store's clock, which decides, is ahead of this node's; on SQLite, by which the clock was set in the last ten minutes",
       () => report().clockOffsetMs / 1000,
     ],
     scoring_store_servers_failing: [

@@ -161,5 +161,7 @@ export function refuseShares(shares: readonly Share[]): string | null {
   );
   if (twice !== undefined) return `names ${twice.version} twice; each candidate has one share`;
   const percent = sumPercent(shares);
-  return percent > 100 ? `gives away ${percent} percent of the clients; choose 100 or fewer in all` : null;
+  return percent > 100
+    ? `gives candidates ${percent} percent of the clients; choose at most 100 in all`
+    : null;
 }

@@ -34,10 +34,14 @@ export const RolloutStatusSchema = named(
   'RolloutStatus',
   shape('The rollout and the fleet', {
     rollout: nullable(RolloutSchema),
-    unreadable: yesNo('What is stored as the rollout is damaged; nodes continue, and a rollback rewrites it'),
-    nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
+    unreadable: yesNo(
+      'The stored rollout cannot be read; nodes go on with theirs, and a rollback writes it again',
+    ),
+    nodes: nullable(list(NodeSchema, 'Nodes that reported in the last 10 s; null for a key of one platform')),
     trials: list(TrialSchema, 'Of each candidate'),
-    previous: nullable(versionRef('Where a rollback leads when nothing is on trial; null: nowhere')),
+    previous: nullable(
+      versionRef('The version that a rollback returns to when nothing is on trial; null: none'),
+    ),
   }),
 );
 
@@ -45,12 +49,14 @@ export type RolloutStatus = Shape<typeof RolloutStatusSchema>;
 
 export const FollowingSchema = named(
   'Following',
-  shape('A change of the rollout, and who follows it', {
+  shape('A change of the rollout, and the nodes that follow it', {
     rollout: RolloutSchema,
     following: list(NodeSchema, 'Nodes that follow it'),
     lagging: list(NodeSchema, 'Nodes that do not yet'),
     compared: nullable(
-      word('How a version that now decides for more than 20 % would have answered lately; null otherwise'),
+      word(
+        'How a version that now decides for more than 20 % compares with the active one on the payers of the last day; null otherwise',
+      ),
     ),
   }),
 );
@@ -197,7 +203,7 @@ function requireReturn({ history }: Rollout, { version, digest }: VersionRef, go
   );
   if (goal.mode === 'active' && wasActive) return;
   throw new RolloutRefused(
-    `an emergency only makes a version active again that was active before, with the same files; ${version} was not`,
+    `an emergency can only return to a version that was active before, with the same files; ${version} was not`,
   );
 }
 
@@ -230,7 +236,7 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
     ({ version, much }) => `${version} answers very differently from the active version: ${much.join('; ')}`,
   );
   throw new RolloutRefused(
-    `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; if that is intended, pass --accept-difference (acceptDifference: true), which the audit keeps`,
+    `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; if you intend this, pass --accept-difference (acceptDifference: true), which the audit notes`,
   );
 }
 
@@ -251,7 +257,7 @@ async function requireEligible(
 }
 
 const UNREADABLE =
-  'what the store holds as the rollout cannot be read; the nodes continue with what they have; "rules rollback" rewrites it from them, and then a version can be rolled out';
+  'the rollout in the store cannot be read, and the nodes go on with the rollout that they have; run "rules rollback", which writes it again, before you roll out a version';
 
 /**
  * Takes one candidate back, or with null all of them. Without any candidate it returns to the previous version. A
@@ -274,7 +280,7 @@ export async function rollBack(
   if (next === null)
     throw new RolloutRefused(
       version === null
-        ? 'there is no candidate and no earlier version to return to'
+        ? 'there is nothing to roll back: no candidate, and no earlier version to return to'
         : `${version} is not on trial; ${formatOnTrial(candidates)}`,
     );
   if (candidates.length === 0) await requireOnEveryNode(fleet, next.active);
@@ -287,7 +293,7 @@ export async function rollBack(
 
 function formatOnTrial(candidates: readonly Candidate[]): string {
   if (candidates.length === 0)
-    return 'nothing is; "rules rollback" without a version returns to the one before';
+    return 'no version is; "rules rollback" without a version returns to the one before';
   return `on trial: ${candidates.map(({ version }) => version).join(', ')}`;
 }
 
@@ -308,7 +314,7 @@ async function repairFromNodes(fleet: Fleet, change: RolloutChange): Promise<Rol
 }
 
 const NO_NODE =
-  'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
+  'no node is running on this store; start a node, and check that this command uses the same store';
 
 async function readRunningRollout(fleet: Fleet): Promise<StoredRollout> {
   // The nodes are read first, because no node follows a revision before it is stored.
@@ -323,7 +329,7 @@ async function readRunningRollout(fleet: Fleet): Promise<StoredRollout> {
   if (stored !== null && !isBehind) return stored;
   const what = held === null ? 'has lost the rollout' : `holds revision ${held.revision} of the rollout`;
   throw new RolloutRefused(
-    `the store ${what}, and the nodes follow revision ${newest?.revision}: "rules restore-rollout --reason TEXT" writes that back first`,
+    `the store ${what}, but the nodes follow revision ${newest?.revision}; run "rules restore-rollout --reason TEXT" first, which writes theirs back`,
   );
 }
 
@@ -388,7 +394,7 @@ export function formatNodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'p
 
 function explainNotLoaded(version: RuleVersion, rules: LoadedRules): string {
   const refused = rules.refused().find((folder) => folder.version === version);
-  if (refused !== undefined) return `${version} is not sound:\n${refused.problems.join('\n')}`;
+  if (refused !== undefined) return `${version} has problems:\n${refused.problems.join('\n')}`;
   const there = rules.all().map((ruleSet) => ruleSet.version);
   return `there is no rule set ${version}; there are: ${there.join(', ')}`;
 }

@@ -70,7 +70,7 @@ export async function compareWithActive(
   const { verdict } = rules.verdicts.otherwise;
   const closes = !isGrant(verdict) && verdict !== active?.verdicts.otherwise.verdict;
   const much = [
-    ...(closes ? [`its verdicts end with otherwise: ${verdict}, where those of the active one do not`] : []),
+    ...(closes ? [`its verdicts end with otherwise: ${verdict}, unlike those of the active version`] : []),
     ...platforms.filter(isMuch).map(differenceSentence),
   ];
   const shadow = await readShadowFigures(on.store.tallies, rules, candidate);
@@ -148,7 +148,7 @@ function isIncomparable({ letPay, heldBack, incomparable }: PlatformDifference):
 }
 
 function incomparableSentence({ platform, missing }: PlatformDifference): string {
-  return `nobody knows what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
+  return `its answers on ${platform} cannot be told, because recent decisions there did not record ${missing.join(', ')}; bring it to shadow first`;
 }
 
 function differenceSentence({ platform, letPay, heldBack, turned }: PlatformDifference): string {
@@ -156,12 +156,12 @@ function differenceSentence({ platform, letPay, heldBack, turned }: PlatformDiff
     .filter((verdict) => turned[verdict] > 0)
     .map(
       (verdict) =>
-        `${verdict} ${formatFigure(turned[verdict])} of ${formatFigure(letPay)} recent payers of ${platform} that the active one let pay`,
+        `${verdict} ${formatFigure(turned[verdict])} of ${formatFigure(letPay)} recent payers of ${platform} whom the active version let pay`,
     );
   const back =
     turned.let === 0
       ? []
-      : [`let ${formatFigure(turned.let)} of ${formatFigure(heldBack)} pay that it held back`];
+      : [`let ${formatFigure(turned.let)} of ${formatFigure(heldBack)} pay whom it held back`];
   return `it would ${[...away, ...back].join(', and ')}`;
 }
 
@@ -204,7 +204,7 @@ function letsPay(answer: string): boolean {
 
 function shadowSentence({ compared, otherwise, most }: ShadowFigures): string {
   const mostly = most === null ? '' : `, most often ${most}`;
-  return `as a shadow it would have let or held back ${formatFigure(otherwise)} of ${formatFigure(compared)} otherwise${mostly}`;
+  return `as a shadow it would have let through or held back ${formatFigure(otherwise)} of ${formatFigure(compared)} differently${mostly}`;
 }
 
 function comparedSentence(platforms: readonly PlatformDifference[], shadow: ShadowFigures | null): string {
@@ -212,10 +212,9 @@ function comparedSentence(platforms: readonly PlatformDifference[], shadow: Shad
     platforms.reduce((total, platform) => total + of(platform), 0);
   const payers = sum(({ letPay, heldBack }) => letPay + heldBack);
   const seen = shadow === null ? '' : `; ${shadowSentence(shadow)}`;
-  if (payers === 0)
-    return `nobody asked for a verdict in the last day, so there is nothing to compare with${seen}`;
+  if (payers === 0) return `nobody, because no payer asked for a verdict in the last day${seen}`;
   const others = sum(({ turned }) => turned.BLOCK + turned.WAIT + turned.let);
-  return `of ${formatFigure(payers)} payers who asked in the last day it would let or hold back ${formatFigure(others)} otherwise${seen}`;
+  return `${formatFigure(payers)} payers of the last day, of whom ${formatFigure(others)} would be let through or held back differently${seen}`;
 }
 
 function formatFigure(count: number): string {

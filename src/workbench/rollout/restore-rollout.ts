@@ -20,13 +20,13 @@ export async function restoreRollout(
   const known = remembered !== null && remembered.revision >= followed ? remembered : null;
   if (held !== null && !isBehind(held, known, followed))
     throw new RolloutRefused(
-      `the store holds revision ${held.revision} of the rollout, and nobody knows a newer one: there is nothing to write back`,
+      `the store holds revision ${held.revision} of the rollout, and no node or DATA_DIR has a newer one: there is nothing to write back`,
     );
   const above = Math.max(held?.revision ?? 0, followed);
   if (known !== null) return writeRollout(fleet, stored, rewriteRollout(known, above, change));
   if (newest !== null) return writeRollout(fleet, stored, repairRollout(above, newest.active, change));
   throw new RolloutRefused(
-    'no rollout is remembered in DATA_DIR, and no node is running on this store; start a node, or run this where one ran',
+    'DATA_DIR holds no rollout, and no node is running on this store; start a node, or run this with the DATA_DIR of one',
   );
 }
 

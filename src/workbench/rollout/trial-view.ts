@@ -17,7 +17,7 @@ import { estimateShare } from '#history/statistics/intervals.ts';
 
 const interval = nullable(
   shape(
-    'A share of the clients, for paid of those with an outcome, with its 95 % interval, 0 to 1; null without one',
+    'A share of the clients with its 95 % interval, 0 to 1; for paid, of the clients with an outcome; null without any',
     {
       value: Type.Number(),
       low: Type.Number(),
@@ -41,22 +41,22 @@ export const TrialSchema = named(
   'TrialCounts',
   shape('What was seen of the trial of a candidate', {
     version: Type.Unsafe<RuleVersion>(ruleVersion),
-    trial: word('Names the trial'),
+    trial: word('Name of the trial'),
     arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
     earliest: nullable(
       epochMs(
-        'When the experiment answers at the earliest, later by the days that reversals take where the objective does not say them; null of a shadow, and where the objective is damaged',
+        'The earliest time at which the experiment answers; later by the days that reversals take, where the objective does not say them. Null for a shadow, and where the objective cannot be read',
       ),
     ),
     shares: list(ClientShareSchema, 'Of a canary'),
     breach: nullable(
       word(
-        'Why the guard takes the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
+        'Why the guard rolls the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
       ),
     ),
     gains: list(
       Type.String(),
-      'In what the canary is better by more than the points of its guard, which takes nothing back for that; empty for a key of one platform',
+      'What the canary does better by more than the points of its guard, which does not act on that; empty for a key of one platform',
     ),
     shadow: shape('Answers of a shadow compared with those given', {
       compared: count('Verdicts that both decided'),
@@ -70,7 +70,7 @@ export const TrialSchema = named(
         'By kind',
       ),
     }),
-    candidateErrors: count('Decisions for which the candidate threw'),
+    candidateErrors: count('Decisions for which the candidate failed with an error'),
   }),
 );
 

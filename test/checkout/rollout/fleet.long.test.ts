@@ -21,7 +21,7 @@ import { FIRST_VERSION, refusal, TestFleet } from './test-fleet.ts';
 const ACTIVE: Goal = { mode: 'active' };
 const TENTH: Goal = { mode: 'canary', percent: 10, guardPoints: null };
 
-const NOTHING_BEFORE = 'there is no candidate and no earlier version to return to';
+const NOTHING_BEFORE = 'there is nothing to roll back: no candidate, and no earlier version to return to';
 
 function describeFleet(open: () => Promise<Store>): void {
   let fleet: TestFleet;
@@ -169,7 +169,7 @@ function describeFleet(open: () => Promise<Store>): void {
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
     for (const node of fleet.nodes) await node.stop();
     const nobody =
-      'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
+      'no node is running on this store; start a node, and check that this command uses the same store';
     expect(await refusal(fleet.rollBack())).to.equal(nobody);
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', ACTIVE))).to.equal(nobody);
     expect((await fleet.status()).rollout?.active.version).to.equal('p2.v11');

@@ -101,7 +101,7 @@ describe('a rollout that the store has lost', () => {
 
   it('is not replaced by a change that begins at an older one', async () => {
     const text = (what: string) =>
-      `the store ${what}, and the nodes follow revision 2: "rules restore-rollout --reason TEXT" writes that back first`;
+      `the store ${what}, but the nodes follow revision 2; run "rules restore-rollout --reason TEXT" first, which writes theirs back`;
     await lose(before);
     const older = text('holds revision 1 of the rollout');
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' }))).to.equal(older);
@@ -112,7 +112,7 @@ describe('a rollout that the store has lost', () => {
 
   it('is written back only where something is lost', async () => {
     expect(await refusal(restored())).to.equal(
-      'the store holds revision 2 of the rollout, and nobody knows a newer one: there is nothing to write back',
+      'the store holds revision 2 of the rollout, and no node or DATA_DIR has a newer one: there is nothing to write back',
     );
   });
 

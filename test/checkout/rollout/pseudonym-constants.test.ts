@@ -88,11 +88,11 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       await rules.close();
       return much;
     };
-    const blocked = `it would BLOCK ${PAYERS + 1} of ${PAYERS + 1} recent payers of shop that the active one let pay, and let 1 of 1 pay that it held back`;
+    const blocked = `it would BLOCK ${PAYERS + 1} of ${PAYERS + 1} recent payers of shop whom the active version let pay, and let 1 of 1 pay whom it held back`;
     expect(await muchUnder([SECRET])).to.deep.equal([blocked]);
     expect(await muchUnder([OTHER_SECRET, SECRET])).to.deep.equal([blocked]);
     const unknown =
-      'nobody knows what it would answer on shop, where the last decisions did not record attribute(cardBin) under this SIGNAL_SECRET; bring it to shadow first';
+      'its answers on shop cannot be told, because recent decisions there did not record attribute(cardBin) under this SIGNAL_SECRET; bring it to shadow first';
     expect(await muchUnder([OTHER_SECRET])).to.deep.equal([unknown]);
     expect(await muchUnder([])).to.deep.equal([unknown]);
   });

@@ -262,7 +262,7 @@ describe('several canaries', () => {
       refuseShares(shares.map(([ref, percent]) => ({ ...ref, percent })));
     expect(why([V12, 60], [V13, 40])).to.equal(null);
     expect(why([V12, 60], [V13, 40.5])).to.equal(
-      'gives away 100.5 percent of the clients; choose 100 or fewer in all',
+      'gives candidates 100.5 percent of the clients; choose at most 100 in all',
     );
     expect(why([V12, 1], [V12, 1])).to.equal('names p2.v12 twice; each candidate has one share');
   });

@@ -70,7 +70,7 @@ describeOnStores('open proposals', (store) => {
   it('are at most ten drafts of one platform, and leave room to others and to the installation', async () => {
     for (let minor = 1; minor <= 10; minor += 1) await propose(`p3.v${minor}`, ofDraft(`p3.v${minor}`));
     expect(await refusal(propose('p3.v11', ofDraft('p3.v11')))).to.equal(
-      'shop has 10 open proposals to release drafts, which is the most; an operator of the installation releases or returns some of them first',
+      'shop has 10 open proposals to release drafts, the most that are allowed; an operator of the installation must approve or reject some of them first',
     );
     expect(await refusal(propose('p3.v11', ofDraft('p3.v11', 'bank')))).to.equal('taken');
     expect(await refusal(propose('p2.v11', rollout(30)))).to.equal('taken');
@@ -80,7 +80,7 @@ describeOnStores('open proposals', (store) => {
     for (let place = 0; place < 100; place += 1)
       await propose(`p4.v${place}`, ofDraft(`p4.v${place}`, `shop-${place % 10}`));
     expect(await refusal(propose('p4.v100', ofDraft('p4.v100', 'late')))).to.equal(
-      'all platforms have 100 open proposals to release drafts, which is the most; an operator of the installation releases or returns some of them first',
+      'all platforms have 100 open proposals to release drafts, the most that are allowed; an operator of the installation must approve or reject some of them first',
     );
     expect(await refusal(propose('p2.v11', rollout(31)))).to.equal('taken');
   });
@@ -124,7 +124,7 @@ describeOnStores('open proposals', (store) => {
     const nobody = { text: 'key 3', owner: null };
     for (let payer = 0; payer < 20; payer += 1) await propose(`p-${payer}`, trust(`p-${payer}`), nobody);
     expect(await refusal(propose('p-20', trust('p-20'), nobody))).to.equal(
-      '20 of the 20 open proposals are of key 3; have some of them approved or returned first',
+      '20 of the 20 open proposals are of key 3; let some of them be approved or rejected first',
     );
     expect(await refusal(propose('p-20', trust('p-20'), { text: 'key 4', owner: null }))).to.equal('taken');
   });

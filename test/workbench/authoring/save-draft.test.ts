@@ -92,7 +92,7 @@ describe('saving a draft', () => {
         version: versionOf('p2.v12'),
         replaces,
       },
-      'p2.v12 is not there any more; save it as a new version',
+      'p2.v12 no longer exists; save it as a new version',
     );
     expect(text('p2.v11/ladder.yaml')).to.equal('levels: [1m]\nresetAfter: 24h\n');
   });

@@ -28,7 +28,7 @@ describe('commands with APPROVALS=required', () => {
   it('propose a key that may approve, which is valid once somebody else has approved it', async () => {
     const ask = ['keys', 'issue', '--platform', '*', '--operations', 'approve'];
     expect((await run(...ask)).stderr).to.equal(
-      'refused: a key with approve needs an owner; pass --owner, or ask with a key that has one',
+      'refused: a key with approve needs an owner; pass --owner, or use a key that has one',
     );
     const { id, proposalId } = await json(...ask, '--owner', 'ann');
     expect(await json('keys', 'list')).to.deep.equal([]);

@@ -111,15 +111,13 @@ describeOnStores('what a version would have answered', (store) => {
 
   it('is unknown before anybody has asked', async () => {
     const { compared } = await toGoal('p2.v11', ACTIVE);
-    expect(compared).to.equal(
-      'nobody asked for a verdict in the last day, so there is nothing to compare with',
-    );
+    expect(compared).to.equal('nobody, because no payer asked for a verdict in the last day');
     await rollBack(fleet, node.rules.rulesDir, change());
   });
 
   it('is refused when it blocks clients that match no rule, although nobody has asked yet', async () => {
     expect(await refusalOf('p2.v12', ACTIVE)).to.equal(
-      'p2.v12 answers very differently from the active version: its verdicts end with otherwise: BLOCK, where those of the active one do not. Look at "rules diff", and begin with a canary of up to 20 %; if that is intended, pass --accept-difference (acceptDifference: true), which the audit keeps',
+      'p2.v12 answers very differently from the active version: its verdicts end with otherwise: BLOCK, unlike those of the active version. Look at "rules diff", and begin with a canary of up to 20 %; if you intend this, pass --accept-difference (acceptDifference: true), which the audit notes',
     );
   });
 
@@ -130,7 +128,7 @@ describeOnStores('what a version would have answered', (store) => {
     await toGoal('p2.v13', ACTIVE);
     await rollBack(fleet, node.rules.rulesDir, change());
     await payersAsk(platform, 24, 19);
-    const figures = `it would BLOCK 24 of 24 recent payers of ${platform} that the active one let pay`;
+    const figures = `it would BLOCK 24 of 24 recent payers of ${platform} whom the active version let pay`;
     expect(await refusalOf('p2.v13', ACTIVE)).to.contain(figures);
     expect(await refusalOf('p2.v13', { mode: 'canary', percent: 21, guardPoints: null })).to.contain(figures);
     const { compared } = await toGoal('p2.v13', { mode: 'canary', percent: 20, guardPoints: null });
@@ -140,7 +138,9 @@ describeOnStores('what a version would have answered', (store) => {
 
   it('becomes active when it gives the same answers, and says how many payers were compared', async () => {
     const { compared } = await toGoal('p2.v11', ACTIVE);
-    expect(compared).to.equal('of 24 payers who asked in the last day it would let or hold back 0 otherwise');
+    expect(compared).to.equal(
+      '24 payers of the last day, of whom 0 would be let through or held back differently',
+    );
     await rollBack(fleet, node.rules.rulesDir, change());
   });
 

@@ -47,7 +47,7 @@ describe('the goal of a rollout', () => {
       'also names 10 candidates; at most 9 are allowed',
     );
     expect(goal('canary', { percent: 60, also: also(1, 60) })).to.equal(
-      'also gives away 120 percent of the clients; choose 100 or fewer in all',
+      'also gives candidates 120 percent of the clients; choose at most 100 in all',
     );
     expect(goal('canary', { percent: 60, also: also(1, 40), guard: 5 })).to.equal(
       'guard compares the canary with clients of the active version, and at 100 percent there are none; choose fewer percent, or leave the guard out',

@@ -36,7 +36,7 @@ export function loadDraft(version: string, files: RuleFiles): LoadResult {
 export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
   const draft = loadDraft(version, files);
   if (draft.ok) return draft.ruleSet;
-  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
+  throw new Error(`${version} has problems: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }
 
 /**

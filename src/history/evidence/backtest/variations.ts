@@ -112,7 +112,9 @@ function createCombination(version: string, files: RuleFiles, choice: Choice): T
   const edited = replaceConstants(files, choice);
   const draft = loadDraft(version, edited);
   if (draft.ok) return { values, rules: draft.ruleSet };
-  throw new BadQuestion(`${formatValues(values)} is no sound rule set: ${problemText(draft.problems)}`);
+  throw new BadQuestion(
+    `${formatValues(values)} gives a rule set with problems: ${problemText(draft.problems)}`,
+  );
 }
 
 function formatValues(values: TriedRuleSet['values']): string {

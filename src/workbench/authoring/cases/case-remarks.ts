@@ -48,7 +48,7 @@ class CaseRemarks {
   #onList(name: string): string | null {
     const asked = listSharedLists(this.#rules);
     if (asked.includes(name)) return null;
-    return `no rule asks about the shared list "${name}"${asked.length === 0 ? '' : suggestName(name, asked)}`;
+    return `no rule checks the shared list "${name}"${asked.length === 0 ? '' : suggestName(name, asked)}`;
   }
 
   /** Remarks on entries of a list of attributes that no known value can match. */

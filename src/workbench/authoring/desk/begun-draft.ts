@@ -31,7 +31,7 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
   if (from === null) return restoreOthersPart({ platform: owner, draft: files, from: new Map() });
   const former = isRuleVersion(from) ? readWholeFiles(join(rulesDir, from)) : null;
   if (former !== null) return restoreOthersPart({ platform: owner, draft: files, from: former });
-  const message = `the sections and cases of other platforms cannot be put back, because RULES_DIR has no readable ${from} any more, which this draft was begun with; begin it anew with a version that is there`;
+  const message = `the sections and cases of other platforms cannot be restored, because ${from}, with which this draft was begun, is no longer readable in RULES_DIR; begin the draft again with a version that is there`;
   return { ok: false, problems: [{ at: IN_RULE_SET, message }] };
 }
 
@@ -83,6 +83,6 @@ function formatProblemKey({ at, message }: Problem): string {
 }
 
 function createHiddenProblem(what: string): Problem {
-  const message = `with the sections and cases of other platforms, which only the owner of the installation is shown, there is also ${what}; ask the owner before you propose it`;
+  const message = `together with the sections and cases of other platforms, which only the owner of the installation may see, there is also ${what}; ask the owner before you propose it`;
   return { at: IN_RULE_SET, message };
 }

@@ -102,7 +102,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
 
 const NOT_SHOWN: Problem = {
   at: { file: 'ruleset.yaml', line: 1, column: 1 },
-  message: 'something is wrong that only the owner of the installation is shown',
+  message: 'there is a problem that only the owner of the installation may see',
 };
 
 interface Checking {

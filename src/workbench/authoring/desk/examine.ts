@@ -102,7 +102,7 @@ export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | nu
   return [
     {
       at: first.at,
-      message: `whether anything is on ${which} is not known without the store; --lists looks there`,
+      message: `it is not known without the store whether anything is on ${which}; --lists looks there`,
     },
   ];
 }
@@ -133,7 +133,7 @@ function listRemarksOnList(
     return [{ at, message }];
   }
   if (known.length > 0)
-    return [{ at, message: `every entry of the shared list "${list}" is past its end, so nobody is on it` }];
+    return [{ at, message: `every entry of the shared list "${list}" has ended, so nobody is on it` }];
   const nearest = findNearestName(
     list,
     lists.map(({ name }) => name),
@@ -232,7 +232,7 @@ export function formatLostCases({ before, of, names }: LostCases): string {
   const shown = names.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
   const others = names.length - shown.length;
   const listed = [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(', ');
-  return `${names.length} of the ${of} cases of ${before}, which was released before it, are not in it: ${listed}`;
+  return `${names.length} of the ${of} cases of ${before}, the version released before, are missing: ${listed}`;
 }
 
 /** Releases a version for good: from then on, changed files are refused. */

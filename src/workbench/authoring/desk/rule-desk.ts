@@ -173,11 +173,11 @@ export function formatObstacle(version: RuleVersion, obstacle: DeskObstacle): st
     case 'released':
       return `${version} is released already`;
     case 'other files':
-      return `${version} is not there any more as you saw it; open it again`;
+      return `${version} was changed or removed since you opened it; open it again`;
     case 'findings':
-      return `${version} has findings; mend them first:\n${obstacle.problems.map(formatProblem).join('\n')}`;
+      return `${version} has findings; correct them first:\n${obstacle.problems.map(formatProblem).join('\n')}`;
     case 'no cases':
-      return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
+      return `${version} has no cases; write what it must answer, or copy the cases of the version before it`;
     case 'failed cases': {
       const cases = formatCount(obstacle.failed, 'case');
       return `${cases} of ${version} failed; correct the rules, or what the cases expect, first`;

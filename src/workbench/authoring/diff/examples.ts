@@ -22,7 +22,7 @@ import {
   type WayToDiffer,
 } from './ways-to-differ.ts';
 
-const DiffExampleSchema = shape('A payer whom the two answer differently', {
+const DiffExampleSchema = shape('A payer whom the two versions answer differently', {
   request: choice(ASKED_FOR, 'What is asked for'),
   differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
   facts: Type.Record(factReading, {
@@ -36,9 +36,7 @@ type DiffExample = Shape<typeof DiffExampleSchema>;
 
 export const FOUND = {
   examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
-  searched: yesNo(
-    'True: everything was tried, so without examples nobody is answered differently, now or later',
-  ),
+  searched: yesNo('True: the search was complete, so without examples nobody is answered differently'),
 };
 
 export type DiffExamples = Shape<TObject<typeof FOUND>>;

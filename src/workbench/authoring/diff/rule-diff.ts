@@ -95,12 +95,12 @@ function createDiff(
 
 function formatNote({ examples, searched }: DiffExamples) {
   if (examples.length > 0) {
-    const rest = searched ? '' : ' Not everything could be decided, so there may be others.';
+    const rest = searched ? '' : ' The search was not complete, so there may be others.';
     return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;
   }
   return searched
-    ? 'No payer is answered differently, now or later; names of rules, reasons, texts for payers and flags do not count.'
-    : 'No payer was found whom the two answer differently, and not every one could be ruled out.';
+    ? 'No payer is answered differently; names of rules, reasons, texts for payers and flags are not compared.'
+    : 'No payer was found whom the two versions answer differently, but the search was not complete.';
 }
 
 /** A search on a busy node ends after this time. */

@@ -94,10 +94,10 @@ export const ExplanationSchema = named(
       Type.String(),
       'The shared lists that the request was on then, of those that the rules ask about',
     ),
-    reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
-    differences: list(RerunDifferenceSchema, 'Where it does not'),
+    reproduced: yesNo('Asked again with the recorded facts, the rule set gives the same decision'),
+    differences: list(RerunDifferenceSchema, 'Members in which it does not'),
     verification: word(
-      'The same in a sentence: what was compared, or what is missing for it',
+      'The same in a sentence, or what is missing for the comparison',
       'The rule set that decided is not here.',
     ),
     payerText: word(

@@ -165,7 +165,7 @@ function formatRules(rules: RuleSet): string {
 
 function formatSummary(problems: number, rules: string | null): string {
   const found = formatCount(problems, 'problem');
-  if (rules === null) return `${found}; rules are compared with each other once these are solved`;
+  if (rules === null) return `${found}; fix these first, conflicts between rules are checked afterwards`;
   return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;
 }
 

@@ -27,7 +27,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
   );
   const trial = trials.length === 0 ? 'nothing on trial' : trials.join(', ');
   const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
-  if (compared !== null) lines.push(`compared: ${compared}`);
+  if (compared !== null) lines.push(`compared on ${compared}`);
   const [drawn] = candidates.filter(({ mode }) => mode === 'canary');
   if (drawn !== undefined) lines.push(formatEarliestAnswer(drawn));
   if (following.length === 0) lines.push('no node follows');

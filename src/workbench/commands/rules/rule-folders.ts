@@ -39,7 +39,7 @@ export function loadSoundRuleSet(chosen: string): RuleSet {
   const loaded = loadRuleSet(folder);
   if (loaded.ok) return loaded.ruleSet;
   throw new FindingsError(
-    `${basename(folder)} is not sound:\n${formatProblems(toRelativePath(folder), loaded.problems)}`,
+    `${basename(folder)} has problems:\n${formatProblems(toRelativePath(folder), loaded.problems)}`,
   );
 }
 

@@ -315,7 +315,7 @@ describe('the variation of a version', () => {
     ],
     [`${chain}=1..9999`, `"1..9999" in "${chain}=1..9999" has 9999 values; at most 200 are tried`],
     ['groups.nothing.unpaidChain=3', 'groups.nothing'],
-    ['ladder.levels[0]=10m', 'ladder.levels[0]=10m is no sound rule set: ladder.yaml:'],
+    ['ladder.levels[0]=10m', 'ladder.levels[0]=10m gives a rule set with problems: ladder.yaml:'],
     [`${chain}=3,{ }`, `"{ }" in "${chain}=3,{ }" is no number, duration or word;`],
   ];
   for (const [text, message] of refused)

@@ -163,10 +163,10 @@ describe('what the cases say that no rule sees', () => {
     const lists = 'lists: { suspcets: { kind: client, entries: [payer-1] } }, ';
     const asks = '{ fact: listed, params: { list: suspects }, operator: equal, value: true }';
     expect(remarks('{ verdict: {} }', lists, asks)).to.deep.equal([
-      'cases/attributes.yaml:1:38  no rule asks about the shared list "suspcets"; did you mean "suspects"?',
+      'cases/attributes.yaml:1:38  no rule checks the shared list "suspcets"; did you mean "suspects"?',
     ]);
     expect(remarks('{ verdict: {} }', lists)).to.deep.equal([
-      'cases/attributes.yaml:1:38  no rule asks about the shared list "suspcets"',
+      'cases/attributes.yaml:1:38  no rule checks the shared list "suspcets"',
     ]);
     expect(remarks('{ verdict: {} }', lists.replace('suspcets', 'suspects'), asks)).to.deep.equal([]);
   });

@@ -96,7 +96,7 @@ describe('the rule desk', () => {
       expect(JSON.stringify(shop)).not.to.match(/acme|sandbox|4[13]s|43000|77h/);
       expect(shop.diff?.differences.map(({ text }) => text)).to.deep.equal(['ladder level 1: 30s -> 35s']);
       expect(shop.problems?.map(({ message }) => message)).to.deep.equal([
-        'something is wrong that only the owner of the installation is shown',
+        'there is a problem that only the owner of the installation may see',
       ]);
       expect(JSON.stringify(acme))
         .to.match(/acme.*43s.*77h/)
@@ -145,10 +145,10 @@ describe('notes on shared lists', () => {
 
   it('say in one line that the store was not checked', () => {
     expect(notes(null, 'blocked-devices')).to.deep.equal([
-      'whether anything is on the shared list "blocked-devices" is not known without the store; --lists looks there',
+      'it is not known without the store whether anything is on the shared list "blocked-devices"; --lists looks there',
     ]);
     expect(notes(null, 'blocked-devices', 'good-payers')).to.deep.equal([
-      'whether anything is on the shared lists "blocked-devices" or "good-payers" is not known without the store; --lists looks there',
+      'it is not known without the store whether anything is on the shared lists "blocked-devices" or "good-payers"; --lists looks there',
     ]);
   });
 
@@ -171,7 +171,7 @@ describe('notes on shared lists', () => {
   it('name a list with only ended entries', () => {
     const ended = { name: 'blocked-devices', attribute: null, isInForce: false };
     expect(notes([ended], 'blocked-devices')).to.deep.equal([
-      'every entry of the shared list "blocked-devices" is past its end, so nobody is on it',
+      'every entry of the shared list "blocked-devices" has ended, so nobody is on it',
     ]);
   });
 

@@ -237,7 +237,7 @@ describe('payers with different answers of two versions', () => {
     );
     expect(differences).to.have.lengthOf(1);
     expect(note).to.equal(
-      'No payer is answered differently, now or later; names of rules, reasons, texts for payers and flags do not count.',
+      'No payer is answered differently; names of rules, reasons, texts for payers and flags are not compared.',
     );
   });
 

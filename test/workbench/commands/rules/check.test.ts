@@ -44,7 +44,7 @@ describe('rules check and rules schema', () => {
     writeFileSync(join(rules.folder, 'p1.v2-ann-test', 'ladder.yaml'), '');
     mkdirSync(join(rules.folder, 'notes'));
     const skipped =
-      'the folder is skipped: "p1.v2-ann-test" is not a name of a version, which is p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters and digits, like p2.v11-night';
+      'the folder is skipped: "p1.v2-ann-test" is not a valid name of a version, which is p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters and digits, like p2.v11-night';
     expect((await run(['rules', 'check'])).stderr).to.contain(`\np1.v2-ann-test: ${skipped}`);
     editedCopy(rules, 'p1.v1', {});
     expect((await run(['rules', 'check'])).stdout).to.equal(

@@ -56,7 +56,7 @@ describe('rules release, diff and new', () => {
 
   it('release a version that breaks a promise, and say which and why', async () => {
     const breach =
-      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; it is meant: large orders cool down';
+      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; this is intended: large orders cool down';
     const { stdout } = await place.scoring('rules', 'release', 'p2.v19');
     expect(stdout.split('\n')[1]).to.equal(`note: ${breach}`);
   });

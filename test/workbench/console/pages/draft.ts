@@ -191,7 +191,7 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.shop.ask('PUT', 'rules/drafts/p2.v61', { from: 'p2.v10', files: Object.fromEntries(texts) });
     await tab.open('#/rules/p2.v61', NARROW);
     const told =
-      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; it is meant: large orders cool down';
+      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; this is intended: large orders cool down';
     await tab.page.getByLabel('Problems').getByText(told).waitFor();
     await tab.button('Propose its release …').click();
     await tab.page.getByRole('dialog').getByText(told).waitFor();

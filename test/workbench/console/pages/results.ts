@@ -187,7 +187,9 @@ describeConsole("the console's page Results", (tab) => {
     await tab.open('#/rules/p2.v10/results?kind=backtest&vary=ladder.levels[0]=soon&span=week');
     await tab.button('Run').click();
     await tab.page.getByText('The run failed').waitFor({ timeout: 120_000 });
-    await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
+    await tab.page
+      .getByText(/^ladder\.levels\[0\]=soon gives a rule set with problems: ladder\.yaml:/)
+      .waitFor();
   });
 
   it('can be cancelled, also by who saw it under way when it had just ended', async () => {

@@ -55,8 +55,8 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect(shown).to.include({ proposalId, what: 'rollout', subject: 'p2.v11', state: 'open' });
     expect(shown?.versions).to.deep.equal({ before: 'p2.v10', after: 'p2.v11' });
     expect(shown?.lines).to.deep.equal([
-      'p2.v11 decides for all clients of all platforms, where p2.v10 does now',
-      'compared: nobody asked for a verdict in the last day, so there is nothing to compare with',
+      'p2.v11 decides for all clients of all platforms, instead of p2.v10',
+      'compared on nobody, because no payer asked for a verdict in the last day',
       'reason: a test',
     ]);
     const own = await decide(ann, 'approve', proposalId);
@@ -98,7 +98,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect(
       body.detail.replaceAll(/revision \d+|sha256:\w+/g, (text) => text.split(/[ :]/)[0] ?? ''),
     ).to.equal(
-      'it was proposed on revision of the rollout with p2.v12 sha256, and now there is revision of the rollout with p2.v12 sha256; return it, and have it proposed again on what is there now',
+      'it was proposed on revision of the rollout with p2.v12 sha256, but now there is revision of the rollout with p2.v12 sha256; reject it, and let it be proposed again',
     );
     expect((await decide(ann, 'reject', proposalId)).body).to.include({ state: 'rejected', note: 'a test' });
     expect((await decide(bob, 'approve', proposalId)).status).to.equal(409);
@@ -109,7 +109,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     const elsewhere = await rollOut(ann, { version: 'p2.v12', mode: 'active', emergency: true });
     expect([elsewhere.status, elsewhere.body.detail]).to.deep.equal([
       409,
-      'an emergency only makes a version active again that was active before, with the same files; p2.v12 was not',
+      'an emergency can only return to a version that was active before, with the same files; p2.v12 was not',
     ]);
     const part = await rollOut(ann, { version: 'p2.v10', mode: 'canary', percent: 90, emergency: true });
     expect(part.status).to.equal(409);
@@ -131,7 +131,7 @@ describeOnStores('with APPROVALS=required', (store) => {
       ann.ask<Problem>('POST', 'rules/versions/p2.v13/release', { ...REASON, digest, ...members });
     const other = await release({ digest: '0'.repeat(64) });
     expect(other.status).to.equal(409);
-    expect(other.body.detail).to.equal('p2.v13 is not there any more as you saw it; open it again');
+    expect(other.body.detail).to.equal('p2.v13 was changed or removed since you opened it; open it again');
     const proposalId = await proposed(release({}));
     expect((await shown())?.released).to.equal(false);
     expect((await decide(bob, 'approve', proposalId)).status).to.equal(200);
@@ -144,7 +144,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect((await annOfShop.override('payer-1', 'BLOCKED')).status).to.equal(200);
     const changed = await decide(bobOfShop, 'approve', proposalId);
     expect(changed.body.detail).to.match(
-      /^it was proposed on no override on the client, and now there is BLOCKED/,
+      /^it was proposed on no override on the client, but now there is BLOCKED/,
     );
     expect(await override()).to.include({ group: 'BLOCKED' });
     const again = await proposed(annOfShop.override('payer-1', 'TRUSTED'));
@@ -201,7 +201,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     const refused = await nobody.override('payer-3', 'TRUSTED');
     expect([refused.status, refused.body.detail.replace(/key \w+/, 'key')]).to.deep.equal([
       409,
-      'key has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner',
+      'key has no owner, so it cannot be known whether somebody else approves; use a key that was issued with --owner',
     ]);
     const proposalId = await proposed(annOfShop.override('payer-3', 'TRUSTED'));
     expect((await decide(nobody, 'approve', proposalId)).status).to.equal(409);

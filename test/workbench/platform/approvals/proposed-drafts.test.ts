@@ -92,7 +92,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
     const { status, body } = await propose(draft);
     expect(status, JSON.stringify(body)).to.equal(200);
     expect(body.lines).to.deep.equal([
-      'the draft p2.v21 of replay is fixed for good, and may be rolled out then',
+      'the draft p2.v21 of replay is released: its files never change again, and it may be rolled out',
       'against p2.v10: limit of PAYING in EUR: 500.00 -> 600.00',
       'reason: a test',
     ]);
@@ -123,9 +123,9 @@ describeOnStores('the proposed draft of a platform', (store) => {
     for (const [draft, why] of [
       [
         silent,
-        '; ask in the rule for attemptOpen, ladderLevel or waitRemainingSeconds, too, or say in ruleset.yaml why it is meant: meant: { firstRequestWaits: "why" }',
+        '; ask in the rule for attemptOpen, ladderLevel or waitRemainingSeconds, too, or say in ruleset.yaml why it is intended: meant: { firstRequestWaits: "why" }',
       ],
-      [meant, '; it is meant: large orders cool down'],
+      [meant, '; this is intended: large orders cool down'],
     ] as const) {
       const proposed = await propose(draft);
       expect(proposed.body.lines[1]).to.equal(`${breach}${why}`);
@@ -168,7 +168,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
     const { status, body } = await propose(draft);
     expect(status).to.equal(409);
     expect(body.detail).to.match(
-      /^p2.v23 has findings; mend them first:\ncases\/groups.yaml:\d+:5 {2}this case/,
+      /^p2.v23 has findings; correct them first:\ncases\/groups.yaml:\d+:5 {2}this case/,
     );
   });
 
@@ -180,7 +180,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
     const { problems, coverage } = await check(draft);
     expect(coverage?.failed).to.equal(0);
     expect(problems.map(({ message }) => message)).to.deep.equal([
-      'with the sections and cases of other platforms, which only the owner of the installation is shown, there is also 1 failing case; ask the owner before you propose it',
+      'together with the sections and cases of other platforms, which only the owner of the installation may see, there is also 1 failing case; ask the owner before you propose it',
     ]);
     expect((await propose(draft)).status).to.equal(409);
   });
@@ -195,7 +195,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
     const { status, body } = await decide('approve', proposed.body);
     expect([status, body.detail]).to.deep.equal([
       409,
-      'p2.v25 has findings; mend them first:\nruleset.yaml:1:1  the sections and cases of other platforms cannot be put back, because RULES_DIR has no readable p2.v15 any more, which this draft was begun with; begin it anew with a version that is there',
+      'p2.v25 has findings; correct them first:\nruleset.yaml:1:1  the sections and cases of other platforms cannot be restored, because p2.v15, with which this draft was begun, is no longer readable in RULES_DIR; begin the draft again with a version that is there',
     ]);
     expect(() => readFileSync(join(eyes.rulesDir, 'p2.v25', 'ruleset.yaml'))).to.throw('ENOENT');
     await decide('reject', proposed.body);

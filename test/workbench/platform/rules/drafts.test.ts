@@ -245,7 +245,7 @@ describe('the drafts of the platform API', () => {
       '16 cases of p2.v26 failed; correct the rules, or what the cases expect, first',
     );
     const { body: fine } = await saveFrom('p2.v27');
-    await refused('p2.v27', body.digest, 'p2.v27 is not there any more as you saw it; open it again');
+    await refused('p2.v27', body.digest, 'p2.v27 was changed or removed since you opened it; open it again');
     expect((await release('p2.v27', fine.digest)).status).to.equal(200);
     await until('p2.v27 is shown as released', async () => (await open('p2.v27')).released);
     await refused('p2.v27', fine.digest, 'p2.v27 is released already');
