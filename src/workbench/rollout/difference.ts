@@ -148,7 +148,7 @@ function isIncomparable({ letPay, heldBack, incomparable }: PlatformDifference):
 }
 
 function incomparableSentence({ platform, missing }: PlatformDifference): string {
-  return `its answers on ${platform} cannot be told, because recent decisions there did not record ${missing.join(', ')}; bring it to shadow first`;
+  return `it cannot be compared on ${platform}, where recent decisions did not record ${missing.join(', ')}; bring it to shadow first`;
 }
 
 function differenceSentence({ platform, letPay, heldBack, turned }: PlatformDifference): string {

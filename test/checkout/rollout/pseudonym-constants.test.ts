@@ -92,7 +92,7 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
     expect(await muchUnder([SECRET])).to.deep.equal([blocked]);
     expect(await muchUnder([OTHER_SECRET, SECRET])).to.deep.equal([blocked]);
     const unknown =
-      'its answers on shop cannot be told, because recent decisions there did not record attribute(cardBin) under this SIGNAL_SECRET; bring it to shadow first';
+      'it cannot be compared on shop, where recent decisions did not record attribute(cardBin) under this SIGNAL_SECRET; bring it to shadow first';
     expect(await muchUnder([OTHER_SECRET])).to.deep.equal([unknown]);
     expect(await muchUnder([])).to.deep.equal([unknown]);
   });
