@@ -3,6 +3,7 @@ import { Type } from '#base/json-schema.ts';
 import { type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import type { FactReading } from './facts/fact.ts';
 import { type ClientKey, toClientNumber } from './payer/client-key.ts';
+import type { FactRef } from './rules/condition.ts';
 import type { Holdout, ParsedRules, Rule, RuleSet } from './rules/rule-set.ts';
 
 export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
@@ -93,17 +94,18 @@ export class HoldoutDraws {
   }
 }
 
-/** Lists the labels of the facts that `mayBeHeldOut` reads. The list is empty when no rule has a holdout. */
-export function listHoldoutFacts({ facts, groups, signals, verdicts }: RuleSet): readonly string[] {
-  const holdouts = [...groups.rules, ...signals.rules, ...verdicts.rules].flatMap(
-    ({ holdout = [] }) => holdout,
-  );
+/** Lists the holdouts of all rules. */
+export function listHoldouts({ groups, signals, verdicts }: ParsedRules): readonly Holdout[] {
+  return [...groups.rules, ...signals.rules, ...verdicts.rules].flatMap(({ holdout = [] }) => holdout);
+}
+
+/** Lists the facts that `mayBeHeldOut` reads. The list is empty when no rule has a holdout. */
+export function listHoldoutFacts(rules: RuleSet): readonly FactRef[] {
+  const holdouts = listHoldouts(rules);
   if (holdouts.length === 0) return [];
   const ofAmounts = holdouts.some(({ maxAmounts }) => maxAmounts !== null) ? ['currency', 'amount'] : [];
   const names = ['overrideGroup', ...ofAmounts];
-  return facts
-    .filter(({ name, fact }) => fact.kind === 'listed' || names.includes(name))
-    .map(({ label }) => label);
+  return rules.facts.filter(({ name, fact }) => fact.kind === 'listed' || names.includes(name));
 }
 
 /**

@@ -148,8 +148,8 @@ export function getFactType({ domain: { type } }: Pick<Fact, 'domain'>): 'string
 /** Collects the labels of the facts that conditions compare, and of the facts that decide who may be held out. */
 function collectComparedFacts(rules: RuleSet): ReadonlySet<string> {
   // Flags change no answer, so a record without their facts can still be answered.
-  const compared = listFacts(listDecidingConditions(rules)).map(({ label }) => label);
-  return new Set([...compared, ...listHoldoutFacts(rules)]);
+  const compared = [...listFacts(listDecidingConditions(rules)), ...listHoldoutFacts(rules)];
+  return new Set(compared.map(({ label }) => label));
 }
 
 function listQuotedFacts({ verdicts }: RuleSet, { rule }: ConcludedVerdict): readonly FactRef[] {

@@ -1,6 +1,6 @@
 import { OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type IsHeldOut, listSkippedRules } from '#decision/holdout.ts';
+import { type IsHeldOut, listHoldoutFacts, listHoldouts, listSkippedRules } from '#decision/holdout.ts';
 import { SECRET_ID_CHARACTERS } from '#decision/payer/attribute-secrets.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
@@ -53,8 +53,8 @@ interface FactCells {
 }
 
 /**
- * Reads the cells of all that any of the rule sets compares: recorded facts, platform and time, and the rules that
- * the client was held out of.
+ * Reads the cells of all that any of the rule sets compares: recorded facts, platform and time, the rules that the
+ * client was held out of, and whether a rule may hold the client out.
  */
 export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
   const columns = new RecordedColumns(await listColumns(duck, 'decisions'));
@@ -64,16 +64,24 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
   const compared = listComparisons(conditions).filter((comparison) =>
     listComparedFacts(comparison).every((ref) => ref.fact.kind !== 'circumstantial' && columns.hasFact(ref)),
   );
+  const heldOutBy = ruleSets.flatMap(listHoldoutFacts).filter((ref) => columns.hasFact(ref));
   const refs = [
-    ...new Map(compared.flatMap(listComparedFacts).map((ref) => [getFactColumn(ref), ref])).values(),
+    ...new Map(
+      [...compared.flatMap(listComparedFacts), ...heldOutBy].map((ref) => [getFactColumn(ref), ref]),
+    ).values(),
   ];
   // The values of facts that are compared with each other must come from the same decision.
-  const paired = new Set(
-    compared.flatMap((one) => (isFactRef(one.value) ? listComparedFacts(one).map(getFactColumn) : [])),
-  );
+  const paired = new Set([
+    ...compared.flatMap((one) => (isFactRef(one.value) ? listComparedFacts(one).map(getFactColumn) : [])),
+    ...heldOutBy.map(getFactColumn),
+  ]);
   const circumstances = await makeCircumstances(duck, ruleSets);
   const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
-  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap((one) => listTests(one, columns)))].join(', ')})`;
+  const tests = new Set([
+    ...compared.flatMap((one) => listTests(one, columns)),
+    ...listHoldoutTests(ruleSets, heldOutBy, columns),
+  ]);
+  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...tests].join(', ')})`;
   const values = refs.flatMap((ref) => {
     const [name, sql] = [getFactColumn(ref), columns.sql(ref)];
     const value = paired.has(name) ? PAIRED_VALUE(sql) : `any_value(${sql})`;
@@ -209,6 +217,25 @@ function notKnownName(column: string): string {
 function listTests(comparison: Comparison, columns: RecordedColumns): readonly string[] {
   const known = listComparedFacts(comparison).filter(({ fact }) => fact.absence !== undefined);
   return [...known.map(({ label }) => notKnownSql(label)), ...listValueTests(comparison, columns)];
+}
+
+/**
+ * Lists SQL expressions that together tell apart all decisions that may be held out of a rule from those that may
+ * not. An amount is only compared with the largest one that a rule allows, so that amounts do not make cells.
+ */
+function listHoldoutTests(
+  ruleSets: readonly RuleSet[],
+  facts: readonly FactRef[],
+  columns: RecordedColumns,
+): readonly string[] {
+  const sqlOf = (name: string) => facts.filter((ref) => ref.name === name).map((ref) => columns.sql(ref))[0];
+  const [amount, currency] = [sqlOf('amount'), sqlOf('currency')];
+  const bounds = ruleSets
+    .flatMap(listHoldouts)
+    .flatMap(({ maxAmounts }) => Object.entries(maxAmounts ?? {}))
+    .map(([name, most]) => `coalesce(${currency} = ${quote(name)} AND ${amount} <= ${most}::DOUBLE, false)`);
+  const others = facts.filter(({ name }) => name !== 'amount' && name !== 'currency');
+  return [...others.map((ref) => columns.sql(ref)), ...bounds];
 }
 
 function listValueTests(

@@ -3,6 +3,7 @@ import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
 import { createReport } from '#history/evidence/report/report.ts';
 import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
+import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
 import {
   HELD_OUT_RULES,
@@ -41,6 +42,27 @@ describe('the net of a rule by its holdout', () => {
     const perClient = (net?.payments?.value ?? 0) / (net?.clients ?? 1);
     expect(perClient).to.be.closeTo(truth.payments / truth.held, 1e-9);
     expect((net?.amount?.value ?? 0) / (net?.clients ?? 1)).to.be.closeTo(truth.euros / truth.held, 1e-9);
+  });
+
+  it('counts the decisions and orders of a version that bounds its holdout by amounts', async () => {
+    for (const bound of ['EUR: "100.00"', 'EUR: "10.00", USD: "20.00"']) {
+      const rules = edited({
+        'groups.yaml': swap(
+          '    priority: 80\n',
+          `    priority: 80\n    holdout: 50%\n    holdoutMaxAmount: { ${bound} }\n`,
+        ),
+      });
+      const report = await withEvidence(all(sources.archive), (evidence) =>
+        createReport(evidence, { rules, against: HELD_OUT_RULES, by: null }),
+      );
+      const unbounded = await found();
+      expect(report.undecidable).to.deep.equal({ count: 0, facts: [] });
+      expect(report.orders).to.deep.equal(unbounded.orders);
+      expect(chainOf(report).matched).to.equal(chainOf(unbounded).matched);
+      // Clients who were held out at such an amount would not be held out by this version.
+      expect(chainOf(report).decided).to.be.above(chainOf(unbounded).decided);
+      expect(report.against?.undecidable).to.equal(0);
+    }
   });
 
   it('says how much money it leaves out for want of a rate, and counts it once there is one', async () => {
