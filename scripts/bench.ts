@@ -8,9 +8,11 @@ import { describeMachine, thisMachine } from './bench/load.ts';
 import { measureArchive } from './bench/measures/archive/archive.ts';
 import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
+import { measureArrivals } from './bench/measures/arrivals.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureInstructions } from './bench/measures/instructions.ts';
+import { measureKeptDecisions } from './bench/measures/kept-decisions.ts';
 import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
@@ -25,9 +27,11 @@ type Measure = (plan: Plan) => AsyncGenerator<Figure> | Promise<readonly Figure[
 const PARTS: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['rules', measureRules],
   ['cost', measureOnRedis],
+  ['arrivals', measureArrivals],
   ['processes', measureProcesses],
   ['sqlite', measureSqlite],
   ['growth', measureGrowth],
+  ['decisions', measureKeptDecisions],
   ['archive', measureArchive],
   ['backtest', measureBacktest],
   ['orders', measureOrders],

@@ -9,6 +9,8 @@ export interface MeasuredProcess {
   cpuMicros(): Promise<number>;
   /** Returns the bytes of the heap after a full garbage collection. */
   heapBytes(): Promise<number>;
+  /** Bytes given to the disk since its start; NaN but on Linux. */
+  writtenBytes(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -43,11 +45,12 @@ export async function startMeasured(
     url,
     cpuMicros: () => ask(child, 'cpu'),
     heapBytes: () => ask(child, 'heap'),
+    writtenBytes: async () => (process.platform === 'linux' ? ask(child, 'written') : Number.NaN),
     stop: () => end(child),
   };
 }
 
-async function ask(child: ChildProcess, what: 'cpu' | 'heap'): Promise<number> {
+async function ask(child: ChildProcess, what: 'cpu' | 'heap' | 'written'): Promise<number> {
   const answer = once(child, 'message');
   child.send(what);
   const [value]: unknown[] = await answer;

@@ -13,6 +13,10 @@ export const FULL = {
   decisions: 1_000_000,
   searched: 10_000_000,
   shippingRounds: 4,
+  /** How long requests arrive at fixed times, whatever the service does. */
+  arrivalSeconds: 120,
+  /** Decisions in one SQLite file, inserted in bulk, at the last of three sizes. */
+  keptDecisions: 10_000_000,
   /** The experiments on drawn values at each split, and the worlds of payers through the whole service. */
   draws: 700,
   seeds: 20,
@@ -31,6 +35,8 @@ export const QUICK: Effort = {
   decisions: 50_000,
   searched: 100_000,
   shippingRounds: 1,
+  arrivalSeconds: 10,
+  keptDecisions: 100_000,
   draws: 70,
   seeds: 2,
   payers: 500,

@@ -1,3 +1,6 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { issueKey } from '../../../test/service/issued-key.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { redisInfo } from '../filled-redis.ts';
 import { type Asks, runLoad } from '../load.ts';
@@ -16,63 +19,71 @@ export interface OnRedis {
 
 const CONNECTIONS = 32;
 
-const PEERS = ['floor', 'skeleton', 'naive peer', 'service'] as const;
+const PEERS = ['floor', 'skeleton', 'naive peer', 'Redis', 'SQLite'] as const;
 
+/** A server that is measured; the service is named by its store. */
 type Peer = (typeof PEERS)[number];
 
 const SCRIPTS: Readonly<Record<Peer, string>> = {
   floor: 'scripts/bench/servers/floor.ts',
   skeleton: 'scripts/bench/servers/skeleton.ts',
   'naive peer': 'scripts/bench/servers/naive-peer.ts',
-  service: 'src/main.ts',
+  Redis: 'src/main.ts',
+  SQLite: 'src/main.ts',
 };
+
+const STORES = ['Redis', 'SQLite'] as const;
 
 /**
  * What is measured: a plain verdict on each server, and on the service also a score and a verdict as for a real
  * payment.
  */
-const SUBJECTS = [...PEERS, 'pair'] as const;
+interface Subject {
+  readonly peer: Peer;
+  readonly asks: Asks;
+}
 
-type Subject = (typeof SUBJECTS)[number];
+const SUBJECTS: readonly Subject[] = [
+  ...PEERS.map((peer): Subject => ({ peer, asks: 'verdict' })),
+  ...STORES.map((peer): Subject => ({ peer, asks: 'pair' })),
+];
 
 /** One round of one server. */
 interface Round {
   readonly cpuMicros: number;
   readonly redisCpuMicros: number;
+  readonly writtenBytes: number;
   readonly perSecond: number;
   readonly halfP99Ms: number;
   readonly failures: number;
 }
 
-/** Measures the CPU time per request on Redis, of the service and of its peers in turn. */
+/** Measures the CPU time per request: the service on each store and its peers, in turns. */
 export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly Figure[]> {
-  const env = { DATA_DIR: place.dataDir, REDIS_URL: place.redisUrl };
+  const sqliteDir = join(plan.dataDir, 'cost-on-sqlite');
+  mkdirSync(sqliteDir);
+  const sqliteKey = await issueKey({ dataDir: sqliteDir });
+  const onRedis = { DATA_DIR: place.dataDir, REDIS_URL: place.redisUrl };
+  const envOf = (peer: Peer) => (peer === 'SQLite' ? { DATA_DIR: sqliteDir } : onRedis);
   const servers = new Map<Peer, MeasuredProcess>();
-  const rounds = new Map<Subject, Round[]>(SUBJECTS.map((subject) => [subject, []]));
+  const rounds = SUBJECTS.map((subject) => ({ ...subject, done: [] as Round[] }));
   try {
-    for (const peer of PEERS) servers.set(peer, await startMeasured(SCRIPTS[peer], env));
+    for (const peer of PEERS) servers.set(peer, await startMeasured(SCRIPTS[peer], envOf(peer)));
     // Round 0 warms everything up and is not counted.
     for (let round = 0; round <= plan.rounds; round++) {
-      for (const subject of SUBJECTS) {
-        plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${subject}`);
-        const measured = await measureRound(plan.seconds, place, serverOf(servers, subject), asksOf(subject));
-        if (round > 0) rounds.get(subject)?.push(measured);
+      for (const { peer, asks, done } of rounds) {
+        plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${peer}, ${asks}`);
+        const server = servers.get(peer);
+        if (server === undefined) throw new Error(`${peer} has no server`);
+        const accessKey = peer === 'SQLite' ? sqliteKey : place.accessKey;
+        const measured = await measureRound(plan.seconds, { ...place, accessKey }, server, asks);
+        if (round > 0) done.push(measured);
       }
     }
   } finally {
     await Promise.all([...servers.values()].map((server) => server.stop()));
   }
-  return figures((subject) => rounds.get(subject) ?? []);
-}
-
-function serverOf(servers: ReadonlyMap<Peer, MeasuredProcess>, subject: Subject): MeasuredProcess {
-  const server = servers.get(subject === 'pair' ? 'service' : subject);
-  if (server === undefined) throw new Error(`${subject} has no server`);
-  return server;
-}
-
-function asksOf(subject: Subject): Asks {
-  return subject === 'pair' ? 'pair' : 'verdict';
+  return figures((peer, asks) => rounds.find((one) => one.peer === peer && one.asks === asks)?.done ?? []);
 }
 
 async function measureRound(
@@ -82,54 +93,80 @@ async function measureRound(
   asks: Asks,
 ): Promise<Round> {
   const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds, asks };
+  const writtenBefore = await server.writtenBytes();
   const cpuBefore = await server.cpuMicros();
   const redisBefore = (await redisInfo(redisPort, 'cpu')).cpuMicros;
   const full = await runLoad({ ...load, rate: null });
   const redisAfter = (await redisInfo(redisPort, 'cpu')).cpuMicros;
   const cpuAfter = await server.cpuMicros();
+  const writtenAfter = await server.writtenBytes();
   const half = await runLoad({ ...load, rate: full.perSecond / 2 });
   return {
     cpuMicros: (cpuAfter - cpuBefore) / full.requests,
     redisCpuMicros: (redisAfter - redisBefore) / full.requests,
+    writtenBytes: (writtenAfter - writtenBefore) / full.requests,
     perSecond: full.perSecond,
     halfP99Ms: half.p99Ms,
     failures: full.failures + half.failures,
   };
 }
 
-function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Figure[] {
-  const all = (subject: Subject, what: keyof Round) => roundsOf(subject).map((round) => round[what]);
-  const cpu = (peer: Peer) => all(peer, 'cpuMicros');
-  const ratio = (peer: Peer, target: Figure['target']): Figure =>
-    figure(`service CPU / ${peer} CPU`, medianRatio(cpu('service'), cpu(peer)), 'x', target);
-  const column = (
-    what: keyof Round,
-    name: string,
-    unit: string,
-    ofService: Figure['target'] = null,
-  ): readonly Figure[] =>
-    PEERS.map((peer) =>
-      figure(`${peer}: ${name}`, median(all(peer, what)), unit, peer === 'service' ? ofService : null),
+function figures(roundsOf: (peer: Peer, asks: Asks) => readonly Round[]): readonly Figure[] {
+  const all = (peer: Peer, what: keyof Round, asks: Asks = 'verdict') =>
+    roundsOf(peer, asks).map((round) => round[what]);
+  const ratio = (peer: Peer, other: Peer, target: Figure['target'] = null): Figure =>
+    figure(
+      `${peer} CPU / ${other} CPU`,
+      medianRatio(all(peer, 'cpuMicros'), all(other, 'cpuMicros')),
+      'x',
+      target,
     );
-  const pair = (what: 'cpuMicros' | 'redisCpuMicros') => all('pair', what).map((each) => 2 * each);
-  const headline = 'score with a device, then a verdict under a key';
+  const column = (what: keyof Round, name: string, unit: string): readonly Figure[] =>
+    PEERS.map((peer) => figure(`${peer}: ${name}`, median(all(peer, what)), unit));
   return [
-    figure(`${headline}: CPU of the service`, median(pair('cpuMicros')), 'us'),
-    figure(`${headline}: CPU of redis-server`, median(pair('redisCpuMicros')), 'us'),
-    figure(`${headline} / a bare verdict`, medianRatio(pair('cpuMicros'), cpu('service')), 'x'),
-    ratio('skeleton', { atMost: 2 }),
-    ratio('naive peer', { atMost: 1 / 6 }),
-    ratio('floor', null),
+    ratio('SQLite', 'skeleton', { atMost: 2.5 }),
+    ratio('Redis', 'skeleton', { atMost: 2 }),
+    ratio('naive peer', 'SQLite', { atLeast: 6 }),
+    ratio('naive peer', 'Redis', { atLeast: 6 }),
+    ratio('Redis', 'floor'),
+    ...STORES.flatMap((store) => pairFigures(store, roundsOf)),
     ...column('cpuMicros', 'CPU a request', 'us'),
-    ...column('redisCpuMicros', 'redis-server CPU a request', 'us', { atMost: 55 }).slice(1),
+    ...PEERS.filter((peer) => peer !== 'floor' && peer !== 'SQLite').map((peer) =>
+      figure(
+        `${peer}: redis-server CPU a request`,
+        median(all(peer, 'redisCpuMicros')),
+        'us',
+        peer === 'Redis' ? { atMost: 55 } : null,
+      ),
+    ),
+    figure('SQLite: kB written a verdict', median(all('SQLite', 'writtenBytes')) / 1000, 'kB', { atMost: 8 }),
     ...column('perSecond', 'throughput at full load', '/s'),
     ...column('halfP99Ms', 'p99 at half load', 'ms'),
-    ...SUBJECTS.map((subject) => failed(subject, all(subject, 'failures'))),
+    ...SUBJECTS.map((subject) => failed(subject, all(subject.peer, 'failures', subject.asks))),
+  ];
+}
+
+/** A score with a device, then a verdict under an Idempotency-Key: two requests, as a checkout asks. */
+function pairFigures(
+  store: (typeof STORES)[number],
+  roundsOf: (peer: Peer, asks: Asks) => readonly Round[],
+): readonly Figure[] {
+  const pair = (what: 'cpuMicros' | 'redisCpuMicros' | 'writtenBytes') =>
+    roundsOf(store, 'pair').map((round) => 2 * round[what]);
+  const bare = roundsOf(store, 'verdict').map(({ cpuMicros }) => cpuMicros);
+  const name = `${store}: score with a device, then verdict under a key`;
+  return [
+    figure(`${name} / a bare verdict`, medianRatio(pair('cpuMicros'), bare), 'x'),
+    figure(`${name}: CPU`, median(pair('cpuMicros')), 'us'),
+    store === 'Redis'
+      ? figure(`${name}: CPU of redis-server`, median(pair('redisCpuMicros')), 'us')
+      : figure(`${name}: kB written`, median(pair('writtenBytes')) / 1000, 'kB'),
   ];
 }
 
 /** On a machine that is too busy, the service gives up on Redis after 200 ms and answers 503. */
-function failed(subject: Subject, failures: readonly number[]): Figure {
+function failed({ peer, asks }: Subject, failures: readonly number[]): Figure {
   const value = failures.reduce((sum, count) => sum + count, 0);
-  return figure(`${subject}: requests that failed`, value, '', { atMost: 0 });
+  const of = asks === 'pair' ? `${peer}, score and verdict` : peer;
+  return figure(`${of}: requests that failed`, value, '', { atMost: 0 });
 }

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { DAY_MS } from '#base/duration.ts';
+import { encodeDecision, getRecordShape } from '#decision/decision-record.ts';
+import { encodeClientState } from '#decision/payer/state-document.ts';
+import { RETENTION } from '#state/retention.ts';
+import { JournalIndexing } from '#state/sqlite/journal-index.ts';
+import { JournalTable } from '#state/sqlite/journal-table.ts';
+import { getDbPath } from '#state/sqlite/open-file.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import { clientKey } from '../../../test/decision/payer/client-keys.ts';
+import { currentRules } from '../../../test/service/current-rules.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import { type Figure, figuresOf } from '../figure.ts';
+import { runLoad } from '../load.ts';
+import { startMeasured } from '../measured-process.ts';
+import type { Plan } from '../plan.ts';
+import { PLATFORM, sampleVerdict } from '../sample.ts';
+
+const figure = figuresOf('decisions');
+
+const CONNECTIONS = 32;
+/** Sizes of the file, as shares of the last one. */
+const SHARES = [0.1, 0.5, 1] as const;
+const AT_ONCE = 10_000;
+
+/** What many kept decisions in one SQLite file cost: each verdict, the start, and a backup. */
+export async function* measureKeptDecisions(plan: Plan): AsyncGenerator<Figure> {
+  const dataDir = join(plan.dataDir, 'kept-decisions');
+  mkdirSync(dataDir);
+  const accessKey = await issueKey({ dataDir });
+  let kept = 0;
+  for (const share of SHARES) {
+    const count = Math.round(share * plan.keptDecisions);
+    plan.onProgress(`decisions: inserting up to ${count.toLocaleString('en')}`);
+    const inFile = await insertDecisions(dataDir, count - kept);
+    kept = count;
+    yield* await measureSize(plan, dataDir, accessKey, { kept, inFile });
+  }
+}
+
+async function measureSize(
+  { seconds, rounds, onProgress }: Plan,
+  dataDir: string,
+  accessKey: string,
+  { kept, inFile }: { readonly kept: number; readonly inFile: number },
+): Promise<readonly Figure[]> {
+  const name = `${kept.toLocaleString('en')} decisions`;
+  const bytes = statSync(getDbPath(dataDir)).size;
+  onProgress(`decisions: opening and backing up a file of ${Math.round(bytes / 1e6)} MB`);
+  const beganMs = performance.now();
+  const store = openSqliteStore(dataDir);
+  const openedMs = performance.now();
+  await store.close();
+  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, ARCHIVE_DIR: 'off' });
+  try {
+    const load = { url: service.url, accessKey, connections: CONNECTIONS, rate: null };
+    await runLoad({ ...load, seconds });
+    const before = await service.cpuMicros();
+    const { requests, failures } = await runLoad({ ...load, seconds: seconds * rounds });
+    const cpuMicros = (await service.cpuMicros()) - before;
+    const backupMs = backUp(dataDir);
+    return [
+      figure(`${name}: CPU a verdict`, cpuMicros / requests, 'us'),
+      figure(`${name}: bytes of the file for each`, bytes / inFile, 'B'),
+      figure(`${name}: opening the file`, openedMs - beganMs, 'ms'),
+      figure(`${name}: a backup while the service runs`, backupMs / 1000, 's'),
+      figure(`${name}: requests that failed`, failures, '', { atMost: 0 }),
+    ];
+  } finally {
+    await service.stop();
+  }
+}
+
+/** As the guide for operators does it; ms. */
+function backUp(dataDir: string): number {
+  const beganMs = performance.now();
+  const db = new DatabaseSync(getDbPath(dataDir));
+  db.exec(`VACUUM INTO '${join(dataDir, `backup-${randomUUID()}`)}'`);
+  db.close();
+  return performance.now() - beganMs;
+}
+
+/**
+ * Decisions of the last 30 days, each of a payer of its own, with what finds them, as if an archive had them. Returns how many
+ * the file has, with those of loads before.
+ */
+async function insertDecisions(dataDir: string, count: number): Promise<number> {
+  const db = new DatabaseSync(getDbPath(dataDir));
+  db.exec('PRAGMA synchronous = OFF');
+  const table = new JournalTable(db);
+  const indexing = new JournalIndexing(table, async (work) => work());
+  const addClient = db.prepare('INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?)');
+  const shape = getRecordShape(currentRules());
+  db.prepare('INSERT OR IGNORE INTO shapes (id, shape) VALUES (?, ?)').run(shape.id, shape.text);
+  const { decision, nextState } = sampleVerdict();
+  const [record, state] = [encodeDecision(decision, shape), encodeClientState(nextState)];
+  const now = Date.now();
+  for (let done = 0; done < count; done += AT_ONCE) {
+    db.exec('BEGIN');
+    for (let place = done; place < Math.min(count, done + AT_ONCE); place++) {
+      const { hash } = clientKey(PLATFORM, randomUUID());
+      addClient.run(hash, state, now + 30 * DAY_MS);
+      const at = now - (30 * DAY_MS * (count - place)) / count;
+      const order = { seq: 1, platform: PLATFORM, orderRef: randomUUID() };
+      table.appendDecision(Math.round(at), order, hash, record, null);
+    }
+    db.exec('COMMIT');
+    await indexing.read();
+    db.exec('BEGIN');
+    while (indexing.write());
+    db.exec('COMMIT');
+  }
+  const newest = table.newest();
+  table.noteProgress({ forgotten: newest, shipped: newest, hotMs: RETENTION.decisionMs });
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.close();
+  return newest;
+}
