@@ -36,7 +36,7 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
     kind: 'attribute',
     domain: createDomain(declared),
     unit,
-    description: `What the caller says as ${name}: ${TYPE_WORDS[type]}. Not known where neither this request nor a score of the last 24 hours has it.`,
+    description: `What the caller sends as ${name}: ${TYPE_WORDS[type]}. Not known if neither this request nor a score of the last 24 hours has it.`,
     absence: { of: `a payer without ${name}`, mistakenFor: MISTAKEN_FOR[type] },
     declared,
     read: ({ attributes }) => readAsDeclared(declared, attributes[name]),

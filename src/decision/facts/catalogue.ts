@@ -27,7 +27,8 @@ const CONCLUDED_FACTS = {
     from: 'verdicts',
     domain: { type: 'number', integer: false, min: 0, max: 1e6 },
     unit: 'weight',
-    description: 'Sum of the weights of the bot signals that matched.',
+    description:
+      'Sum of the weights of the bot signals that matched; of several about one thing only the heaviest counts.',
     read: ({ botWeight }) => botWeight,
   },
   isBot: {

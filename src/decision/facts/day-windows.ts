@@ -25,7 +25,7 @@ export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
 export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
 /** The sentence in the description of such a fact that explains windows above a day. */
-export const WHOLE_DAYS_NOTE = `A window above a day is of whole days of UTC, today and those before: up to ${TALLIED_DAYS_MAX}d.`;
+export const WHOLE_DAYS_NOTE = `A window above a day counts whole days of UTC, today included: up to ${TALLIED_DAYS_MAX}d.`;
 
 /** The remembered requests of some whole days of UTC. The last day is today. */
 export interface DaysSeen {

@@ -420,7 +420,7 @@ export function secondsSinceFact(
 
 /** Writes the sentence of a fact's description that says which payers have no value. */
 export function formatAbsence({ of }: Absence): string {
-  return `Not known of ${of}.`;
+  return `Not known for ${of}.`;
 }
 
 /** Sets the domain that a fact has over this window. `windowMs` is 0 for a fact without a window. */

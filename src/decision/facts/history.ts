@@ -49,7 +49,7 @@ const ANY_COUNT = countDomain(Number.MAX_SAFE_INTEGER);
 /** Facts about the client's past orders, and about people's decisions on the client. */
 export const HISTORY_FACTS = {
   isNewClient: booleanFact(
-    'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
+    'The platform has asked for no verdict yet, this request included, and no outcome (technical ones included), binding or override is known.',
     ({ isNew }) => isNew,
   ),
   paidCount: plainFact(
@@ -61,7 +61,7 @@ export const HISTORY_FACTS = {
   unpaidCount: plainFact(
     ANY_COUNT,
     'orders',
-    'Orders whose final outcome is UNPAID; technical failures and orders that were turned away count neither way.',
+    'Orders whose final outcome is UNPAID; technical failures and orders that were turned away are not counted.',
     ({ state }) => state.outcomes.unpaidCount,
   ),
   finalCount: plainFact(
@@ -85,7 +85,7 @@ export const HISTORY_FACTS = {
   lastCause: computeOnDemand(
     wordFactIfKnown(
       OUTCOME_CAUSES,
-      `The cause of the newest order that paidOrders, unpaidOrders or technicalOrders counts, by what holds of it, among the newest ${RECENT_OUTCOMES_MAX} final orders.`,
+      `The cause in the current result of the newest order that paidOrders, unpaidOrders or technicalOrders counts, among the newest ${RECENT_OUTCOMES_MAX} final orders.`,
       { of: 'a payer without such an order, or whose newest one has no cause', mistakenFor: 'NONE' },
       ({ state }) => findLastCause(state.outcomes),
     ),
@@ -115,8 +115,8 @@ export const HISTORY_FACTS = {
   ),
   secondsSinceLastReversal: computeOnDemand(
     secondsSinceFact(
-      `money of an order was last taken back, whole or in part, by what holds of the newest ${RECENT_OUTCOMES_MAX} final orders`,
-      'a payer of whose orders nothing was taken back',
+      `money of an order was last taken back, fully or partly, among the newest ${RECENT_OUTCOMES_MAX} final orders`,
+      'a payer without a reversed order',
       ({ state }) => findLastReversalAt(state.outcomes),
     ),
   ),
@@ -127,7 +127,7 @@ export const HISTORY_FACTS = {
   overrideGroup: plainFact(
     { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
     null,
-    'The group that a person set for this client; NONE when nobody did or it has expired.',
+    'The group that a person set for this client; NONE if nobody did or it has expired.',
     ({ state, now }) => keepIfValid(state.override, now)?.group ?? 'NONE',
   ),
 } as const satisfies Record<string, Fact>;
@@ -146,16 +146,16 @@ export const ORDER_FACTS = {
   cancelledOrders: createCauseFact('CANCELLED', 'Orders that the payer cancelled.'),
   reversedOrders: createCauseFact(
     'REVERSED',
-    'Orders that were paid and taken back whole, like chargebacks and refunds.',
+    'Orders that were paid and fully taken back, like chargebacks and refunds.',
   ),
   technicalOrders: createCauseFact(
     'TECHNICAL',
-    'Orders that failed technically; they count neither in paidOrders nor in unpaidOrders.',
+    'Orders that failed technically; paidOrders and unpaidOrders do not count them.',
   ),
   paidAmount: windowedFact(
     MONEY_DOMAIN,
     'currency units',
-    `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${FINAL_ORDERS_NOTE}`,
+    `Sum of the orders that became PAID, in the currency of the request: captured minus taken back, or the requested amount if no report says. ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, request, now }, windowMs) => {
       const paid = listOutcomesSince(state.outcomes, 'PAID', now - windowMs);
@@ -168,7 +168,7 @@ export const ORDER_FACTS = {
   attemptedAmount: createDayWindowFact({
     domain: MONEY_DOMAIN,
     unit: 'currency units',
-    description: `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, in a window above a day once a day, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests; the sum of a day before has 7 digits.`,
+    description: `Sum of this request and of earlier orders for which a requisite was shown, in the currency of the request. Each order counts once with its newest amount, in a window above a day once a day. Scores do not count. Counted among the newest ${EVENTS_MAX} requests; sums of earlier days are rounded to 7 digits.`,
     within: (context, windowMs) =>
       sumInCurrency(context.request.currency, listAttemptedAmounts(context, windowMs)),
     onDays: (seen, { request, asked }) => sumInCurrency(request.currency, listAmounts(seen, asked)),
@@ -179,7 +179,7 @@ function createCauseFact(cause: OutcomeCause, description: string): WindowedFact
   return windowedFact(
     countDomain(RECENT_OUTCOMES_MAX),
     'orders',
-    `${description} By what holds of the order, and since when. ${FINAL_ORDERS_NOTE}`,
+    `${description} Counted by the current result of the order and its time. ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, now }, windowMs) => countByCause(state.outcomes, cause, now - windowMs),
   );
@@ -219,13 +219,13 @@ export const COOLDOWN_FACTS = {
   ladderLevel: plainFact(
     countDomain(20),
     'levels',
-    'Level of the last wait; 0 when none was imposed since the last payment or long absence.',
+    'Level of the last wait; 0 if none was imposed since the last payment or long absence.',
     ({ ladder }) => ladder.level,
   ),
   waitRemainingSeconds: plainFact(
     SECONDS_DOMAIN,
     'seconds',
-    'What is left of the imposed wait, rounded up; 0 when none is due.',
+    'The rest of the imposed wait, rounded up; 0 if no wait is due.',
     ({ ladder, now }) => Math.ceil(getRemainingWaitMs(ladder, now) / 1000),
   ),
   waitServed: booleanFact(
@@ -265,7 +265,7 @@ export const VELOCITY_FACTS = {
     (tally) => tally.blocked,
   ),
   earlyRequests: createRequestFact(
-    'Verdict requests made before an imposed wait was over.',
+    'Verdict requests that came before an imposed wait was over.',
     (event) => event.early,
     (tally) => tally.early,
   ),
@@ -273,7 +273,7 @@ export const VELOCITY_FACTS = {
     domain: TALLIED_METHODS,
     domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'methods',
-    description: `Different payment methods asked for. ${REQUESTS_NOTE} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
+    description: `Different payment methods asked for. ${REQUESTS_NOTE} Of earlier days ${TALLIED_METHODS_MAX} methods are remembered.`,
     within: (context, windowMs) =>
       countDistinct(listEventsWithin(context, windowMs), (event) => event.method),
     onDays: countMethods,
@@ -307,7 +307,7 @@ function createRequestFact(
     domain: TALLIED_REQUESTS,
     domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'requests',
-    description: `${description} Counted up to ${EVENTS_MAX}, and of each day before up to ${DAY_COUNT_MAX} of each answer.`,
+    description: `${description} Counted up to ${EVENTS_MAX}, and up to ${DAY_COUNT_MAX} of each answer for each earlier day.`,
     within: (context, windowMs) => countWhere(listEventsWithin(context, windowMs), isCounted),
     onDays: ({ events, tallies }) =>
       tallies.reduce((total, day) => total + tally(day), countWhere(events, isCounted)),

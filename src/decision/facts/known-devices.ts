@@ -37,7 +37,7 @@ function createFirstSeenFact(kind: Kind) {
     plainFactIfKnown(
       SECONDS_DOMAIN,
       'seconds',
-      `Since a score of this payer first showed the ${name} that was shown last, to the minute. One that was shown on none of the ${KNOWN_DEVICE_DAYS} days before, or before ${KNOWN_DEVICES_MAX} others, is new. ${formatAbsence(absence)}`,
+      `Since a score of this payer first had the ${name} of the last score, to the minute. A ${name} that no score had in the ${KNOWN_DEVICE_DAYS} days before, or that ${KNOWN_DEVICES_MAX} newer ones have displaced, is new. ${formatAbsence(absence)}`,
       absence,
       ({ hints, state, now }) => {
         const id = hints[kind].at(-1);
@@ -56,7 +56,7 @@ function createKnownDevicesFact(kind: Kind) {
     plainFactIfKnown(
       countDomain(KNOWN_DEVICES_MAX),
       kind === 'ips' ? 'addresses' : 'devices',
-      `Different values of ${name} that scores of this payer showed, the one shown last included, each within ${KNOWN_DEVICE_DAYS} days since it was last shown. Counted up to ${KNOWN_DEVICES_MAX}. ${formatAbsence(absence)}`,
+      `Different values of ${name} in the scores of this payer, the last one included; a value is forgotten ${KNOWN_DEVICE_DAYS} days after its last score. Counted up to ${KNOWN_DEVICES_MAX}. ${formatAbsence(absence)}`,
       absence,
       ({ hints, state, now }) =>
         hints[kind].length === 0 ? null : (hints.devices ?? countDevices(state.knownDevices, now))[kind],

@@ -39,8 +39,7 @@ export const REQUEST_FACTS = {
     kind: 'circumstantial',
     domain: { type: 'text' },
     unit: null,
-    description:
-      'The platform that asks. What one platform alone has different may also stand in ruleset.yaml.',
+    description: 'The platform that asks. Settings of a single platform can also stand in ruleset.yaml.',
     read: ({ platform }) => platform,
   },
   sellPointKey: plainFact(
@@ -50,7 +49,7 @@ export const REQUEST_FACTS = {
     ({ request }) => request.sellPointKey,
   ),
   bindingFitsMethod: booleanFact(
-    'The client has a live binding that fits the requested method; one without a method fits all.',
+    'The client has a live binding that fits the requested method; a binding without a method fits all.',
     ({ state, request, now }) => {
       const binding = keepIfValid(state.binding, now);
       return binding !== null && (binding.method === null || binding.method === request.method);
@@ -72,7 +71,7 @@ export const HINT_FACTS = {
     ({ hints }) => hints.trapped,
   ),
   jsOk: booleanFactIfKnown(
-    'Whether the page executed JavaScript, as the last score said, within 24 hours.',
+    'Whether the page executed JavaScript, by the last score within 24 hours.',
     { of: 'a payer whose last score did not say, or who was not scored', mistakenFor: true },
     ({ hints }) => hints.jsOk,
   ),
@@ -86,12 +85,12 @@ export const HINT_FACTS = {
     ({ hints }) => (hints.scored ? hints.userAgentIsAutomated : null),
   ),
   userAgentIsApp: booleanFactIfKnown(
-    "A User-Agent of the last 24 hours is that of a native app's HTTP library (okhttp, CFNetwork, Dart, Dalvik ..), or names an app and its phone's system. A browser that an app opens is a browser.",
+    "A User-Agent of the last 24 hours is that of a native app's HTTP library (okhttp, CFNetwork, Dart, Dalvik ..), or names an app and the phone's system. A browser inside an app counts as a browser.",
     { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
     ({ hints }) => (hints.scored ? hints.userAgentIsApp : null),
   ),
   fingerprintPresent: booleanFact(
-    'A score of the last 24 hours carried a fingerprint, and no placeholder like unknown.',
+    'A score of the last 24 hours carried a fingerprint that is not a placeholder like unknown.',
     ({ hints }) => hints.fingerprints.length > 0,
   ),
   ipPresent: booleanFact(
@@ -109,7 +108,7 @@ export const ATTRIBUTE_FACTS = {
     domain: { type: 'text' },
     unit: null,
     description:
-      'What the caller says of the payer under this name, in this request or in a score of the last 24 hours; ruleset.yaml declares which names there are, and of what type. Not known of a payer without it, or with a value of another type.',
+      'What the caller sends about the payer under this name, in this request or in a score of the last 24 hours; ruleset.yaml declares the names and types. Not known for a payer without it, or with a value of another type.',
     absence: { of: 'a payer of whom the caller does not say it', mistakenFor: '' },
     declared: null,
     read: () => null,
@@ -124,7 +123,7 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
     kind: 'windowed',
     domain: countDomain(ATTRIBUTE_VALUES_MAX),
     unit: 'values',
-    description: `Different values that verdicts of this payer had of ${PSEUDONYM_ATTRIBUTE}, this request included. Of verdicts that a rule set with this fact decided; the newest ${ATTRIBUTE_VALUES_MAX} are remembered.`,
+    description: `Different values that verdicts of this payer had of ${PSEUDONYM_ATTRIBUTE}, this request included. Only verdicts by rule sets with this fact count; the newest ${ATTRIBUTE_VALUES_MAX} values are remembered.`,
     longestWindowMs: ATTRIBUTE_VALUE_MS,
     sharing: null,
     ofAttribute: { counts: 'values', declared: null },
@@ -134,7 +133,7 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
     kind: 'windowed',
     domain: countDomain(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `Clients of the platform, this one included, whose verdicts had the same value of ${PSEUDONYM_ATTRIBUTE}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${formatAbsence(ATTRIBUTE_ABSENCE)}`,
+    description: `Clients of the platform, this one included, whose verdicts had the same value of ${PSEUDONYM_ATTRIBUTE}. Only verdicts by rule sets with this fact count, up to ${CLIENTS_ON_DEVICE_MAX}. ${formatAbsence(ATTRIBUTE_ABSENCE)}`,
     absence: ATTRIBUTE_ABSENCE,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: null,
@@ -150,7 +149,7 @@ export const LISTED_FACTS = {
     domain: BOOLEAN_DOMAIN,
     unit: null,
     description:
-      "The request is on the shared list: by client, method or point of sale, by a fingerprint or IP address that a score of the last 24 hours showed, or by an attribute of the request or of such a score, as the list's kind says. False for a list that does not exist.",
+      'Whether the request is on the shared list. The kind of the list says what is looked up: the client, method or point of sale, a fingerprint or IP address of a score of the last 24 hours, or an attribute of the request or of such a score. False for a list that does not exist.',
     read: ({ isListed }, list) => isListed(list),
   },
 } as const satisfies Record<string, Fact>;
@@ -238,7 +237,7 @@ export const CALENDAR_FACTS = {
     kind: 'circumstantial',
     domain: countDomain(23),
     unit: 'hours',
-    description: "Full hours since midnight in the platform's timeZone, as its clocks show them: 0 to 23.",
+    description: "The hour of the day in the platform's timeZone: 0 to 23.",
     read: ({ timeZone, now }) => toWallTime(timeZone, now).hour,
   },
   dayOfWeek: {

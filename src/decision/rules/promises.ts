@@ -20,7 +20,7 @@ export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
   trustedIsFlagged: 'Why a payer whom a person trusts may be flagged as a bot.',
   trustedIsRefused: 'Why a payer whom a person trusts may get BLOCK.',
   earlyRequestIsGranted:
-    'Why who asks before a wait is over may be shown a requisite, although the interface (section 3.2) has the next level of the ladder.',
+    'Why a payer who asks before a wait is over may be shown a requisite, although the interface (section 3.2) has the next level of the ladder.',
   firstLevelIsShort:
     'Why level 1 of a ladder is shorter than 10s, although the interface (section 3.2) has tens of seconds.',
 };

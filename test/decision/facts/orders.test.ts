@@ -220,7 +220,7 @@ describe('lastCause', () => {
 describe('secondsSinceLastReversal', () => {
   const since = (payer: Payer) => payer.ask({ order: 'x', amount: '1' })['secondsSinceLastReversal'];
 
-  it('is not known of a payer of whose orders nothing was taken back', () => {
+  it('is not known of a payer without a reversed order', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10' });
     payer.tell('a', 'PAID');

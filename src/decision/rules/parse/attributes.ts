@@ -41,7 +41,7 @@ const ATTRIBUTE_TEXT = withCheck(
 
 const ONE_OF: Form<readonly string[]> = withCheck(
   withSchema(
-    listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other is not known.', [
+    listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other counts as not known.', [
       ONE_OF_MAX,
       (size) => `oneOf has at most ${ONE_OF_MAX} texts, not ${size}; leave it out and compare with a list`,
     ]),
@@ -62,19 +62,19 @@ interface WrittenAttribute {
 }
 
 const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
-  'What callers may say of a payer.',
+  'An attribute that callers may send.',
   {
-    type: choice(ATTRIBUTE_TYPES, 'What values count; one of another type is not known.'),
+    type: choice(ATTRIBUTE_TYPES, 'The type of its values; a value of another type counts as not known.'),
     length: optional(
       numberInRange(
         { min: 1, max: ATTRIBUTE_CHARACTERS_MAX, integer: true },
-        `Of a text: the longest that counts, in characters; ${ATTRIBUTE_CHARACTERS_MAX} when left out.`,
+        `The greatest length of a text that counts, in characters; ${ATTRIBUTE_CHARACTERS_MAX} when left out.`,
       ),
     ),
     unit: optional(text(MEANINGS.unit)),
     oneOf: optional(ONE_OF),
     pseudonym: withDefault(
-      yesNo('Of a text: it is kept as an HMAC alone, and never in clear; for what says who the payer is.'),
+      yesNo('True: a text is stored only as an HMAC, never in clear. For values that identify a payer.'),
       false,
     ),
   },
@@ -116,7 +116,7 @@ function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: Pl
 /** The form of `attributes:` in `ruleset.yaml`. */
 export const ATTRIBUTES: Form<DeclaredAttributes> = withCheck(
   mapByName(
-    'What callers may say of a payer beyond the interface, by its name; rules ask { fact: attribute, params: { name: NAME } }.',
+    'What callers may send about a payer beyond the interface, by name; rules use { fact: attribute, params: { name: NAME } }.',
     { pattern: ATTRIBUTE_NAME_PATTERN },
     ATTRIBUTE,
     {

@@ -15,18 +15,19 @@ export const MEANINGS = {
   weight: 'What this signal adds when it matches.',
   about:
     'What the signal observes, like device; of several matching signals about one thing only the heaviest counts.',
-  flag: 'Recorded beside the verdict of a request that matches, to be searched and counted, like large-first-order.',
-  exempt: 'Conditions under which no signal applies.',
-  ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
+  flag: 'The name of the flag that is recorded beside the verdict, for search and counts, like large-first-order.',
+  exempt: 'Conditions under which no signal counts.',
+  ladder: 'Only with WAIT: the name of a ladder in ladder.yaml; left out: the ladder without a name.',
   levels: 'The wait of each level, each longer than the one before; the last repeats.',
-  resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',
+  resetAfter:
+    'A payer who asks for nothing this long starts again without a wait; must be longer than the longest wait.',
   smoothing:
     'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
   window: 'How far the fact looks back.',
   sharedList: 'The shared list, which changes without a release.',
   list: 'The list in lists/NAME.yaml, without the ending.',
   attribute: 'The attribute, which ruleset.yaml declares.',
-  unit: 'Of a number: like days or currency units; numbers are compared with each other only in one unit.',
+  unit: 'The unit of a number, like days or currency units; only numbers of the same unit are compared with each other.',
 } as const;
 
 /** The form of a value in a rule file. Its schema is for editors, and `read` is for the parser. */

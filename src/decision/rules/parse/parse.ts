@@ -198,7 +198,7 @@ type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFile>['read']
 export function ruleSetFile(folder: string, ladders: RuleLadders) {
   const { currency, timeZone, smoothing, scoringLimits } = SETTINGS;
   const settings = mapping(
-    'What holds unless a platform differs.',
+    'The settings of all platforms.',
     {
       currency,
       timeZone: withDefault(timeZone, 'UTC'),
@@ -208,7 +208,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
     (own) => own,
   );
   const platform = mapping(
-    'What differs for this platform.',
+    'The settings that differ for this platform.',
     {
       currency: optional(currency),
       timeZone: optional(timeZone),
@@ -219,7 +219,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
     (own): PlatformOverrides => own,
   );
   const platforms = mapByName(
-    'What a platform has of its own, by its name.',
+    'Settings of single platforms, by name.',
     { pattern: PLATFORM_NAME_PATTERN },
     platform,
     {
@@ -266,7 +266,7 @@ function overrideSettings(base: PlatformSettings, own: PlatformOverrides): Platf
 const NOTHING_MEANT: MeantBreaches = {};
 
 const MEANT = mapping(
-  'What this version does on purpose although the interface or the guide promises otherwise; each with why.',
+  'Promises of the interface or the guide that this version breaks on purpose, each with a reason.',
   Object.fromEntries(PROMISE_BREACHES.map((name) => [name, optional(text(BREACH_MEANINGS[name]))])),
   (breaches): MeantBreaches => breaches,
 );
@@ -282,7 +282,8 @@ const TIME_ZONE = withSchema(
   parsedText(
     {
       pattern: '\\S',
-      description: 'What hourOfDay and dayOfWeek go by: an IANA name, like Europe/Berlin; UTC when left out.',
+      description:
+        'The time zone of hourOfDay and dayOfWeek, as an IANA name like Europe/Berlin; UTC when left out.',
     },
     (name) => (isTimeZone(name) ? name : null),
     (name) => {
@@ -333,7 +334,7 @@ const SETTINGS = {
 };
 
 const limitsOf = (group: ClientGroup) =>
-  withMessageName(`limits of ${group}`, amounts('The most to be paid at once, by currency.', 'the limit'));
+  withMessageName(`limits of ${group}`, amounts('The highest amount at once, by currency.', 'the limit'));
 
 const GROUP_LIMITS = mapping(
   'payLimitValue by client group.',
@@ -343,7 +344,7 @@ const GROUP_LIMITS = mapping(
 
 /** The form of `limits.yaml`: the items of payLimitValue, like `EUR:250.00`, by group. */
 export const LIMITS = mapping(
-  'The most that a payer should be let pay at once.',
+  'The highest amount that a payer should be allowed to pay at once.',
   { limits: withMessageName('"limits"', GROUP_LIMITS) },
   ({ limits }): ParsedRules['limits'] => limits,
 );

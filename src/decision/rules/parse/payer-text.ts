@@ -23,9 +23,12 @@ export class PayerTexts {
   readonly #read: (readonly [file: YamlFile, node: Node, text: string])[] = [];
 
   readonly form = withCheck(
-    withSchema(text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'), {
-      maxLength: PAYER_TEXT_CHARACTERS_MAX,
-    }),
+    withSchema(
+      text('The text that support or the shop may give the payer; {waitSeconds} becomes the wait in words.'),
+      {
+        maxLength: PAYER_TEXT_CHARACTERS_MAX,
+      },
+    ),
     (payerText, file, node) => {
       const problem = findProblem(payerText);
       if (problem !== null) return file.report(node, `payerText ${problem}`);

@@ -75,7 +75,7 @@ const RESET_AFTER = withSchema(LADDER_DURATION, { description: MEANINGS.resetAft
 /** The form of a named ladder: its levels alone, or with its own `resetAfter`. */
 const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
   mapping(
-    'A ladder after which a payer starts afresh at another time than after the others.',
+    'A ladder with a resetAfter of its own.',
     { levels: LEVELS, resetAfter: optional(RESET_AFTER) },
     ({ levels, resetAfter: resetAfterMs = null }, { file, members }): NamedLadder | null => {
       const waitMs = levels.at(-1)?.ms ?? 0;
@@ -238,7 +238,7 @@ const SHARE: Form<number> = parsedText(
   {
     pattern: HOLDOUT_PATTERN,
     description:
-      'The share of the clients for whom the rule is skipped, like 2%, to see what it costs and saves.',
+      'The share of the clients for whom the rule is skipped, like 2%, to measure what the rule costs and saves.',
   },
   (text) => {
     const share = HOLDOUT.test(text) ? Math.round(Number(text.slice(0, -1)) * 100) / 10_000 : 0;
@@ -254,7 +254,7 @@ const SHARE: Form<number> = parsedText(
 const MAX_AMOUNTS = withCheck(
   withSchema(
     amounts(
-      'By currency, the largest amount for which it is skipped; in other currencies it is not.',
+      'By currency, the largest amount for which the rule is skipped; in other currencies it is never skipped.',
       'holdoutMaxAmount',
     ),
     { minProperties: 1 },

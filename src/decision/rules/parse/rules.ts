@@ -120,7 +120,7 @@ export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
   const params = mapping(CONCLUSION_TEXT, { flag: FLAG }, (written): FlagParams => written);
   return createRuleFileForm(names, 'flags', (reader) =>
     mapping(
-      'Flags: each rule that matches a request for a verdict is recorded beside the verdict, which it does not change.',
+      'Flags: the flag of every rule that matches is recorded beside the verdict and does not change it.',
       {
         conditions: optional(createConditionsForm(reader)),
         rules: createRulesForm(reader, { prioritised: false, mayHoldOut: false, eventType: 'flag', params }),
@@ -138,7 +138,7 @@ function createExemptionForm(reader: ConditionReader | null): Form<Exemption> {
       const written = reader?.readTopLevel(node, EXEMPT) ?? null;
       if (written === null) return null;
       const condition = moveNegations(written);
-      const description = 'Whoever meets these conditions is spared by all signals.';
+      const description = 'No signal counts for payers who meet these conditions.';
       return { name: EXEMPT, description, priority: 1, condition, written, params: {}, at: file.at(node) };
     },
   };

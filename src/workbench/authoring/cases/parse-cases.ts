@@ -93,7 +93,10 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       startsAt: withDefault(START, Date.UTC(2026, 0, 1)),
       lists: optional(sharedLists(rules)),
       heldOut: withDefault(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
-      steps: withMessageName('"steps"', listOf(createStepForm(rules), 'a step', 'What happens, in order.')),
+      steps: withMessageName(
+        '"steps"',
+        listOf(createStepForm(rules), 'a step', 'What happens, in this order.'),
+      ),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({
       ...own,
@@ -115,7 +118,7 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
 }
 
 const PLATFORM = parsedText(
-  { pattern: PLATFORM_NAME_PATTERN, description: 'Whose settings hold; demo when left out.' },
+  { pattern: PLATFORM_NAME_PATTERN, description: 'The platform whose settings apply; demo when left out.' },
   (name) => (isPlatformName(name) ? name : null),
   () => `must have ${PLATFORM_NAME_FORM}`,
 );
@@ -123,7 +126,7 @@ const PLATFORM = parsedText(
 const START = parsedText(
   {
     description:
-      'When it begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
+      'When the case begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
   },
   toEpochMs,
   (found) => `must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "${found}"`,
@@ -132,7 +135,7 @@ const START = parsedText(
 const LISTED_ATTRIBUTE = parsedText(
   {
     pattern: ATTRIBUTE_NAME_PATTERN,
-    description: 'With kind attribute: of which attribute the entries are values.',
+    description: 'Only with kind attribute: the attribute whose values are the entries.',
   },
   (name) => (isAttributeName(name) ? name : null),
   (found) => `has ${ATTRIBUTE_NAME_FORM}, unlike "${found}"`,
@@ -197,7 +200,7 @@ function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
     'Something that happens, and what is expected of it.',
     {
       after: withDefault(duration('Time since the step before.'), 0),
-      client: withDefault(text('Who acts; payer-1 when left out.'), 'payer-1'),
+      client: withDefault(text('The client who acts; payer-1 when left out.'), 'payer-1'),
       score: optional(SCORE),
       verdict: optional(VERDICT),
       outcome: optional(OUTCOME),

@@ -83,7 +83,7 @@ function createConditionDefinitions(stage: RuleStage): Readonly<Record<string, J
   return {
     conditions: {
       allOf: [CONDITION, { type: 'object', properties: { fact: false } }],
-      description: 'all, any, not or condition; a comparison stands inside of them.',
+      description: 'all, any, not or condition; comparisons stand inside of them.',
     },
     condition: createConditionSchema(facts),
     comparison: {
@@ -116,7 +116,7 @@ function createConditionSchema(facts: readonly NamedFact[]): JsonSchema {
       params: {
         type: 'object',
         description:
-          'How far a counting fact looks back: { window: 10m }; which shared list is meant: { list: blocked-devices }; which attribute: { name: cardCountry }, or { name: card, window: 1h }.',
+          'For a counting fact, how far it looks back: { window: 10m }. For listed, the shared list: { list: blocked-devices }. For an attribute, its name: { name: cardCountry }, or { name: card, window: 1h }.',
       },
       operator: { type: 'string', enum: OPERATORS, description: 'How the fact is compared.' },
       value: { description: 'What the fact is compared with.' },
