@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   state: async () => (await import('./state.ts')).stateCommands,
   restore: async () => (await import('./restore.ts')).restoreCommand,
   size: async () => (await import('./size.ts')).sizeCommand,
+  completion: async () => (await import('./completion.ts')).completionCommand,
 };
 
 /**
@@ -83,9 +84,10 @@ function showUsageAfterErrors(command: Command): void {
   for (const one of command.commands) showUsageAfterErrors(one);
 }
 
-/** Returns the command of that name. Returns all of them for the help and for an unknown name. */
+/** Returns the command of that name. Returns all of them for the help, the completion of a shell, and an unknown name. */
 function listAskedCommands(name = ''): readonly (() => Promise<Describe>)[] {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const isAlone = Object.hasOwn(COMMANDS, name) && name !== 'completion';
+  const command = isAlone ? COMMANDS[name] : undefined;
   return command === undefined ? Object.values(COMMANDS) : [command];
 }
 

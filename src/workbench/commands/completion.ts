@@ -1,0 +1,43 @@
+import { Argument, type Command } from 'commander';
+import { print } from './print.ts';
+
+const SHELLS = ['bash', 'zsh'] as const;
+
+/** completion: what a shell completes, from the commands that there are. */
+export function completionCommand(program: Command): void {
+  program
+    .command('completion')
+    .description(
+      'print what completes commands and options in a shell; for bash: eval "$(scoring completion bash)"',
+    )
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .action((shell: (typeof SHELLS)[number]) => print(completionScript(program, shell)));
+}
+
+/** A function for bash, which zsh runs, too. */
+function completionScript(program: Command, shell: (typeof SHELLS)[number]): string {
+  const cases = program.commands.flatMap((command) => [
+    ...command.commands.map((one) => caseOf(`*' ${command.name()} ${one.name()}'`, one)),
+    caseOf(`'2 ${command.name()} '*`, command),
+    caseOf(`*' ${command.name()} '*`, command),
+  ]);
+  return [
+    ...(shell === 'zsh' ? ['autoload -U +X bashcompinit && bashcompinit'] : []),
+    '_scoring() {',
+    '  local choices',
+    '  case "$COMP_CWORD ${COMP_WORDS[1]} ${COMP_WORDS[2]}" in',
+    `    '1 '*) choices='${program.commands.map((one) => one.name()).join(' ')}' ;;`,
+    ...cases,
+    '  esac',
+    '  COMPREPLY=($(compgen -W "$choices" -- "${COMP_WORDS[COMP_CWORD]}"))',
+    '}',
+    'complete -F _scoring scoring',
+  ].join('\n');
+}
+
+/** The commands below one, and its options. */
+function caseOf(pattern: string, command: Command): string {
+  const below = command.commands.map((one) => one.name());
+  const options = command.options.flatMap(({ long }) => long ?? []);
+  return `    ${pattern}) choices='${[...below, ...options, '--help'].join(' ')}' ;;`;
+}
