@@ -35,6 +35,7 @@ const OPERATIONS = [
   'makeList',
   'readListEntries',
   'putListEntry',
+  'removeListEntry',
   'importListEntries',
   'readEvents',
 ];

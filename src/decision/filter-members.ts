@@ -138,7 +138,7 @@ export const LOOKUP_MEMBERS = {
   orderRef: { value: 'text', description: 'The order that the caller quotes', label: 'order' },
   clientIdKey: {
     value: 'text',
-    description: 'A client; not looked at beside an orderRef',
+    description: 'A client; beside an orderRef only its decisions about that order',
     label: 'payer',
   },
   outcome: {

@@ -226,15 +226,20 @@ export class PlatformClient {
     return parseJson(await this.#send('PUT', formatEntriesPath(list, { value }), entry, options));
   }
 
-  /** Removes a value from a list, if it is there. The audit log keeps the reason. */
+  /**
+   * Removes a value from a list, and says whether it was there. A retry after a lost answer says that it was not. The
+   * audit log keeps the reason.
+   */
   async removeListEntry(
     list: string,
     value: string,
     { reason }: { readonly reason?: string | undefined } = {},
     options?: CallOptions,
-  ): Promise<void> {
+  ): Promise<records.ListRemoval> {
     checkKey('value', value);
-    await this.#send('DELETE', formatEntriesPath(list, { value, reason }), undefined, options);
+    return parseJson(
+      await this.#send('DELETE', formatEntriesPath(list, { value, reason }), undefined, options),
+    );
   }
 
   /** Sends any number of changes of a list, a thousand at a time, and yields the result of each in the given order. */

@@ -608,6 +608,11 @@ export type ListLineResult =
     }
   | RefusedLine;
 
+/** What a removal did */
+export interface ListRemoval {
+  readonly removed: boolean;
+}
+
 /** A change that waits for approval */
 export interface MadeProposal {
   readonly proposalId: string;
@@ -1092,7 +1097,7 @@ export interface WaitEndedEvent {
 export interface DecisionQuery {
   /** The order that the caller quotes */
   readonly orderRef?: string | undefined;
-  /** A client; not looked at beside an orderRef */
+  /** A client; beside an orderRef only its decisions about that order */
   readonly clientIdKey?: string | undefined;
   /** Only decisions with this verdict */
   readonly verdict?: VerdictCommand | undefined;

@@ -65,6 +65,15 @@ export class LoadedRules {
     return changed;
   }
 
+  /** Loads the folder of one version, and notes which other folders there are without reading them. */
+  async load(version: RuleVersion): Promise<void> {
+    for (const folder of await this.#reader.scan()) {
+      if (folder.version === version) await this.#refreshFolder(folder);
+      else if (!this.#folders.has(folder.version))
+        this.#folders.set(folder.version, { ...folder, stamp: NOT_READ, problems: [] });
+    }
+  }
+
   close(): Promise<void> {
     return this.#reader.close();
   }
@@ -162,6 +171,9 @@ export class LoadedRules {
     this.#current.delete(version);
   }
 }
+
+/** The stamp of a folder that was seen and not read; no scan gives it. */
+const NOT_READ = '';
 
 /** Every node reports its problems every second, so their number is limited. */
 const PROBLEMS_MAX = 50;

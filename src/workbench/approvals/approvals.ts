@@ -132,7 +132,7 @@ export class Approvals {
     return this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
-  /** Carries out a proposal once, if it would still do what was proposed. Throws `ProposalRefused`. */
+  /** Carries out a proposal once, if it would still do the same. Throws `ProposalRefused` or `UnknownProposal`. */
   async approve(
     platform: PlatformName,
     proposalId: string,

@@ -124,6 +124,9 @@ export interface StoredProposal extends Omit<Proposal, 'draft'> {
 /** Nothing was changed. The message says why, and what to do. */
 export class ProposalRefused extends NamedError {}
 
+/** The platform has no such proposal. */
+export class UnknownProposal extends NamedError {}
+
 const LIFETIME_MS = 7 * 24 * 3600_000;
 /** The most open proposals of a platform, and of one proposer, so that nobody takes all places. */
 const OPEN_MAX = 50;
@@ -158,10 +161,12 @@ export class Proposals {
     return this.#read(await this.#registers.read(getRegisterName(platform)));
   }
 
+  /** Throws `UnknownProposal`. */
   async get(platform: PlatformName, proposalId: string): Promise<StoredProposal> {
     const found = (await this.list(platform)).find((one) => one.proposalId === proposalId);
     if (found !== undefined) return found;
-    throw new ProposalRefused(`there is no proposal ${proposalId}; "proposals list" shows them`);
+    const named = JSON.stringify(proposalId.slice(0, 100));
+    throw new UnknownProposal(`There is no proposal ${named} here; the list of proposals has the ids.`);
   }
 
   /**
@@ -205,8 +210,8 @@ export class Proposals {
   }
 
   /**
-   * Decides an open proposal. The caller must have checked who may decide. Throws `ProposalRefused` when the proposal
-   * is not open.
+   * Decides an open proposal. The caller must have checked who may decide. Throws `UnknownProposal`, or
+   * `ProposalRefused` when the proposal is not open.
    */
   async decide(
     platform: PlatformName,

@@ -38,7 +38,7 @@ export function decisionsCommands(program: Command): void {
 
   addOperationCommand<Explained>(decisions, {
     operation: explainDecision,
-    needs: { rules: true, archive: true },
+    needs: { archive: true },
     run: explain,
     text: ({ explanation }) => (explanation === null ? '' : formatExplanation(explanation, paintForTerminal)),
     json: ({ explanation }) => explanation,
@@ -73,10 +73,9 @@ async function find({ read, platform, parts }: Asking, given: CommandOptions): P
       .filter((name) => !isInstallation(name))
       .map((name: PlatformName) => read<FoundList>(listDecisions, given, name)),
   );
-  const [limit, client] = [Number(given['limit']), given['clientIdKey']];
+  const limit = Number(given['limit']);
   const found = lists
     .flatMap((list) => list.decisions)
-    .filter((one) => client === undefined || one.clientIdKey === client)
     .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at) || b.seq - a.seq);
   return {
     decisions: found.slice(0, limit),
@@ -133,6 +132,7 @@ async function explain({ read, parts }: Asking, { decisionId }: CommandOptions):
   if (parseDecisionId(id) === null) return { explanation: null, unread: [] };
   const { decision, unread } = await parts.records.decisions.decision(id, null);
   if (decision === null) return { explanation: null, unread: [...unread] };
+  await parts.loadedRules.load(decision.ruleVersion);
   return { explanation: await read(explainDecision, { decisionId }, decision.platform), unread: [...unread] };
 }
 

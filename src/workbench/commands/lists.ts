@@ -13,6 +13,7 @@ import type {
 } from '#workbench/platform/list-entries.ts';
 import {
   importListEntries,
+  type ListRemovalSchema,
   makeList,
   putListEntry,
   readListEntries,
@@ -77,15 +78,10 @@ export function listsCommands(program: Command): void {
     json: (entry, { options }) => ({ list: options['list'], ...entry }),
   });
 
-  addOperationCommand<{ readonly removed: boolean }>(lists, {
+  addOperationCommand<Shape<typeof ListRemovalSchema>>(lists, {
     ...COMMON,
     operation: removeListEntry,
     options: [new Option('--reason <text>', 'why; the audit log keeps it').makeOptionMandatory()],
-    run: async ({ ask, read }, given) => {
-      const { entries } = await read<Entries>(readListEntries, given);
-      await ask(removeListEntry, given);
-      return { removed: entries.length > 0 };
-    },
     text: ({ removed }, { options }) => (removed ? `It is taken from the list ${options['list']}.` : ''),
     json: ({ removed }, { options }) => ({ list: options['list'], removed }),
     end: ({ removed }, { options, platform }) => {
@@ -136,17 +132,27 @@ function formatEntries({ list, entries }: Entries, isOne: boolean): string {
 
 /** Puts the lines of a file on a list. A bad line does not stop the others. Returns how many lines had which result. */
 async function importFile(asking: Asking, { list }: Readonly<Record<string, unknown>>) {
-  const { options, ask } = asking;
+  const { options, ask, platform } = asking;
   const reason = options['reason'] === undefined ? {} : { reason: parseReason(String(options['reason'])) };
   const counts = new Map<string, number>();
+  const lines = readLines(String(options['file']), reason);
+  let next = await lines.next();
   let before = 0;
-  for await (const lines of readLinesInPortions(String(options['file']), reason)) {
-    const { stream } = await ask(importListEntries, { list, lines: lines.join('\n') });
+  do {
+    const { stream } = await ask(importListEntries, { list }, platform, takeLines(LINES_MAX));
     for await (const piece of stream ?? [])
       reportLine(JSON.parse(String(piece)), before, counts, options['json'] === true);
-    before += lines.length;
-  }
+    before += LINES_MAX;
+  } while (next.done !== true);
   return counts;
+
+  /** The next lines, each read when it is asked for. */
+  async function* takeLines(most: number): AsyncGenerator<string> {
+    for (let taken = 0; taken < most && next.done !== true; taken += 1) {
+      yield next.value;
+      next = await lines.next();
+    }
+  }
 }
 
 function reportLine(told: ToldLine, before: number, counts: Map<string, number>, json: boolean): void {
@@ -157,22 +163,16 @@ function reportLine(told: ToldLine, before: number, counts: Map<string, number>,
   else if ('detail' in told) printError(`line ${line}: ${told.detail}`);
 }
 
-/** Yields the lines of a file in portions of as many as the interface takes at once. */
-async function* readLinesInPortions(file: string, defaults: object): AsyncGenerator<readonly string[]> {
-  let some: string[] = [];
+/** Yields the lines of a file as the interface takes them. Throws UsageError when it cannot be read. */
+async function* readLines(file: string, defaults: object): AsyncGenerator<string> {
   try {
-    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-      some.push(addDefaults(text, defaults));
-      if (some.length < LINES_MAX) continue;
-      yield some;
-      some = [];
-    }
+    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity }))
+      yield `${addDefaults(text, defaults)}\n`;
   } catch (error) {
     throw error instanceof Error && 'code' in error
       ? new UsageError(`${file} cannot be read: ${error.message}`)
       : error;
   }
-  yield some;
 }
 
 /** Returns a line in the API's form. A line that is no JSON object is a value. Blank lines and comments are kept. */

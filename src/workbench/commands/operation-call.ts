@@ -22,8 +22,8 @@ import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 export interface Given {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** A value for JSON, or text with one JSON object a line. */
-  readonly body?: { readonly json: unknown } | { readonly lines: string };
+  /** A value for JSON, or lines with one JSON object each and a line end, which are read while they are answered. */
+  readonly body?: { readonly json: unknown } | { readonly lines: AsyncIterable<string> };
 }
 
 export interface Answer {
@@ -91,14 +91,12 @@ function createContext(
   { path = {}, query = {}, body }: Given,
 ): RouteContext {
   const [method = '', place = ''] = route.split(' ');
-  const req = new IncomingMessage(new Socket());
+  const req = new GivenRequest(piecesOf(body));
   req.method = method.toUpperCase();
   req.url = `${place}?${new URLSearchParams(query)}`;
   const type = body !== undefined && 'lines' in body ? 'application/x-ndjson' : 'application/json';
   req.headers = { 'content-type': type };
   req.headersDistinct = { 'content-type': [type] };
-  if (body !== undefined) req.push('lines' in body ? body.lines : JSON.stringify(body.json));
-  req.push(null);
   const ctx = koa.createContext<RequestState>(req, new ServerResponse(req));
   Object.assign(ctx.state, {
     requestId: randomUUID(),
@@ -111,4 +109,45 @@ function createContext(
     failure: null,
   } satisfies RequestState);
   return Object.assign(ctx, { params: path });
+}
+
+async function* piecesOf(body: Given['body']): AsyncGenerator<string> {
+  if (body === undefined) return;
+  if ('lines' in body) yield* body.lines;
+  else yield JSON.stringify(body.json);
+}
+
+/** A request without a connection, whose body is made while it is read. */
+class GivenRequest extends IncomingMessage {
+  readonly #pieces: AsyncIterable<string>;
+  #isBegun = false;
+  #goOn = () => {};
+
+  constructor(pieces: AsyncIterable<string>) {
+    super(new Socket());
+    this.#pieces = pieces;
+  }
+
+  override _read(): void {
+    this.#goOn();
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    void this.#fill().catch((error: Error) => {
+      // Nobody broke off, so that whoever reads gets the error as it is.
+      this.complete = true;
+      this.destroy(error);
+    });
+  }
+
+  /** Makes pieces until there are enough, and goes on when somebody has read them. */
+  async #fill(): Promise<void> {
+    for await (const piece of this.#pieces) {
+      const isRead = new Promise<void>((resolve) => {
+        this.#goOn = resolve;
+      });
+      if (!this.push(piece)) await isRead;
+    }
+    this.complete = true;
+    this.push(null);
+  }
 }

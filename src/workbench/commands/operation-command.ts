@@ -57,6 +57,8 @@ export interface Asking {
     operation: DeclaredOperation<RuleParts>,
     given: Readonly<Record<string, unknown>>,
     platform?: PlatformName,
+    /** The body, where it is one of lines: one JSON object each, with its line end. */
+    lines?: AsyncIterable<string>,
   ) => Promise<Answer>;
   /**
    * Asks an operation and parses its answer from JSON. A list without a limit is read to its end and returned as one
@@ -222,10 +224,10 @@ export async function withParts<T>(
   const done = withLocalParts(needs, (parts) => {
     const isPast = needs.withoutApproval === true && readConfig().requiresApproval;
     const callerAt = (whose: PlatformName) => systemUser(whose, isPast ? ', without approval' : '');
-    const ask: Asking['ask'] = async (operation, given, whose = platform) => {
+    const ask: Asking['ask'] = async (operation, given, whose = platform, lines) => {
       const caller = callerAt(whose);
       try {
-        return await callOperation(operation, parts, caller, toRequest(operation, given));
+        return await callOperation(operation, parts, caller, toRequest(operation, given, lines));
       } catch (error) {
         throw wordRefusal(error, operation);
       }
@@ -240,7 +242,11 @@ export async function withParts<T>(
 }
 
 /** Puts each value into the part of the request where the operation reads it. */
-function toRequest(operation: DeclaredOperation<RuleParts>, given: Readonly<Record<string, unknown>>) {
+function toRequest(
+  operation: DeclaredOperation<RuleParts>,
+  given: Readonly<Record<string, unknown>>,
+  lines?: AsyncIterable<string>,
+) {
   const inputs = listInputs(operation);
   const at = (place: InputPlace) =>
     Object.fromEntries(
@@ -250,9 +256,13 @@ function toRequest(operation: DeclaredOperation<RuleParts>, given: Readonly<Reco
     );
   const texts = (place: InputPlace) =>
     Object.fromEntries(Object.entries(at(place)).map(([name, value]) => [name, String(value)]));
-  const lines = given['lines'];
-  const body = typeof lines === 'string' ? { lines } : { json: at('body') };
-  return { path: texts('path'), query: texts('query'), ...(operation.body === null ? {} : { body }) };
+  const body = operation.body === null ? {} : { body: { json: at('body') } };
+  return {
+    path: texts('path'),
+    query: texts('query'),
+    ...body,
+    ...(lines === undefined ? {} : { body: { lines } }),
+  };
 }
 
 /** Reads all pages of a list as one page, unless a limit is given. */

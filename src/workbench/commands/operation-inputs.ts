@@ -161,7 +161,9 @@ export function readInput({ name, schema, shown }: OperationInput, given: unknow
 
 function requireOneOf(text: string, name: string, values: readonly string[]): string {
   if (values.includes(text)) return text;
-  throw new UsageError(`unknown ${name} "${text}"${suggestName(text, values)}`);
+  const meant = suggestName(text, values);
+  const allowed = meant.includes('allowed') ? '' : ` Allowed: ${values.join(', ')}.`;
+  throw new UsageError(`unknown ${name} "${text}"${meant}${allowed}`);
 }
 
 function listAllowedValues(schema: object): readonly string[] {
@@ -199,8 +201,9 @@ function removeNull(schema: object): object {
   return choices.find((one) => isJsonObject(one) && one['type'] !== 'null') ?? schema;
 }
 
-function readDescription(schema: object): string {
-  return 'description' in schema ? String(schema.description) : '';
+function readDescription(given: object): string {
+  const described = [given, removeNull(given)].find((schema) => 'description' in schema) ?? {};
+  return 'description' in described ? String(described.description) : '';
 }
 
 export function lowerFirst(text: string): string {

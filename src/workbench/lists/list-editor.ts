@@ -190,8 +190,10 @@ export class ListEditor {
     await this.#parts.node.sync();
     const before = this.find(edited.owner, edited.list, value);
     if (before === null) return false;
-    await this.#parts.listLog.write([{ id: before.id, text: null }]);
+    const made = await this.#parts.listLog.write([{ id: before.id, text: null }]);
     await this.#parts.node.sync();
+    // Somebody else may have removed it between the two.
+    if (made?.[0] !== true) return false;
     await this.#note(edited, before, null, reason);
     return true;
   }

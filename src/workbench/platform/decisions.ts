@@ -175,7 +175,7 @@ function findListed(
       throw query.BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
     return records.decisions.find(platform, filter, limit, outcome);
   }
-  if (orderRef !== null) return findOfOrder(platform, orderRef, { records, filter, limit });
+  if (orderRef !== null) return findOfOrder(platform, orderRef, clientIdKey, { records, filter, limit });
   if (clientIdKey !== null)
     return findOfClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
   return records.decisions.find(platform, filter, limit);
@@ -189,10 +189,12 @@ interface Search {
 async function findOfOrder(
   platform: PlatformName,
   orderRef: string,
+  clientIdKey: string | null,
   { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
 ): Promise<FoundDecisions> {
   const { decisions: all, unread } = await records.decisions.ofOrder(platform, orderRef);
-  const found = await findInPages(async () => all, filter, limit);
+  const ofClient = all.filter((one) => clientIdKey === null || one.clientIdKey === clientIdKey);
+  const found = await findInPages(async () => ofClient, filter, limit);
   const { lookedAt } = found;
   // Of an order with very many decisions the store returns only the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;

@@ -1,12 +1,11 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, instant, text, word } from '#base/shapes.ts';
+import { choice, instant, named, shape, text, word, yesNo } from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   createChapter,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
-  NO_CONTENT,
   type RequestBody,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
@@ -191,6 +190,13 @@ const NOT_FOR_LIST = declareRefusal(
 
 const REASON = query.text('reason', 'Why it is removed');
 
+export const ListRemovalSchema = named(
+  'ListRemoval',
+  shape('What a removal did', {
+    removed: yesNo('False: it was not on the list, as when the same request is sent again'),
+  }),
+);
+
 function toEditedList(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
@@ -231,11 +237,11 @@ export const removeListEntry = declareOperation({
   description: 'Every node has the change within 2 s. The audit keeps who did it and why.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
-  answers: NO_CONTENT,
+  answers: declareJsonAnswer('Whether it was on the list', ListRemovalSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller }, { listEditor }: PlatformParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
-    await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx));
+    return { removed: await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx)) };
   },
 });
 

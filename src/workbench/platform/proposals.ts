@@ -8,7 +8,7 @@ import {
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
-import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem, notFound, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import {
   findProposedDraft,
   isProposedBy,
@@ -17,6 +17,7 @@ import {
   ProposalSchema,
   type ProposalState,
   toProposalView,
+  UnknownProposal,
 } from '#workbench/approvals/proposals.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
@@ -50,6 +51,13 @@ export const PROPOSAL_REFUSED = declareRefusal(
   'The proposal is not open, is your own, or its basis has changed.',
   (detail: string) => new HttpProblem(409, 'proposal refused', detail),
   'ann proposed it; somebody else approves it',
+);
+
+const UNKNOWN_PROPOSAL = declareRefusal(
+  'unknown-proposal',
+  'The platform of the key has no such proposal.',
+  (detail: string) => notFound(detail),
+  'There is no proposal "5f0c1d2e3a4b" here; the list of proposals has the ids.',
 );
 
 export const ProposalListSchema = named(
@@ -119,12 +127,13 @@ const decide = (way: keyof typeof WAYS) =>
     parameters: [PROPOSAL_IN_PATH],
     body: BODY,
     answers: declareJsonAnswer('As it stands now', ProposalSchema),
-    refusals: [PROPOSAL_REFUSED],
+    refusals: [UNKNOWN_PROPOSAL, PROPOSAL_REFUSED],
     answer: async ({ ctx, caller, body }, { approvals }: PlatformParts) => {
       const { platform, actor } = caller;
       const { reason } = await body();
       const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
-      return toProposalView(await refuseKnownErrors(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
+      const ofKnown = () => refuseKnownErrors(decided, UNKNOWN_PROPOSAL.problem, UnknownProposal);
+      return toProposalView(await refuseKnownErrors(ofKnown, PROPOSAL_REFUSED.problem, ProposalRefused));
     },
   });
 

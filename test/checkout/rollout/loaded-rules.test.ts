@@ -2,11 +2,12 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules, mergeSharingQuestions, RulesError } from '#checkout/rollout/loaded-rules.ts';
+import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory } from './rule-folders.ts';
+import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory, versionOf } from './rule-folders.ts';
 
 const versions = (rules: LoadedRules) => rules.all().map(({ version }) => version);
 
@@ -17,6 +18,17 @@ describe('the rule sets of a node', () => {
     expect(versions(rules)).to.deep.equal(['p2.v10']);
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
     expect(await rules.refresh()).to.deep.equal(['p2.v11']);
+    expect(versions(rules)).to.deep.equal(['p2.v10', 'p2.v11']);
+  });
+
+  it('are loaded one by one on request, while the others are only known', async () => {
+    const directory = rulesDirectory();
+    addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
+    const rules = new LoadedRules(directory, createDirectReader(directory), NO_SECRET);
+    await rules.load(versionOf('p2.v11'));
+    expect(versions(rules)).to.deep.equal(['p2.v11']);
+    expect(rules.versions()).to.deep.equal(['p2.v10', 'p2.v11']);
+    expect(await rules.refresh()).to.deep.equal(['p2.v10']);
     expect(versions(rules)).to.deep.equal(['p2.v10', 'p2.v11']);
   });
 

@@ -14,6 +14,16 @@ const SPECS = [...always, ...withRollout, ...withEvidence, ...withRuleFolders].f
 
 const SHOP = ['--platform', 'shop'];
 
+/** All commands, by their words, as the help names them. */
+async function listCommands(above = ''): Promise<readonly string[]> {
+  const { stdout } = await scoring([...above.split(' '), '--help'].filter(Boolean), {});
+  const [, listed = ''] = stdout.split(/^Commands:$/m);
+  const names = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => `${above} ${name}`.trim());
+  const own = names.filter((name) => !name.endsWith('help'));
+  const below = await Promise.all(own.map((name) => listCommands(name)));
+  return [...own, ...below.flat()];
+}
+
 describe('a command that runs an operation of the platform', () => {
   for (const { name, words = [] } of new Map(SPECS.map((spec) => [spec.name, spec])).values()) {
     it(`is called "${name}", has --json, and its help fits 100 columns`, async () => {
@@ -27,6 +37,19 @@ describe('a command that runs an operation of the platform', () => {
       expect(plain).to.deep.equal([]);
     });
   }
+
+  it('says of each option what it is', async () => {
+    for (const name of ['', ...(await listCommands())]) {
+      const { stdout } = await scoring([...name.split(' '), '--help'].filter(Boolean), {});
+      const [, options = ''] = stdout.split(/^Options:$/m);
+      // A description begins beside its option, or stands below an option that is too long.
+      const silent = options.split('\n').filter((line, at, all) => {
+        const isBelow = /^ {8}/.test(all[at + 1] ?? '');
+        return /^ {2}-/.test(line) && !/^ {2}-.*? {2,}\S/.test(line) && !isBelow;
+      });
+      expect(silent, name).to.deep.equal([]);
+    }
+  });
 
   it('makes no secret and registers no node', async () => {
     const dataDir = temporaryDirectory();

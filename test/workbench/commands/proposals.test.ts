@@ -42,6 +42,16 @@ describe('commands with APPROVALS=required', () => {
     );
   });
 
+  it('say that there is no such proposal, as they say it of anything that is not there', async () => {
+    for (const way of ['approve', 'reject']) {
+      expect(await run('proposals', way, 'nope', ...REASON)).to.deep.equal({
+        stdout: '',
+        stderr: 'error: There is no proposal "nope" here; the list of proposals has the ids.',
+        exitCode: 1,
+      });
+    }
+  });
+
   it('change at once when they are asked to, which the audit notes', async () => {
     const ask = ['keys', 'issue', '--platform', '*', '--operations', 'approve', '--owner', 'ann'];
     const { id } = await json(...ask, '--without-approval');

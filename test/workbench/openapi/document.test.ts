@@ -194,7 +194,7 @@ const PLATFORM_CASES: readonly Case[] = [
   says('readListEntries', 404, get('/v1/platform/lists/blokced/entries')),
   says('importListEntries', 200, LINES_OF_ENTRIES),
   says('importListEntries', 404, { ...LINES_OF_ENTRIES, path: '/v1/platform/lists/blokced/entries' }),
-  says('removeListEntry', 204, removal(`${ENTRIES}?value=listed&reason=paid`)),
+  says('removeListEntry', 200, removal(`${ENTRIES}?value=listed&reason=paid`)),
   says('removeListEntry', 404, removal('/v1/platform/lists/blokced/entries?value=listed')),
   says('liftOverride', 204, removal(aboutClient('judged', '/override'))),
   says('unbindClient', 204, removal(aboutClient('judged', '/binding'))),
@@ -223,9 +223,14 @@ const PLATFORM_CASES: readonly Case[] = [
   says('listProposals', 200, get(PROPOSALS)),
   says('approveProposal', 200, (live) => decision(live, 'approve', 'bob')),
   says('approveProposal', 409, (live) => decision(live, 'approve', 'ann')),
-  says('approveProposal', 409, post(`${PROPOSALS}/none/approve`, { reason: 'looked at' })),
+  says('approveProposal', 404, post(`${PROPOSALS}/none/approve`, { reason: 'looked at' })),
   says('rejectProposal', 200, (live) => decision(live, 'reject', 'bob')),
-  says('rejectProposal', 409, post(`${PROPOSALS}/none/reject`, { reason: 'no' })),
+  says('rejectProposal', 409, async (live) => {
+    const rejection = await decision(live, 'reject', 'bob');
+    await live.ask(rejection);
+    return rejection;
+  }),
+  says('rejectProposal', 404, post(`${PROPOSALS}/none/reject`, { reason: 'no' })),
   says('listKeys', 200, get(KEYS)),
   says('issueKey', 200, NEW_KEY),
   says('issueKey', 403, post(KEYS, { operations: ['approve'], days: 1 })),

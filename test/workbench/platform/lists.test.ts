@@ -52,9 +52,9 @@ describeOnStores('shared lists over HTTP', (store) => {
     expect((await shop.verdict({ orderRef: 'o2' })).body.verdict).to.equal('BLOCK');
     const [blocked] = await shop.decisions({ orderRef: 'o2' });
     expect(blocked?.facts['listed(blocked)']).to.equal(true);
-    expect((await shop.ask('DELETE', 'lists/blocked/entries?value=device-1&reason=cleared')).status).to.equal(
-      204,
-    );
+    const remove = () =>
+      shop.ask<{ removed: boolean }>('DELETE', 'lists/blocked/entries?value=device-1&reason=cleared');
+    expect([(await remove()).body.removed, (await remove()).body.removed]).to.deep.equal([true, false]);
     expect((await shop.verdict({ orderRef: 'o3' })).body.verdict).not.to.equal('BLOCK');
     const explanation = await shop.ask<{ reproduced: boolean }>(
       'GET',
@@ -121,7 +121,7 @@ describeOnStores('shared lists over HTTP', (store) => {
     const put = await shop.ask('PUT', `lists/blocked/entries?value=${range}`, REASON);
     expect(put.status).to.equal(200);
     expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
-    expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(204);
+    expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(200);
     expect((await shop.verdict()).body.verdict).not.to.equal('BLOCK');
   });
 

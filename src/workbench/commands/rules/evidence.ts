@@ -83,8 +83,16 @@ async function answerQuestion(
         question.answer({ evidence, options: asked, rules: loadRulesAtHand(), onProgress }),
     );
   } catch (error) {
-    throw error instanceof BadQuestion ? new UsageError(error.message) : error;
+    throw error instanceof BadQuestion ? toUsageError(error, question.options) : error;
   }
+}
+
+/** Returns a refusal for people: it names the flag where the message begins with the name of an option. */
+export function toUsageError({ message }: BadQuestion, options: readonly Option<unknown>[]): UsageError {
+  const named = options.find(({ name }) => message.startsWith(`${name} `));
+  return new UsageError(
+    named === undefined ? message : `--${toOptionFlag(named.name)}${message.slice(named.name.length)}`,
+  );
 }
 
 /** Returns the value of an option as a request's body would have it. */

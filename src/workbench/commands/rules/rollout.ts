@@ -18,7 +18,7 @@ import type { Goal } from '#workbench/rollout/advance.ts';
 import { FollowingSchema, RolloutRefused } from '#workbench/rollout/change-rollout.ts';
 import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
 import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
-import { createCommandOption } from './evidence.ts';
+import { createCommandOption, toUsageError } from './evidence.ts';
 import { formatFollowing, formatStatus, type ToldFollowing, type ToldStatus } from './rollout-text.ts';
 
 /** Adds `rules status`, `rollout` and `rollback`: which version decides, and how that changes. */
@@ -134,7 +134,7 @@ function readObjective(options: Readonly<Record<string, unknown>>) {
   try {
     return readGivenObjective(options);
   } catch (error) {
-    throw error instanceof BadQuestion ? new UsageError(error.message) : error;
+    throw error instanceof BadQuestion ? toUsageError(error, TRIAL_OPTIONS) : error;
   }
 }
 

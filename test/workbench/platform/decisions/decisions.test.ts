@@ -109,6 +109,15 @@ describeOnStores('the search for decisions', (store) => {
       expect(body.detail).to.equal(detail);
     }
   });
+
+  it('finds of an order those of one client, up to the limit', async () => {
+    for (const clientIdKey of ['dora', 'emil', 'emil'])
+      await shop.verdict({ clientIdKey, orderRef: 'shared order' });
+    const shared = { orderRef: 'shared order', limit: '1' };
+    const of = async (clientIdKey: string) =>
+      (await find({ ...shared, clientIdKey })).decisions.map((one) => one.clientIdKey);
+    expect([await of('dora'), await of('emil'), await of('fred')]).to.deep.equal([['dora'], ['emil'], []]);
+  });
 });
 
 describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
