@@ -585,6 +585,16 @@ export interface ListEntries {
   readonly attribute?: string;
   readonly total: number;
   readonly entries: readonly ListEntry[];
+  readonly coveredBy?: {
+    readonly value: string;
+    readonly reason: string;
+    readonly who: string;
+    readonly addedAt: string;
+    readonly expiresAt: string | null;
+    readonly hasEnded: boolean;
+    readonly change: number;
+    readonly remark?: string;
+  };
   readonly next: string | null;
 }
 

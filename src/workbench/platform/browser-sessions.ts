@@ -58,7 +58,11 @@ export class BrowserSessions {
   /** Returns who signed in. Throws 401 without a session, and 403 when another site made the request. */
   async callerOf(ctx: Context): Promise<Caller> {
     const secret = this.secretOf(ctx);
-    if (secret === null) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
+    if (secret === null) {
+      // Only the console names a platform in this way: its cookie is gone, and no key was forgotten.
+      if (PLATFORM_HEADER in ctx.req.headersDistinct) throw SESSION_ENDED.problem();
+      throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
+    }
     this.refuseOtherSites(ctx);
     const session = await this.sessions.find(secret);
     if (session === null) throw SESSION_ENDED.problem();

@@ -62,6 +62,12 @@ export const ListEntriesSchema = s.named(
     attribute: Type.Optional(listedAttribute),
     total: s.count('How many entries it has'),
     entries: s.list(ListEntryViewSchema, 'Entries, those changed last first'),
+    coveredBy: Type.Optional(
+      s.shape(
+        'With `value`: the range that holds this address, when it has no entry of its own; absent without one',
+        ListEntryViewSchema.properties,
+      ),
+    ),
     next: s.nextPlace,
   }),
 );

@@ -20,6 +20,7 @@ import {
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
 import { findContentFault, listedAttribute, listKind } from '#decision/shared-lists.ts';
+import { findCoveringRange } from '#workbench/lists/covering-range.ts';
 import {
   type EditedList,
   ENTRY_EFFECTS,
@@ -114,7 +115,8 @@ export const readListEntries = declareOperation({
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
   answers: declareJsonAnswer('As this node has them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
-  answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: PlatformParts) => {
+  answer: async ({ ctx, caller: { platform } }, parts: PlatformParts) => {
+    const { lists, listEditor, pseudonym, clock } = parts;
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { after: AFTER_CHANGE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
@@ -122,7 +124,10 @@ export const readListEntries = declareOperation({
     const view = toEntriesView(name, content, lists.copy.list(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
-    return { ...view, entries: entry === null ? [] : [toEntryView(entry, page)], next: null };
+    if (entry !== null) return { ...view, entries: [toEntryView(entry, page)], next: null };
+    const asked = { owner: platform, list: name, now: page.now };
+    const range = findCoveringRange(lists.copy, pseudonym, asked, wanted);
+    return { ...view, entries: [], ...(range && { coveredBy: toEntryView(range, page) }), next: null };
   },
 });
 

@@ -20,6 +20,7 @@ interface Entries {
   readonly kind: string | null;
   readonly total: number;
   readonly entries: readonly { readonly value: string; readonly who: string; readonly change: number }[];
+  readonly coveredBy?: { readonly value: string };
   readonly next: string | null;
 }
 
@@ -123,6 +124,25 @@ describeOnStores('shared lists over HTTP', (store) => {
     expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
     expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(200);
     expect((await shop.verdict()).body.verdict).not.to.equal('BLOCK');
+  });
+
+  it('say of an address which range holds it, and of one outside nothing', async () => {
+    const shop = await tenant('ip');
+    for (const range of ['203.0.113.0/24', '198.51.100.128/25', '2a00:1450::/32'])
+      await shop.ask('PUT', `lists/blocked/entries?value=${encodeURIComponent(range)}`, REASON);
+    const covering = async (value: string) => {
+      const { entries: own, coveredBy } = await entries(shop, `?value=${encodeURIComponent(value)}`);
+      return [own.length, coveredBy?.value];
+    };
+    expect(await covering('203.0.113.55')).to.deep.equal([0, '203.0.113.0/24']);
+    expect(await covering('203.0.113.55:443')).to.deep.equal([0, '203.0.113.0/24']);
+    expect(await covering('198.51.100.200')).to.deep.equal([0, '198.51.100.128/25']);
+    expect(await covering('2a00:1450:4001::8')).to.deep.equal([0, '2a00:1450::/32']);
+    expect(await covering('203.0.114.55')).to.deep.equal([0, undefined]);
+    expect(await covering('198.51.100.7')).to.deep.equal([0, undefined]);
+    expect(await covering('no address')).to.deep.equal([0, undefined]);
+    await shop.ask('PUT', 'lists/blocked/entries?value=203.0.113.55', REASON);
+    expect(await covering('203.0.113.55')).to.deep.equal([1, undefined]);
   });
 
   it('are listed with what they hold, and their entries in pages, newest first', async () => {

@@ -191,6 +191,9 @@ export const decisionWhatIfQuestion = (decisionId: string, version: string) =>
   to<DecisionWhatIf>`decisions/${decisionId}/what-if?version=${version}`;
 
 export const clientQuestion = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
+/** To be erased; answered with what is left of him for a while, or with nothing. */
+export const erasedClientQuestion = (clientIdKey: string) =>
+  to<{ readonly traces: string } | null>`client?clientIdKey=${clientIdKey}`;
 export const clientHistoryQuestion = (clientIdKey: string, limit: number) =>
   to<ClientHistory>`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
 export const clientLinksQuestion = (clientIdKey: string) =>

@@ -68,6 +68,37 @@ describeConsole("the console's page Lists", (tab) => {
     expect(await page.locator('main').textContent()).not.to.include('wallet-of-a-ring');
   });
 
+  it('says of an address that the entry of a range covers it', async () => {
+    await tab.shop.ask('PUT', 'lists/ranges', { kind: 'ip' });
+    await tab.shop.ask('PUT', 'lists/ranges/entries?value=203.0.113.0%2F24', { reason: 'a hoster' });
+    await tab.open('#/settings/lists/ranges');
+    await tab.page.getByLabel('Find a value').fill('203.0.113.55');
+    await tab.button('Find').click();
+    await tab.page.getByText('The entry 203.0.113.0/24 covers 203.0.113.55.').waitFor();
+    await tab.page.getByRole('row', { name: /a hoster/ }).waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await tab.page.getByLabel('Find a value').fill('203.0.114.55');
+    await tab.button('Find').click();
+    await tab.page.getByText('This value is not on ranges').waitFor();
+  });
+
+  it('says of a pasted line that cannot be read where it breaks, and adds nothing', async () => {
+    await tab.shop.ask('PUT', 'lists/pasted', { kind: 'method' });
+    await tab.open('#/settings/lists/pasted');
+    const { page } = tab;
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
+    await form.getByLabel('Value').fill('card\n\n{"value":"wire" "reason":"x"}');
+    await form.getByLabel('Reason').fill('a test');
+    await tab.button('Add to the list …').click();
+    await tab.button('Add to the list').click();
+    await page.getByText('Line 3, column 17: from here on it is no line of a saved list.').waitFor();
+    await tab.button('Cancel').click();
+    await form.getByLabel('Value').fill('card\n\n{"value":"","reason":"x"}');
+    await tab.button('Add to the list …').click();
+    await tab.button('Add to the list').click();
+    await page.getByText(/^line 3: /).waitFor();
+  });
+
   it('takes many values at once, finds one of them, and saves them all', async () => {
     await tab.shop.ask('PUT', 'lists/many-methods', { kind: 'method' });
     await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', { reason: 'first' });

@@ -105,7 +105,11 @@ describeConsole("a payer's page in the console", (tab) => {
     await page.getByText('Type the name as it is, forgotten-fay. Nothing was erased.').waitFor();
     await page.getByLabel("The payer's name once more").fill('forgotten-fay');
     await tab.button('Erase the payer').click();
-    await page.getByText('Nothing is known of this payer').waitFor();
+    await page
+      .getByText('Erased: forgotten-fay with 1 decision, 0 outcomes, from the store, the shared lists')
+      .waitFor();
+    expect(await page.getByText('Nothing is known of this payer').count()).to.equal(0);
+    expect(await tab.axeFindings()).to.deep.equal([]);
     expect((await tab.shop.decisions({ orderRef: 'fay-1' })).length).to.equal(0);
   });
 

@@ -83,6 +83,16 @@ describeConsole('signing in to the console', (tab) => {
     expect(await list.inputValue()).to.equal('typed-before');
   });
 
+  it('says that the session ended, without the name of a header, when its cookie is gone', async () => {
+    await tab.openOwn(await tab.seeded.keyFor('decisions', 'lists'), '#/settings/lists');
+    const { page } = tab;
+    await page.context().clearCookies();
+    await page.evaluate("dispatchEvent(new Event('ask-again'))");
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.getByText('The session has ended; sign in again.').waitFor();
+    expect(await dialog.innerText()).not.to.include('X-KA');
+  });
+
   it('follows an address that changes while the first page is being shown', async () => {
     await tab.openSignedOut();
     const { page } = tab;

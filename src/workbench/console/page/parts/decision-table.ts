@@ -53,12 +53,19 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
     html`<a href=${toOrderPath(orderRef)} title=${orderRef}>${orderRef}</a>`,
     html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
     ...[formatAmount(decision), formatMethod(decision)],
-    outcome === null ? '–' : renderPill(formatOutcome(outcome), chooseOutcomeTone(outcome)),
+    outcome === null
+      ? renderMissingOutcome(decision)
+      : renderPill(formatOutcome(outcome), chooseOutcomeTone(outcome)),
     html`${rule}${flags.map(renderFlagPill)}`,
     html`${ruleVersion}${arm === 'candidate' && html` ${renderPill('candidate', 'note')}`}`,
     html`${clientGroup}${isBot && html` ${renderPill('bot', 'bad')}`}`,
     decision.paymentScore,
   ];
+}
+
+/** Of an order that was granted it is unknown what came of it; of another one nothing is expected. */
+function renderMissingOutcome({ verdict }: Decision) {
+  return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY' ? renderPill('UNKNOWN') : '–';
 }
 
 /** `25.00 EUR`. */

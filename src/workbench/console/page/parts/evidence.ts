@@ -53,7 +53,7 @@ export function formatInterval(interval: Estimate | null) {
 
 /** A share as a point on its 95 % interval, and the share of all as a line. */
 export function renderIntervalBar(interval: Estimate | null, all: Estimate | null) {
-  if (interval === null) return html`<span class="faint">no outcome</span>`;
+  if (interval === null) return html`<span class="faint">unknown</span>`;
   const { value, low, high } = interval;
   const percent = (part: number) => `${100 * part}%`;
   return html`<div class="interval" aria-hidden="true">

@@ -129,7 +129,10 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
         (entry) => html`${renderPill(formatOutcome(entry), chooseOutcomeTone(entry))}${' '}
           <span class="when">${formatDateTime(entry.occurredAt)}</span>${' '}`,
       )}
-      ${outcomes.length === 0 && `nothing was reported${complete ? '' : ' in what is kept of its history'}.`}
+      ${
+        outcomes.length === 0 &&
+        `UNKNOWN: nothing was reported${complete ? '' : ' in what is kept of its history'}.`
+      }
     </p>`;
     },
   );

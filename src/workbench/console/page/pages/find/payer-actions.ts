@@ -6,7 +6,7 @@ import { formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
-import { clientMemberQuestion, clientQuestion, endWait } from '#workbench/console/page/questions.ts';
+import { clientMemberQuestion, endWait, erasedClientQuestion } from '#workbench/console/page/questions.ts';
 
 type Typed = Readonly<Record<string, string>>;
 
@@ -83,8 +83,13 @@ export function renderChangesByHand(
     ${mayDecide && binding !== null && button('Remove the binding', unbind)}`;
 }
 
+interface KeepOrEraseProps extends PayerActions {
+  /** Called once the payer is erased, with what still holds bytes of him, if anything does. */
+  readonly told: (traces: string | null) => void;
+}
+
 /** What a payer may demand: all that is held as a file, and to be forgotten. */
-export function KeepOrErase({ clientIdKey, session, propose }: PayerActions) {
+export function KeepOrErase({ clientIdKey, session, propose, told }: KeepOrEraseProps) {
   const { attempt, isBusy, trouble } = useAttempt();
   const save = () =>
     attempt(async () => {
@@ -99,7 +104,8 @@ export function KeepOrErase({ clientIdKey, session, propose }: PayerActions) {
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
           throw new Error(`Type the name as it is, ${clientIdKey}. Nothing was erased.`);
-        await askService('DELETE', clientQuestion(clientIdKey));
+        const left = await askService('DELETE', erasedClientQuestion(clientIdKey));
+        told(left?.traces ?? null);
       },
       children: html`<p>
           Takes the payer from the store, the shared lists, the archive and the audit, for good; that somebody

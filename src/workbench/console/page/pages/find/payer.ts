@@ -1,7 +1,7 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import { useProposal } from '#workbench/console/page/parts/confirm.ts';
-import { formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
 import { chooseGroupTone, renderFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
@@ -19,10 +19,18 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
     setChanges((number) => number + 1);
     answer.reload();
   });
+  const [erased, setErased] = useState<readonly string[] | null>(null);
+  const told = (traces: string | null) =>
+    setErased([describeErased(clientIdKey, answer.data), ...(traces === null ? [] : [traces])]);
   const acts = { clientIdKey, session, propose };
+  if (erased !== null)
+    return html`<div class="notice notice-good" role="status">
+        ${erased.map((line) => html`<p>${line}</p>`)}
+      </div>
+      ${dialog}`;
   if (answer.error?.status === 404)
     return html`${renderEmpty('Nothing is known of this payer', KNOWN_BY_NAME)}
-      <div class="buttons">${h(KeepOrErase, acts)}</div>
+      <div class="buttons">${h(KeepOrErase, { ...acts, told })}</div>
       ${dialog}`;
   return renderAnswer(
     answer,
@@ -34,7 +42,7 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
         ${h(PayerStatus, { view, reload: answer.reload })}
         <div class="buttons">
           ${renderChangesByHand(view, findDueWait(view), acts)}
-          ${h(KeepOrErase, acts)}
+          ${h(KeepOrErase, { ...acts, told })}
         </div>
       </section>
       <div class="split">
@@ -56,6 +64,21 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
 
 const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A payer is known from the first
   score, verdict or outcome on, until 400 days after the last; decisions may be kept for longer.`;
+
+/** What was erased; of whoever was not known to the store there may have been entries elsewhere. */
+function describeErased(clientIdKey: string, view: ClientView | null) {
+  const rest = 'That somebody was erased, by whom and when, stays in the audit.';
+  const places = 'the store, the shared lists, the archive and the audit';
+  if (view === null) return `Erased: all that ${places} held of ${clientIdKey}. ${rest}`;
+  const { decisionCount, outcomes, binding, override } = view;
+  const parts = [
+    counted(decisionCount, 'decision'),
+    counted(outcomes.paidCount + outcomes.unpaidCount, 'outcome'),
+    ...(binding === null ? [] : ['the binding']),
+    ...(override === null ? [] : [`the override ${override.group}`]),
+  ];
+  return `Erased: ${clientIdKey} with ${parts.join(', ')}, from ${places}. ${rest}`;
+}
 
 function renderPayerFigures(view: ClientView) {
   const { outcomes, override, binding } = view;

@@ -1,5 +1,5 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
-import { h, html, useState } from '#workbench/console/page/html.ts';
+import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
 import {
@@ -143,7 +143,8 @@ type Propose = (change: Proposal<readonly string[]>) => void;
 const COLUMNS = ['value', ...declareColumns('wide', 'reason'), 'by', 'since', 'until', ''];
 
 /** The entries of a list, a page at a time. */
-function Entries({ name, after, found: { entries, total, next }, value, find, propose }: EntriesProps) {
+function Entries({ name, after, found, value, find, propose }: EntriesProps) {
+  const { entries, total, next, coveredBy } = found;
   const here = `#/settings/lists/${name}`;
   const cells = (one: ListEntry) => renderCells(name, one, propose);
   const search = onSubmit(({ sought = '' }) => find(sought.trim()));
@@ -155,13 +156,21 @@ function Entries({ name, after, found: { entries, total, next }, value, find, pr
     </form>
     ${
       entries.length === 0
-        ? renderEmpty(`This value is not on ${name}`, 'Values are compared exactly.')
+        ? coveredBy
+          ? renderCovered(value, coveredBy, cells)
+          : renderEmpty(`This value is not on ${name}`, 'Values are compared exactly.')
         : renderTable({ name: `Entries of ${name}`, columns: COLUMNS, kind: 'in-lines' }, entries, cells)
     }
     ${after !== null && html`<p><a href=${here}>Newest entries</a></p>`}
     ${next !== null && html`<p><a href=${`${here}?after=${next}`}>Older entries</a></p>`}
     ${h(SaveButtons, { name, forms: { NDJSON: () => fetchEntryLines(name) } })}
   </section>`;
+}
+
+/** An address without an entry of its own, in a range that has one. */
+function renderCovered(value: string, range: ListEntry, cells: (one: ListEntry) => readonly Html[]) {
+  return html`<p role="status">The entry <b>${range.value}</b> covers ${value}.</p>
+    ${renderTable({ name: 'The entry that covers it', columns: COLUMNS, kind: 'in-lines' }, [range], cells)}`;
 }
 
 function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
@@ -238,15 +247,18 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
 function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
   const put = onSubmit(({ values = '', reason = '', lastDay }) => {
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
-    const all = values.split('\n').filter((line) => line.trim() !== '');
+    const all = values
+      .split('\n')
+      .map((text, index) => ({ text, line: index + 1 }))
+      .filter(({ text }) => text.trim() !== '');
     propose({
       title: `Add ${all.length === 1 ? values.trim() : `${all.length} values`} to ${list}?`,
       action: 'Add to the list',
       act: async () => {
-        const lines = all.map((line) => toEntryLine(line.trim(), { reason, ...expires }));
+        const lines = all.map((typed) => toEntryLine(typed, { reason, ...expires }));
         const results = await askService('POST', listLines(list), toJsonLines(lines));
         goTo(`#/settings/lists/${list}`);
-        return summarizeResults(results);
+        return summarizeResults(results, (line) => all[line - 1]?.line ?? line);
       },
       children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${reason}</p>`,
     });
@@ -262,19 +274,43 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
   </form>`;
 }
 
-/** `given`: for values that come without anything else. */
-function toEntryLine(line: string, given: object) {
-  if (!line.startsWith('{')) return { value: line, ...given };
-  const { value, reason, expiresAt } = JSON.parse(line);
+/** A line as it was pasted, and its number there, from 1. */
+interface PastedLine {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** `given`: for values that come without anything else. Throws what is wrong with a line of a saved list. */
+function toEntryLine(pasted: PastedLine, given: object) {
+  const text = pasted.text.trim();
+  if (!text.startsWith('{')) return { value: text, ...given };
+  const { value, reason, expiresAt } = parseSavedEntry(pasted);
   return { ...given, value, ...(reason && { reason }), ...(expiresAt && { expiresAt }) };
 }
 
+const LINE_FORM = 'Write one like {"value": "ann", "reason": "why"}, or the value alone. Nothing was added.';
+
+function parseSavedEntry({ text, line }: PastedLine) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // Where a text ends too early, no position is told.
+    const [, place = text.trimEnd().length] = /position (\d+)/.exec(String(error)) ?? [];
+    throw new Error(
+      `Line ${line}, column ${Number(place) + 1}: from here on it is no line of a saved list. ${LINE_FORM}`,
+    );
+  }
+}
+
 /** How many lines did what, and why the first refused ones were refused. */
-function summarizeResults(results: readonly { line: number; result?: string; detail?: string }[]) {
+function summarizeResults(
+  results: readonly { line: number; result?: string; detail?: string }[],
+  findPastedLine: (line: number) => number,
+) {
   const counts = Map.groupBy(results, ({ result }) => result ?? 'refused');
   const refused = (counts.get('refused') ?? []).slice(0, 5);
   return [
     ...[...counts].map(([what, lines]) => `${counted(lines.length, 'line')} ${what}`),
-    ...refused.map(({ line, detail }) => `line ${line}: ${detail}`),
+    ...refused.map(({ line, detail }) => `line ${findPastedLine(line)}: ${detail}`),
   ];
 }

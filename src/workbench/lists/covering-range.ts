@@ -1,0 +1,49 @@
+import { hashEntryId, type StoredEntry } from '#checkout/lists/list-entry.ts';
+import type { ListCopy } from '#checkout/lists/list-node.ts';
+import { deriveAddressKey, deriveNetworkKeys, type Pseudonymize, parseAddress } from '#decision/addresses.ts';
+import { NO_ATTRIBUTES } from '#decision/payer/attributes.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+
+/** Where a range is looked for. */
+interface AskedList {
+  readonly owner: PlatformName;
+  readonly list: string;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/**
+ * Finds the range on a list that holds an address, as rules find it. Returns null when there is none, and for a text
+ * that is no address.
+ */
+export function findCoveringRange(
+  copy: ListCopy,
+  pseudonym: Pseudonymize,
+  { owner, list, now }: AskedList,
+  value: string,
+): StoredEntry | null {
+  const address = parseAddress(value.trim());
+  if (address === null) return null;
+  const found = copy.membership.find(
+    list,
+    {
+      platform: owner,
+      ips: [deriveAddressKey(address, pseudonym)],
+      networks: deriveNetworkKeys(address, pseudonym),
+      ...NOTHING_ELSE,
+    },
+    now,
+  );
+  if (found === null || found.owner !== owner || found.kind !== 'ip') return null;
+  return copy.entry(hashEntryId(found));
+}
+
+/** Of the request that has the address nothing else is asked about. */
+const NOTHING_ELSE = {
+  clientIdKey: '',
+  method: '',
+  sellPointKey: '',
+  fingerprints: [],
+  attributes: NO_ATTRIBUTES,
+  declaredAttributes: new Map(),
+} as const;
