@@ -54,8 +54,8 @@ async function main(): Promise<void> {
     .option('--quick', 'a run of about a minute: fewer rounds, smaller stores')
     .option('--json', 'print one JSON object')
     .option('--archive <folder>', 'keep the made-up archive there, and take it when it is there already')
-    .option('--runs <count>', 'do all of it so often, and show the spread', wholeNumber, 1)
-    .option('--parts <list>', `what to measure, of ${[...PARTS.keys()].join(',')}`, partList, [
+    .option('--runs <count>', 'do all of it so often, and show the spread', parseWholeNumber, 1)
+    .option('--parts <list>', `what to measure, of ${[...PARTS.keys()].join(',')}`, parseParts, [
       ...PARTS.keys(),
     ])
     .exitOverride()
@@ -127,7 +127,7 @@ async function measureOnRedis(plan: Plan): Promise<readonly Figure[]> {
   }
 }
 
-function wholeNumber(text: string): number {
+function parseWholeNumber(text: string): number {
   if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
   throw new CommanderError(
     EXIT.usage,
@@ -136,7 +136,7 @@ function wholeNumber(text: string): number {
   );
 }
 
-function partList(text: string): readonly string[] {
+function parseParts(text: string): readonly string[] {
   const asked = text.split(',');
   const unknown = asked.find((name) => !PARTS.has(name));
   if (unknown === undefined) return asked;

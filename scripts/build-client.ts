@@ -24,7 +24,7 @@ const [wanted = join(ROOT, 'dist', 'client')] = process.argv.slice(2);
 const target = resolve(wanted);
 
 /** Compiles into a new folder. Returns the compiler's exit code. */
-function compile(folder: string): number {
+function compileTo(folder: string): number {
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const project = join(ROOT, 'tsconfig.client.json');
   const options = ['--project', project, '--outDir', folder];
@@ -79,7 +79,7 @@ mkdirSync(dirname(target), { recursive: true });
 // nothing half done.
 const made = `${target}.${process.pid}`;
 mkdirSync(made);
-const status = compile(made);
+const status = compileTo(made);
 if (status === 0) {
   nameJavaScriptInDeclarations(made);
   describePackage(made);

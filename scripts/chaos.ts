@@ -65,10 +65,10 @@ async function run(names: readonly string[], { quick, json }: Options): Promise<
     outcomes.push(await runApart(scenario, quick === true));
   }
   console.log(json === true ? JSON.stringify(outcomes) : outcomeTable(outcomes));
-  process.exitCode = interrupted === null ? exitCode(outcomes) : 130;
+  process.exitCode = interrupted === null ? chooseExitCode(outcomes) : 130;
 }
 
-function exitCode(outcomes: readonly Outcome[]): number {
+function chooseExitCode(outcomes: readonly Outcome[]): number {
   return allPass(outcomes) ? EXIT.fine : EXIT.findings;
 }
 
@@ -91,10 +91,10 @@ async function runApart(scenario: Scenario, quick: boolean): Promise<Outcome> {
   clearTimeout(lastLimit);
   current = null;
   const figures: readonly Figure[] = child.exitCode === 0 ? JSON.parse(output) : [];
-  return { scenario: scenario.name, figures, trouble: troubleOf(child, late, scenario.limitSeconds) };
+  return { scenario: scenario.name, figures, trouble: describeTrouble(child, late, scenario.limitSeconds) };
 }
 
-function troubleOf({ exitCode }: ChildProcess, late: boolean, limitSeconds: number): string | null {
+function describeTrouble({ exitCode }: ChildProcess, late: boolean, limitSeconds: number): string | null {
   if (late) return `no, given up after ${limitSeconds} s`;
   if (interrupted !== null) return `no, ended by ${interrupted}`;
   return exitCode === 0 ? null : 'no, it failed; see standard error';

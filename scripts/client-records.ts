@@ -128,21 +128,21 @@ export function clientRecords(): string {
   const operations = documents.flatMap(({ paths }) =>
     Object.values(paths).flatMap(Object.values<OperationObject>),
   );
-  const asked = OPERATIONS.map((id) => found(operations, id));
+  const asked = OPERATIONS.map((id) => findOperation(operations, id));
   const schemas: Schemas = Object.assign({}, ...documents.map(({ components }) => components.schemas));
-  const sent = reached(
+  const sent = findReachedNames(
     schemas,
     asked.map(({ requestBody }) => requestBody),
   );
-  const got = reached(
+  const got = findReachedNames(
     schemas,
-    asked.map(({ responses }) => successes(responses)),
+    asked.map(({ responses }) => listSuccesses(responses)),
   );
   const records = new Records(schemas, sent);
   const queries = Object.entries(QUERIES).map(([name, id]) =>
-    records.query(name, found(operations, id).parameters.filter(isOptionalInQuery)),
+    records.query(name, findOperation(operations, id).parameters.filter(isOptionalInQuery)),
   );
-  return formatted([records.text(sent.union(got)), ...queries].join('\n'));
+  return formatWithBiome([records.text(sent.union(got)), ...queries].join('\n'));
 }
 
 /** Required parameters are arguments of the library's methods, so only optional ones are in its queries. */
@@ -151,21 +151,21 @@ function isOptionalInQuery(parameter: unknown): parameter is QueryParameter {
   return place === 'query' && required === false;
 }
 
-function found(operations: readonly OperationObject[], id: string): OperationObject {
+function findOperation(operations: readonly OperationObject[], id: string): OperationObject {
   const operation = operations.find(({ operationId }) => operationId === id);
   if (operation === undefined) throw new Error(`the API documents have no operation "${id}"`);
   return operation;
 }
 
 /** Returns the successful responses. Refusals are thrown, so they need no record. */
-function successes(responses: OperationObject['responses']): readonly unknown[] {
+function listSuccesses(responses: OperationObject['responses']): readonly unknown[] {
   return Object.entries(responses).flatMap(([status, response]) =>
     status.startsWith('2') ? [response] : [],
   );
 }
 
 /** Returns the names of the schemas that these parts of operations refer to. */
-function reached(schemas: Schemas, parts: readonly unknown[]): ReadonlySet<string> {
+function findReachedNames(schemas: Schemas, parts: readonly unknown[]): ReadonlySet<string> {
   const names = new Set<string>();
   const visit = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
@@ -197,7 +197,7 @@ class Records {
   constructor(schemas: Schemas, sent: ReadonlySet<string>) {
     this.#schemas = schemas;
     this.#sent = sent;
-    this.#named = new Map(Object.keys(NAMED).map((name) => [shapeOf(this.#example(name)), name]));
+    this.#named = new Map(Object.keys(NAMED).map((name) => [toShapeText(this.#example(name)), name]));
   }
 
   text(names: ReadonlySet<string>): string {
@@ -238,16 +238,16 @@ class Records {
     return members.reduce((within: Schema, member) => {
       if (member === 'items') return within.items ?? {};
       const example = within.properties?.[member] ?? {};
-      return within.required?.includes(member) ? example : withoutNull(example);
+      return within.required?.includes(member) ? example : removeNull(example);
     }, this.#schemas[schema] ?? {});
   }
 
   #declaration(name: string, schema: Schema, isSent: boolean): string {
     if (schema.properties === undefined)
-      return `${comment(schema)}export type ${name} = ${this.#structure(schema, isSent)}\n`;
+      return `${formatComment(schema)}export type ${name} = ${this.#structure(schema, isSent)}\n`;
     const { base, rest } = this.#based(this.#members(schema, isSent), isSent);
     const head = base === null ? name : `${name} extends ${base}`;
-    return `${comment(schema)}export interface ${head} {\n${rest.join('\n')}\n}\n`;
+    return `${formatComment(schema)}export interface ${head} {\n${rest.join('\n')}\n}\n`;
   }
 
   /** Finds the largest named shape whose members a received shape has all, and returns it with the other members. */
@@ -262,7 +262,7 @@ class Records {
 
   #type(schema: Schema, isSent: boolean): string {
     if (schema.$ref !== undefined) return nameOf(schema.$ref.replace(/^.*\//, ''));
-    return this.#named.get(shapeOf(schema)) ?? this.#structure(schema, isSent);
+    return this.#named.get(toShapeText(schema)) ?? this.#structure(schema, isSent);
   }
 
   #structure(schema: Schema, isSent: boolean): string {
@@ -304,11 +304,11 @@ class Records {
   #members({ properties = {}, required = [] }: Schema, isSent: boolean): readonly string[] {
     return Object.entries(properties).map(([name, member]) => {
       const isOptional = !required.includes(name);
-      const told = isSent && isOptional ? withoutNull(member) : member;
+      const told = isSent && isOptional ? removeNull(member) : member;
       const type = this.#type(told, isSent);
       if (!isSent) return `readonly ${name}${isOptional ? '?' : ''}: ${type};`;
       const optional = isOptional ? `?: ${type} | undefined` : `: ${type}`;
-      return `${comment(told)}readonly ${name}${optional};`;
+      return `${formatComment(told)}readonly ${name}${optional};`;
     });
   }
 }
@@ -316,7 +316,7 @@ class Records {
 /**
  * Returns the schema without null. Senders leave out an optional member, and need not know that null means the same.
  */
-function withoutNull(schema: Schema): Schema {
+function removeNull(schema: Schema): Schema {
   const { anyOf, enum: values, type } = schema;
   const [only, ...others] = anyOf?.filter((choice) => choice.type !== 'null') ?? [];
   if (only !== undefined && others.length === 0) return only;
@@ -330,16 +330,16 @@ function withoutNull(schema: Schema): Schema {
   };
 }
 
-function comment({ description }: Schema): string {
+function formatComment({ description }: Schema): string {
   return description === undefined ? '' : `/** ${description} */\n`;
 }
 
 /** Returns a text that is the same for schemas that differ only in their descriptions. */
-function shapeOf(schema: Schema): string {
+function toShapeText(schema: Schema): string {
   return JSON.stringify(schema, (key, value: unknown) => (key === 'description' ? undefined : value));
 }
 
-function formatted(text: string): string {
+function formatWithBiome(text: string): string {
   const biome = join(ROOT, 'node_modules', '.bin', 'biome');
   const { stdout, stderr, status } = spawnSync(biome, ['format', `--stdin-file-path=${RECORDS}`], {
     cwd: ROOT,

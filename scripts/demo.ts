@@ -13,7 +13,7 @@ const SETTINGS = ['PORT', 'PLATFORM_PORT', 'LOG_LEVEL'] as const;
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'client-scoring-demo-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const given = Object.fromEntries(SETTINGS.flatMap((name) => setTo(name, process.env[name])));
+  const given = Object.fromEntries(SETTINGS.flatMap((name) => toSetting(name, process.env[name])));
   const config = demoConfig(folder, { LOG_LEVEL: 'warn', HOST: '127.0.0.1', ...given });
   console.log('Making up four weeks of a shop; it takes some seconds.');
   const keys = await makeDemo(config, Date.now());
@@ -35,7 +35,7 @@ Ctrl-C ends it and removes it all: it is in ${folder}.
 `);
 }
 
-function setTo(name: string, value: string | undefined) {
+function toSetting(name: string, value: string | undefined) {
   return value === undefined ? [] : [[name, value] as const];
 }
 

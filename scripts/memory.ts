@@ -34,7 +34,10 @@ const LIST_KINDS = `
   return table.concat(names, ' ')`;
 
 /** Returns the bytes per client that removing each kind of key frees. */
-async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonly<Record<string, number>>> {
+async function measureFreedByKind(
+  redis: FilledRedis,
+  clients: number,
+): Promise<Readonly<Record<string, number>>> {
   const freed: Record<string, number> = {};
   const kinds = String(await command(redis.port, ['EVAL', LIST_KINDS, '0'])).split(' ');
   for (const kind of kinds.toSorted()) {
@@ -47,7 +50,7 @@ async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonl
 }
 
 /** Measures the bytes and the CPU of redis-server per payer with this many verdicts. */
-async function leftBy(verdicts: number) {
+async function measurePayer(verdicts: number) {
   const redis = await FilledRedis.start();
   try {
     const clients = Math.min(PAYERS_MAX, Math.max(PAYERS_MIN, Math.round(Number(values.rounds) / verdicts)));
@@ -64,14 +67,14 @@ async function leftBy(verdicts: number) {
     const used = usedBetween(before, await redis.usage(), clients);
     redis.nowMs += 30 * DAY_MS;
     await redis.sweep();
-    return { verdicts, clients, used, freed: await freedByKind(redis, clients) };
+    return { verdicts, clients, used, freed: await measureFreedByKind(redis, clients) };
   } finally {
     await redis.stop();
   }
 }
 
 const left = [];
-for (const verdicts of values.verdicts.split(',').map(Number)) left.push(await leftBy(verdicts));
+for (const verdicts of values.verdicts.split(',').map(Number)) left.push(await measurePayer(verdicts));
 if (values.json) console.log(JSON.stringify(left));
 else {
   console.log('bytes and redis-server CPU a payer, by verdicts:');

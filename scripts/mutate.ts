@@ -35,7 +35,7 @@ const JOBS = availableParallelism();
 const AT_ONCE = 12;
 const PATIENCE_MS = 120_000;
 
-async function mocha(cwd: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+async function runMocha(cwd: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED_MODULES, STORES: 'SQLite', ...more };
   const child = own(spawn(process.execPath, [MOCHA, ...args], { cwd, env, stdio: 'ignore' }));
   child.ref();
@@ -48,7 +48,7 @@ async function mocha(cwd: string, args: readonly string[], more: NodeJS.ProcessE
 /** Records which sources one test file runs, in its own process. */
 export async function recordedFor(root: string, test: string): Promise<Coverage[string]> {
   const folder = temporaryDirectory();
-  const exitCode = await mocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
+  const exitCode = await runMocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
   if (exitCode !== 0) throw new Error(`${test} fails unbroken; npm run test:one -- ${test} says why`);
   const ran: Record<string, readonly (readonly Range[])[]> = {};
   for (const name of fs.readdirSync(folder)) {
@@ -72,7 +72,7 @@ function hasRun(ranges: readonly Range[], at: number): boolean {
  * Returns the test files that ran the place. When none did, as for a script of Redis, returns the test files of its
  * room.
  */
-function candidates(coverage: Coverage, { file }: Mutation, at: number): readonly string[] {
+function listCandidates(coverage: Coverage, { file }: Mutation, at: number): readonly string[] {
   const tests = Object.keys(coverage);
   const ran = tests.filter((test) => coverage[test]?.[file]?.some((ranges) => hasRun(ranges, at)));
   if (ran.length > 0) return ran;
@@ -94,20 +94,22 @@ export async function noticing(root: string, coverage: Coverage, mutation: Mutat
   const parts = text.split(from);
   if (parts.length !== 2) throw new Error(`${file} has "${from}" ${parts.length - 1} times; it must be once`);
   const runsOf = (test: string) => Object.keys(coverage[test] ?? {}).length;
-  const all = candidates(coverage, mutation, parts[0]?.length ?? 0).toSorted((a, b) => runsOf(a) - runsOf(b));
+  const all = listCandidates(coverage, mutation, parts[0]?.length ?? 0).toSorted(
+    (a, b) => runsOf(a) - runsOf(b),
+  );
   let [tried, by]: [number, readonly string[]] = [0, []];
   fs.writeFileSync(path, parts.join(to));
   for (; tried < all.length && by.length === 0; tried += AT_ONCE)
-    by = await failing(root, all.slice(tried, tried + AT_ONCE));
+    by = await findFailing(root, all.slice(tried, tried + AT_ONCE));
   fs.writeFileSync(path, text);
   return { tried: Math.min(tried, all.length), by };
 }
 
-async function failing(root: string, tests: readonly string[]): Promise<readonly string[]> {
+async function findFailing(root: string, tests: readonly string[]): Promise<readonly string[]> {
   const output = join(temporaryDirectory(), 'result.json');
   const options =
     `--parallel --jobs ${JOBS} --timeout 20000 --reporter json --reporter-option output=${output}`.split(' ');
-  if ((await mocha(root, [...tests, ...options])) === 0) return [];
+  if ((await runMocha(root, [...tests, ...options])) === 0) return [];
   const { failures = [] } = fs.existsSync(output) ? JSON.parse(fs.readFileSync(output, 'utf8')) : {};
   const named = failures.map((one: { file?: string }) => one.file?.slice(root.length + 1) ?? 'while loading');
   return named.length > 0 ? [...new Set<string>(named)] : ['without an end'];
@@ -116,7 +118,7 @@ async function failing(root: string, tests: readonly string[]): Promise<readonly
 /**
  * Copies the sources to a folder that is removed with this process. Whatever ends the process, nothing stays broken.
  */
-function copied(): string {
+function copySources(): string {
   const root = fs.realpathSync(temporaryDirectory());
   const leftOut = ['.git', 'node_modules', 'dist', 'data'].map((name) => join(ROOT, name));
   fs.cpSync(ROOT, root, { recursive: true, filter: (path) => !leftOut.includes(path) });
@@ -124,7 +126,7 @@ function copied(): string {
   return root;
 }
 
-async function recorded(root: string): Promise<Coverage> {
+async function recordCoverage(root: string): Promise<Coverage> {
   if (process.argv[2] !== undefined && fs.existsSync(RECORDED))
     return JSON.parse(fs.readFileSync(RECORDED, 'utf8'));
   const coverage: Record<string, Coverage[string]> = {};
@@ -143,9 +145,9 @@ async function recorded(root: string): Promise<Coverage> {
 if (import.meta.main) {
   const all: readonly Mutation[] = parse(fs.readFileSync(LIST, 'utf8'));
   process.env['SHARED_REDIS'] = (await startStandalone(RUN_OPTIONS)).url;
-  const root = copied();
+  const root = copySources();
   const chosen = all.filter(({ file }) => file.startsWith(process.argv[2] ?? ''));
-  const coverage = await recorded(root);
+  const coverage = await recordCoverage(root);
   const unnoticed: string[] = [];
   for (const mutation of chosen) {
     const { tried, by } = await noticing(root, coverage, mutation);

@@ -81,7 +81,7 @@ async function run(path: string, { column, constant, value, dataDir, json }: Opt
     env: process.env,
     dataDir: dataDir ?? null,
     mapping: { columns: column, constants: constant, values: value },
-    signal: interruption(),
+    signal: createInterruption(),
     onProgress: progress.show,
   };
   const replayed = await replay(path, options).finally(() => progress.stop());
@@ -101,7 +101,7 @@ const BAD_LINES_SHOWN = 20;
  * Returns a signal that aborts on SIGINT and SIGTERM. These may come twice, from the terminal and from npm, and
  * cleaning up always finishes.
  */
-function interruption(): AbortSignal {
+function createInterruption(): AbortSignal {
   const controller = new AbortController();
   process.on('SIGINT', () => controller.abort(new Interrupted('SIGINT', 2)));
   process.on('SIGTERM', () => controller.abort(new Interrupted('SIGTERM', 15)));

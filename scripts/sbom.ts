@@ -61,14 +61,14 @@ export function sbomOfLockfile(): Sbom {
   });
   const made: unknown = status === 0 ? JSON.parse(stdout) : null;
   if (!isSbom(made)) throw new Error(`npm sbom failed: ${stderr}`);
-  return production(made);
+  return pickProduction(made);
 }
 
 function isSbom(value: unknown): value is Sbom {
   return isJsonObject(value) && value['bomFormat'] === 'CycloneDX' && Array.isArray(value['components']);
 }
 
-function production(whole: Sbom): Sbom {
+function pickProduction(whole: Sbom): Sbom {
   const components = whole.components.filter(({ properties = [] }) =>
     properties.every(({ name }) => name !== 'cdx:npm:package:development'),
   );

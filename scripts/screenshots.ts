@@ -81,7 +81,7 @@ async function take(name: string, browser: Browser, { url, keys }: Demo): Promis
     await page.getByText('Loading …').first().waitFor({ state: 'detached' });
     // Charts are drawn one frame after their page.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-    save(`${name}-${colorScheme}.webp`, await webp(page));
+    save(`${name}-${colorScheme}.webp`, await takeWebp(page));
     await page.context().close();
   }
 }
@@ -96,7 +96,7 @@ function save(name: string, picture: Buffer): void {
 }
 
 /** Returns the visible part of the page as WebP, which is the smallest form and keeps letters sharp. */
-async function webp(page: Page): Promise<Buffer> {
+async function takeWebp(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: WEBP_QUALITY });
   await session.detach();

@@ -53,13 +53,13 @@ const SENT = {
 export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   plans += 1;
   const script = join(temporaryDirectory(), 'verdicts.lua');
-  writeFileSync(script, wrkScript(plan, `${process.pid}-${plans}`));
+  writeFileSync(script, createWrkScript(plan, `${process.pid}-${plans}`));
   const args = ['-t1', `-c${plan.connections}`, `-d${plan.seconds}s`, '-s', script];
   const { stdout } = await run('wrk', [...args, plan.url]);
   return parseWrk(stdout);
 }
 
-function wrkScript(plan: LoadPlan, prefix: string): string {
+function createWrkScript(plan: LoadPlan, prefix: string): string {
   // Each connection pauses between requests, so that all connections together keep the rate.
   const meanRestMs = plan.rate === null ? 0 : (plan.connections * 1000) / plan.rate;
   const rest = `function delay() return math.random(0, ${Math.round(2 * meanRestMs)}) end`;

@@ -40,7 +40,7 @@ export async function startMeasured(
     stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
   });
   own(child);
-  const url = await urlOf(child, script);
+  const url = await readUrl(child, script);
   return {
     url,
     cpuMicros: () => ask(child, 'cpu'),
@@ -57,7 +57,7 @@ async function ask(child: ChildProcess, what: 'cpu' | 'heap' | 'written'): Promi
   return Number(value);
 }
 
-async function urlOf(child: ChildProcess, script: string): Promise<string> {
+async function readUrl(child: ChildProcess, script: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let printed = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {

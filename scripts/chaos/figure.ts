@@ -14,12 +14,12 @@ export interface Figure {
 
 /** Creates a figure that may be at most `most`. */
 export function atMost(figure: string, seen: number, most: number, unit = ''): Figure {
-  return judged(figure, seen, { atMost: most }, unit);
+  return createFigure(figure, seen, { atMost: most }, unit);
 }
 
 /** Creates a figure that must be at least `least`. */
 export function atLeast(figure: string, seen: number, least: number, unit = ''): Figure {
-  return judged(figure, seen, { atLeast: least }, unit);
+  return createFigure(figure, seen, { atLeast: least }, unit);
 }
 
 /** Creates a count of things that must not happen. */
@@ -27,7 +27,7 @@ export function never(figure: string, seen: number): Figure {
   return atMost(figure, seen, 0);
 }
 
-function judged(figure: string, value: number, target: Target, unit: string): Figure {
+function createFigure(figure: string, value: number, target: Target, unit: string): Figure {
   const withUnit = (text: string) => `${text} ${unit}`.trimEnd();
   const seen = withUnit(formatNumber(value));
   return { figure, seen, target: withUnit(formatTarget(target)), judgement: judge({ value, target }) };
@@ -65,10 +65,10 @@ const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
 /** Formats the one table of a run. A scenario that broke off has a line that missed. */
 export function outcomeTable(outcomes: readonly Outcome[]): string {
-  return formatTable(TITLES, outcomes.flatMap(rowsOf));
+  return formatTable(TITLES, outcomes.flatMap(formatRows));
 }
 
-function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {
+function formatRows({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {
   const rows = figures.map(({ figure, seen, target, judgement }) => [
     scenario,
     figure,

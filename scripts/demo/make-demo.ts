@@ -63,7 +63,7 @@ export async function makeDemo(config: Config, nowMs: number): Promise<DemoKeys>
   writeDemoRules(config.rulesDir);
   const store = await openStoreWithSalt(config, () => {});
   try {
-    await liveFourWeeks(store, config, nowMs);
+    await playFourWeeks(store, config, nowMs);
     return await issueKeys(store);
   } finally {
     await store.close();
@@ -71,7 +71,7 @@ export async function makeDemo(config: Config, nowMs: number): Promise<DemoKeys>
   }
 }
 
-async function liveFourWeeks(store: Store, config: Config, nowMs: number): Promise<void> {
+async function playFourWeeks(store: Store, config: Config, nowMs: number): Promise<void> {
   const startMs = Math.floor((nowMs - DAYS * DAY_MS) / HOUR_MS) * HOUR_MS;
   const clock = { now: startMs };
   const at = () => clock.now;
@@ -123,10 +123,10 @@ async function liveFourWeeks(store: Store, config: Config, nowMs: number): Promi
     const shop = new Shop({ service: serviceOf(lane), platform: DEMO, state, nameOrder, ...own });
     return { clock: lane, schedule, shop };
   });
-  const shopOf = (device: string) => (lanes[hashOf(device) % LANES] ?? lanes[0])?.shop ?? notHere();
+  const shopOf = (device: string) => (lanes[hashOf(device) % LANES] ?? lanes[0])?.shop ?? throwNoLane();
   planVisits({ shopOf, payers: new Payers(chance), chance, startMs });
   const work = new Schedule();
-  planWork(work, startMs, await deskOf(application));
+  planWork(work, startMs, await openDesk(application));
   const endMs = nowMs - 60_000;
   for (let from = startMs; from < endMs; from += WINDOW_MS) {
     // People act at the beginning of an hour, which is also the beginning of a window.
@@ -152,7 +152,7 @@ function hashOf(text: string): number {
   return [...text].reduce((hash, letter) => (hash * 31 + letter.charCodeAt(0)) % 65_521, 7);
 }
 
-function notHere(): never {
+function throwNoLane(): never {
   throw new Error('there is no lane');
 }
 
@@ -162,7 +162,7 @@ interface Desk {
   readonly analyst: (method: string, path: string, body?: object) => Promise<unknown>;
 }
 
-async function deskOf({ keys, platformUrl }: Application): Promise<Desk> {
+async function openDesk({ keys, platformUrl }: Application): Promise<Desk> {
   const lifetimeMs = (DAYS + 1) * DAY_MS;
   const asking = async (platform: PlatformName, owner: string, operations: readonly Operation[]) => {
     const { key } = await keys.issue(platform, operations, lifetimeMs, owner);
@@ -221,12 +221,12 @@ function planWork(schedule: Schedule, startMs: number, { operator, analyst }: De
 /** Saves the draft on which the analyst works these days. */
 async function beginDraft(analyst: Desk['analyst']): Promise<void> {
   const folder = await analyst('GET', 'rules/versions/p2.v13');
-  const files = filesOf(folder).map(([path, text]) => [path, text.replaceAll('p2.v13', 'p2.v14')] as const);
+  const files = readFiles(folder).map(([path, text]) => [path, text.replaceAll('p2.v13', 'p2.v14')] as const);
   await analyst('PUT', 'rules/drafts/p2.v14', { from: 'p2.v13', files: Object.fromEntries(files) });
 }
 
 /** Returns the texts of a version by path, from the interface's answer. */
-function filesOf(folder: unknown): readonly (readonly [path: string, text: string])[] {
+function readFiles(folder: unknown): readonly (readonly [path: string, text: string])[] {
   if (typeof folder !== 'object' || folder === null || !('files' in folder) || !Array.isArray(folder.files))
     return [];
   return folder.files.map(({ path, text }: { path: string; text: string }) => [path, text] as const);

@@ -24,14 +24,14 @@ interface Crowd {
 }
 
 const CROWDS: readonly Crowd[] = [
-  { name: 'regular', count: 160, attempts: regular },
-  { name: 'passer-by', count: 480, attempts: passerBy },
-  { name: 'unlucky', count: 45, attempts: unlucky },
-  { name: 'office', count: 2, attempts: office },
-  { name: 'partner', count: 15, attempts: partner },
-  { name: 'collector', count: 40, attempts: collector },
-  { name: 'card-tester', count: 30, attempts: cardTester },
-  { name: 'farm', count: 3, attempts: farm },
+  { name: 'regular', count: 160, attempts: createRegular },
+  { name: 'passer-by', count: 480, attempts: createPasserBy },
+  { name: 'unlucky', count: 45, attempts: createUnlucky },
+  { name: 'office', count: 2, attempts: createOffice },
+  { name: 'partner', count: 15, attempts: createPartnerPayer },
+  { name: 'collector', count: 40, attempts: createCollector },
+  { name: 'card-tester', count: 30, attempts: createCardTester },
+  { name: 'farm', count: 3, attempts: createFarm },
 ];
 
 /** The share of all orders that are never reported. */
@@ -46,10 +46,10 @@ export function examplePayments(seed: number): readonly ExamplePayment[] {
   )
     .toSorted((a, b) => a.at - b.at)
     .filter(({ at }) => at < END_MS)
-    .map((attempt, place) => payment(chance, attempt, place + 1, names));
+    .map((attempt, place) => createPayment(chance, attempt, place + 1, names));
 }
 
-function payment(
+function createPayment(
   chance: Chance,
   { payer, at, method, amount, isPaid }: Attempt,
   order: number,
@@ -66,11 +66,11 @@ function payment(
     fingerprint: device(payer.fingerprint),
     ip: payer.ip,
     userAgent: payer.userAgent,
-    ...(chance.happens(UNREPORTED) ? {} : outcome(chance, at, isPaid)),
+    ...(chance.happens(UNREPORTED) ? {} : drawOutcome(chance, at, isPaid)),
   };
 }
 
-function outcome(chance: Chance, at: number, isPaid: boolean) {
+function drawOutcome(chance: Chance, at: number, isPaid: boolean) {
   if (isPaid) return { outcome: 'PAID', outcomeAt: at + chance.whole(15_000, 180_000) } as const;
   const isDeclined = chance.happens(0.7);
   const afterMs = isDeclined ? chance.whole(4_000, 25_000) : 15 * MINUTE_MS;
@@ -121,7 +121,7 @@ const BROWSERS = [
 ] as const;
 
 /** Makes an ordinary person with a device and an address of their own, a method and a usual amount. */
-function person(chance: Chance, name: string): Payer {
+function createPerson(chance: Chance, name: string): Payer {
   const [first, ...others] = BROWSERS;
   return {
     clientIdKey: name,
@@ -135,7 +135,7 @@ function person(chance: Chance, name: string): Payer {
 }
 
 /** Draws a moment of the day with this number. Most people pay between 8 and 23 o'clock. */
-function wakingHour(chance: Chance, day: number): number {
+function drawWakingHour(chance: Chance, day: number): number {
   return Math.floor(START_MS + day * DAY_MS + chance.between(8, 23) * HOUR_MS);
 }
 
@@ -151,7 +151,7 @@ interface Luck {
  * Makes the attempts of a purchase. The payer tries again some minutes later, sometimes with another method, until it
  * is paid or given up.
  */
-function purchase(chance: Chance, payer: Payer, startAt: number, luck: Luck): readonly Attempt[] {
+function createPurchase(chance: Chance, payer: Payer, startAt: number, luck: Luck): readonly Attempt[] {
   const attempts: Attempt[] = [];
   const amount = chance.around(payer.usualAmount, 0.3);
   let { method } = payer;
@@ -166,45 +166,49 @@ function purchase(chance: Chance, payer: Payer, startAt: number, luck: Luck): re
 }
 
 /** Makes a payer who comes back every few days and nearly always pays. */
-function regular(chance: Chance, name: string): readonly Attempt[] {
+function createRegular(chance: Chance, name: string): readonly Attempt[] {
   const everyDays = chance.between(3, 9);
-  return visits(chance, person(chance, name), everyDays, { pays: 0.9, triesAgain: 0.8, triesMax: 4 });
+  return visits(chance, createPerson(chance, name), everyDays, { pays: 0.9, triesAgain: 0.8, triesMax: 4 });
 }
 
 /** Makes a payer who comes once. */
-function passerBy(chance: Chance, name: string): readonly Attempt[] {
-  const startAt = wakingHour(chance, chance.whole(0, DAYS - 1));
-  return purchase(chance, person(chance, name), startAt, { pays: 0.68, triesAgain: 0.6, triesMax: 3 });
+function createPasserBy(chance: Chance, name: string): readonly Attempt[] {
+  const startAt = drawWakingHour(chance, chance.whole(0, DAYS - 1));
+  return createPurchase(chance, createPerson(chance, name), startAt, {
+    pays: 0.68,
+    triesAgain: 0.6,
+    triesMax: 3,
+  });
 }
 
 /**
  * Makes a payer whose card is declined more often than not, and who does not give up. A strict rule hits this payer.
  */
-function unlucky(chance: Chance, name: string): readonly Attempt[] {
+function createUnlucky(chance: Chance, name: string): readonly Attempt[] {
   const everyDays = chance.between(5, 12);
-  return visits(chance, person(chance, name), everyDays, { pays: 0.38, triesAgain: 0.92, triesMax: 7 });
+  return visits(chance, createPerson(chance, name), everyDays, { pays: 0.38, triesAgain: 0.92, triesMax: 7 });
 }
 
 /** Makes eight colleagues behind one address, who order lunch at the same time and pay. */
-function office(chance: Chance, name: string): readonly Attempt[] {
+function createOffice(chance: Chance, name: string): readonly Attempt[] {
   const ip = `198.51.100.${chance.whole(1, 254)}`;
-  const colleagues = Array.from({ length: 8 }, (_, place) => person(chance, `${name}-${place + 1}`));
+  const colleagues = Array.from({ length: 8 }, (_, place) => createPerson(chance, `${name}-${place + 1}`));
   return colleagues.flatMap((colleague) => {
     const payer = { ...colleague, ip, usualAmount: 12 };
     return Array.from({ length: DAYS }, (_, day) => day)
       .filter((day) => day % 7 < 5 && chance.happens(0.35))
       .flatMap((day) => {
-        const noon = wakingHour(chance, day) - (wakingHour(chance, day) % DAY_MS) + 11.5 * HOUR_MS;
+        const noon = drawWakingHour(chance, day) - (drawWakingHour(chance, day) % DAY_MS) + 11.5 * HOUR_MS;
         const startAt = Math.floor(noon + chance.between(0, 1) * HOUR_MS);
-        return purchase(chance, payer, startAt, { pays: 0.94, triesAgain: 0.9, triesMax: 2 });
+        return createPurchase(chance, payer, startAt, { pays: 0.94, triesAgain: 0.9, triesMax: 2 });
       });
   });
 }
 
 /** Makes a payer who pays through a partner's program, whose User-Agent looks automated. */
-function partner(chance: Chance, name: string): readonly Attempt[] {
+function createPartnerPayer(chance: Chance, name: string): readonly Attempt[] {
   const payer = {
-    ...person(chance, name),
+    ...createPerson(chance, name),
     userAgent: 'python-requests/2.32.5',
     sellPointKey: 'partner-desk',
   };
@@ -214,14 +218,14 @@ function partner(chance: Chance, name: string): readonly Attempt[] {
 function visits(chance: Chance, payer: Payer, everyDays: number, luck: Luck): readonly Attempt[] {
   const attempts: Attempt[] = [];
   for (let day = chance.between(0, everyDays); day < DAYS; day += chance.around(everyDays, 0.4)) {
-    attempts.push(...purchase(chance, payer, wakingHour(chance, Math.floor(day)), luck));
+    attempts.push(...createPurchase(chance, payer, drawWakingHour(chance, Math.floor(day)), luck));
   }
   return attempts;
 }
 
 /** Makes a payer who collects requisites: at night, again and again, with any amount and method, and never pays. */
-function collector(chance: Chance, name: string): readonly Attempt[] {
-  const payer = person(chance, name);
+function createCollector(chance: Chance, name: string): readonly Attempt[] {
+  const payer = createPerson(chance, name);
   const attempts: Attempt[] = [];
   const nights = chance.whole(1, 3);
   let day = chance.whole(0, DAYS - 4);
@@ -241,8 +245,8 @@ function collector(chance: Chance, name: string): readonly Attempt[] {
  * Makes a payer who tries stolen cards with one small amount after the other within minutes. Now and then one
  * succeeds.
  */
-function cardTester(chance: Chance, name: string): readonly Attempt[] {
-  const payer = person(chance, name);
+function createCardTester(chance: Chance, name: string): readonly Attempt[] {
+  const payer = createPerson(chance, name);
   const attempts: Attempt[] = [];
   let at = START_MS + chance.between(0.2, DAYS - 0.1) * DAY_MS;
   for (let count = chance.whole(4, 9); count > 0; count--) {
@@ -254,11 +258,11 @@ function cardTester(chance: Chance, name: string): readonly Attempt[] {
 }
 
 /** Makes eight names on one device and one address, on one afternoon. */
-function farm(chance: Chance, name: string): readonly Attempt[] {
+function createFarm(chance: Chance, name: string): readonly Attempt[] {
   const device = { fingerprint: `device-of-${name}`, ip: `192.0.2.${chance.whole(1, 254)}` };
   const startAt = START_MS + chance.whole(1, DAYS - 2) * DAY_MS + chance.between(12, 16) * HOUR_MS;
   return Array.from({ length: 8 }, (_, place) => ({
-    ...person(chance, `${name}-${place + 1}`),
+    ...createPerson(chance, `${name}-${place + 1}`),
     ...device,
   })).flatMap((payer, place) =>
     Array.from({ length: chance.whole(2, 4) }, (_, again) => ({

@@ -44,7 +44,7 @@ const clientIdKey = `payer-${crypto.randomUUID()}`;
 const payment = { sellPointKey: 'shop-1', clientIdKey, amountRequested: '25.00', toPayCurrency: 'EUR' };
 
 /** Shows the timer until the verdict may be asked for again. */
-async function sitOut(moment: Date): Promise<void> {
+async function waitOut(moment: Date): Promise<void> {
   console.log(`  the page shows a timer of ${secondsUntil(moment)} s`);
   await sleepUntil(moment);
 }
@@ -52,7 +52,7 @@ async function sitOut(moment: Date): Promise<void> {
 const PRESS_TRIES_MAX = 5;
 
 /** Sends one press of the button. All tries have the same key, so that the payer takes one step. */
-async function press(orderRef: string): Promise<Verdict> {
+async function pressButton(orderRef: string): Promise<Verdict> {
   const idempotencyKey = crypto.randomUUID();
   for (let number = 1; ; number += 1) {
     try {
@@ -66,15 +66,15 @@ async function press(orderRef: string): Promise<Verdict> {
 }
 
 /** Asks before a requisite is shown, and again after every wait. Returns the answer to show. */
-async function requisiteFor(orderRef: string): Promise<Verdict> {
+async function askForRequisite(orderRef: string): Promise<Verdict> {
   for (;;) {
-    const answer = await press(orderRef);
+    const answer = await pressButton(orderRef);
     console.log(
       `verdict for ${orderRef}: ${answer.verdict}, "${answer.reason}" (decision ${answer.decisionId})`,
     );
     const moment = waitUntil(answer);
     if (moment === null) return answer;
-    await sitOut(moment);
+    await waitOut(moment);
   }
 }
 
@@ -83,9 +83,9 @@ async function main(): Promise<void> {
   console.log(`score: ${score.clientGroup}, payment score ${score.paymentScore}, bot ${score.isBot}`);
   if (score.clientGroup === 'BLOCKED' || score.isBot) return console.log('  no payment is offered');
 
-  await requisiteFor('order-1');
+  await askForRequisite('order-1');
   console.log('  a requisite is shown; the payer leaves it unpaid and tries again');
-  const { verdict } = await requisiteFor('order-2');
+  const { verdict } = await askForRequisite('order-2');
   if (verdict === 'BLOCK') return console.log('  the page shows the support contact');
   console.log('  a requisite is shown, and paid');
 

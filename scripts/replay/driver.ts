@@ -61,7 +61,7 @@ export class Driver {
   async score(payment: RecordedPayment): Promise<ScoreAnswer> {
     const { sellPointKey, clientIdKey, amountRequested, method } = payment;
     const { toPayCurrency, fingerprint, ip, userAgent, clientHints } = payment;
-    const more = given({ toPayCurrency, fingerprint, ip, userAgent, clientHints });
+    const more = removeNulls({ toPayCurrency, fingerprint, ip, userAgent, clientHints });
     const body = { sellPointKey, clientIdKey, amountRequested, selectedMethodKey: method, ...more };
     return (await this.#ask<ScoreAnswer>({ operation: 'score', method: 'POST', path: 'client/score', body }))
       .body;
@@ -76,7 +76,7 @@ export class Driver {
       method,
       amountRequested,
       orderRef,
-      ...given({ toPayCurrency }),
+      ...removeNulls({ toPayCurrency }),
     };
     const { body, headers } = await this.#ask<VerdictAnswer>({
       operation: 'verdict',
@@ -95,7 +95,7 @@ export class Driver {
     outcome,
     cause,
   }: Pick<RecordedOutcome, 'clientIdKey' | 'orderRef' | 'outcome' | 'cause'>): Promise<void> {
-    const body = { clientIdKey, orderRef, outcome, ...given({ cause }) };
+    const body = { clientIdKey, orderRef, outcome, ...removeNulls({ cause }) };
     await this.#ask({ operation: 'outcomes', method: 'POST', path: 'platform/outcomes', body });
   }
 
@@ -105,7 +105,7 @@ export class Driver {
     if (binding === null) await this.#ask({ operation: 'clients', method: 'DELETE', path });
     else {
       const end = expiresAt === null ? null : new Date(expiresAt).toISOString();
-      const body = { ...binding, ...given({ method, expiresAt: end }) };
+      const body = { ...binding, ...removeNulls({ method, expiresAt: end }) };
       await this.#ask({ operation: 'clients', method: 'PUT', path, body });
     }
   }
@@ -139,6 +139,6 @@ export class Driver {
 }
 
 /** Leaves out null members, which a body does not have. */
-function given(members: JsonObject): JsonObject {
+function removeNulls(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }

@@ -100,7 +100,7 @@ interface UnreadLine {
 
 async function* readJsonLines(path: string): AsyncGenerator<UnreadLine> {
   let line = 0;
-  for await (const text of linesOf(path)) {
+  for await (const text of readLines(path)) {
     line += 1;
     const at = line;
     if (text.trim() !== '') yield { line, read: () => parseRecordedLine(text, at) };
@@ -178,9 +178,9 @@ function toRecordedEvents(record: JsonObject, line: number): readonly RecordedEv
       return [payment, ...endOf(field, payment)];
     }
     case 'outcome':
-      return [{ kind, ...about, orderRef: field.text('orderRef'), ...outcomeIn(field) }];
+      return [{ kind, ...about, orderRef: field.text('orderRef'), ...readOutcome(field) }];
     case 'binding':
-      return [{ kind, ...about, binding: bindingIn(field), ...limitsIn(field) }];
+      return [{ kind, ...about, binding: readBinding(field), ...readLimits(field) }];
     case 'unbinding':
       return [{ kind, ...about, binding: null, method: null, expiresAt: null }];
     default:
@@ -205,25 +205,25 @@ function askedIn(field: Fields) {
 
 function endOf(field: Fields, { line, at, clientIdKey, orderRef }: RecordedPayment): RecordedOutcome[] {
   if (field.isAbsent('outcome') && field.isAbsent('outcomeAt') && field.isAbsent('cause')) return [];
-  const told = outcomeIn(field);
+  const told = readOutcome(field);
   const endedAt = field.moment('outcomeAt');
   if (endedAt < at)
     throw new InputError(`"outcomeAt" ${endedAt} lies before "at" ${at}; an order ends after it began`);
   return [{ kind: 'outcome', line, at: endedAt, clientIdKey, orderRef, ...told }];
 }
 
-function outcomeIn(field: Fields): Pick<RecordedOutcome, 'outcome' | 'cause'> {
+function readOutcome(field: Fields): Pick<RecordedOutcome, 'outcome' | 'cause'> {
   const outcome = field.oneOf('outcome', OUTCOMES);
   const cause = field.isAbsent('cause') ? null : field.oneOf('cause', OUTCOME_CAUSES);
   if (cause === null || outcome === 'UNPAID') return { outcome, cause };
   throw new InputError('"cause" goes only with UNPAID');
 }
 
-function bindingIn(field: Fields): RecordedBinding['binding'] {
+function readBinding(field: Fields): RecordedBinding['binding'] {
   return { requisiteRef: field.text('requisiteRef'), acceptorKeys: field.texts('acceptorKeys') };
 }
 
-function limitsIn(field: Fields): Pick<RecordedBinding, 'method' | 'expiresAt'> {
+function readLimits(field: Fields): Pick<RecordedBinding, 'method' | 'expiresAt'> {
   return {
     method: field.optionalText('method'),
     expiresAt: field.isAbsent('expiresAt') ? null : field.moment('expiresAt'),
@@ -301,7 +301,7 @@ function isFlag(value: unknown): value is boolean {
   return typeof value === 'boolean';
 }
 
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* readLines(path: string): AsyncGenerator<string> {
   try {
     const file = await open(path);
     yield* file.readLines();

@@ -102,7 +102,7 @@ class Replayer {
     this.#path = path;
     this.#driver = driver;
     this.#badLines = [...badLines];
-    this.#ends = endsOf(events);
+    this.#ends = findOutcomes(events);
   }
 
   get seen(): Pick<Replay, 'observations' | 'badLines'> {
@@ -126,7 +126,7 @@ class Replayer {
       case 'payment':
         return this.#pay(event);
       case 'outcome': {
-        const order = orderKey(event);
+        const order = getOrderKey(event);
         const came = this.#orders.get(order);
         // An order without a requisite cannot have been paid or reversed, whatever is recorded.
         if (came === 'abandoned') return;
@@ -146,7 +146,7 @@ class Replayer {
     const { clientGroup, paymentScore, isBot } = await this.#driver.score(payment);
     const { answer, decisionId } = await this.#driver.verdict(payment);
     const waited = answer.verdict === 'WAIT' ? await this.#driver.decision(decisionId) : null;
-    const order = orderKey(payment);
+    const order = getOrderKey(payment);
     const before = this.#orders.get(order);
     this.#observations.push({
       clientIdKey: payment.clientIdKey,
@@ -165,14 +165,14 @@ class Replayer {
 }
 
 /** Returns the outcome of each order by its last report. It is unknown after a technical failure. */
-function endsOf(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
+function findOutcomes(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
   const ends = new Map<string, Outcome | null>();
   for (const event of events)
     if (event.kind === 'outcome')
-      ends.set(orderKey(event), event.cause === 'TECHNICAL' ? null : event.outcome);
+      ends.set(getOrderKey(event), event.cause === 'TECHNICAL' ? null : event.outcome);
   return ends;
 }
 
-function orderKey({ clientIdKey, orderRef }: { readonly clientIdKey: string; readonly orderRef: string }) {
+function getOrderKey({ clientIdKey, orderRef }: { readonly clientIdKey: string; readonly orderRef: string }) {
   return JSON.stringify([clientIdKey, orderRef]);
 }

@@ -71,7 +71,7 @@ export async function withReplayedService<T>(
       const application = await start(store, rules, signalSecretOf(config), clock);
       try {
         const { callerUrl, platformUrl } = application;
-        const key = await issueKey(application, platform ?? platformOf(config.redisUrl), time);
+        const key = await issueKey(application, platform ?? choosePlatform(config.redisUrl), time);
         return await run({ callerUrl, platformUrl, key, rules, storeName });
       } finally {
         await application.drain();
@@ -117,7 +117,7 @@ function refuseUsed(path: string): void {
  * Returns the platform's name. A Redis may hold other data, so a replay uses a new platform there. In a file of its
  * own the name is always the same, so that intervals by bootstrap are the same, too.
  */
-function platformOf(redisUrl: string | null): PlatformName {
+function choosePlatform(redisUrl: string | null): PlatformName {
   return toPlatformName(redisUrl === null ? 'replay' : `replay-${randomBytes(6).toString('hex')}`);
 }
 

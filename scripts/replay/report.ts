@@ -17,40 +17,40 @@ type Row = readonly string[];
  */
 export function report(path: string, replayed: Replay, summary: Summary): string {
   const parts = [
-    introduction(path, replayed),
-    inShort(replayed.observations),
-    requests(replayed.use, replayed.elapsedMs),
-    verdicts(summary),
-    groups(summary),
-    botFlags(summary),
-    ladder(summary),
-    summary.paymentScore === null ? null : paymentScore(summary.paymentScore),
-    summary.reliability === null ? null : reliability(summary.reliability),
-    summary.bot === null ? null : bot(summary.bot),
+    formatIntroduction(path, replayed),
+    formatShortAnswer(replayed.observations),
+    formatRequests(replayed.use, replayed.elapsedMs),
+    formatVerdicts(summary),
+    formatGroups(summary),
+    formatBotFlags(summary),
+    formatLadder(summary),
+    summary.paymentScore === null ? null : formatPaymentScore(summary.paymentScore),
+    summary.reliability === null ? null : formatReliability(summary.reliability),
+    summary.bot === null ? null : formatBot(summary.bot),
   ];
   return parts.filter((part) => part !== null).join('\n\n');
 }
 
-function introduction(path: string, replayed: Replay): string {
+function formatIntroduction(path: string, replayed: Replay): string {
   const { time, observations, badLines, ruleVersion, digest, storeName } = replayed;
   const from = new Date(time.firstAt).toISOString();
   const to = new Date(time.lastAt).toISOString();
   return [
-    `${path}: ${whole(observations.length)} recorded payments, ${from} to ${to}`,
-    ...(badLines.length === 0 ? [] : [`left out: ${whole(badLines.length)} lines`]),
+    `${path}: ${formatWhole(observations.length)} recorded payments, ${from} to ${to}`,
+    ...(badLines.length === 0 ? [] : [`left out: ${formatWhole(badLines.length)} lines`]),
     `rules ${ruleVersion} sha256:${digest}, store ${storeName}`,
   ].join('\n');
 }
 
 /** Says what the rules would have done to payments, by their outcomes. Payments of one payer depend on each other. */
-function inShort(observations: readonly Observation[]): string {
+function formatShortAnswer(observations: readonly Observation[]): string {
   const unknown = observations.filter(({ outcome }) => outcome === null).length;
   const lines = [
-    heldBack(
+    formatHeldBack(
       'paid',
       observations.filter(({ outcome }) => outcome === 'PAID'),
     ),
-    heldBack(
+    formatHeldBack(
       'unpaid',
       observations.filter(({ outcome }) => outcome === 'UNPAID'),
     ),
@@ -63,7 +63,7 @@ function inShort(observations: readonly Observation[]): string {
   );
 }
 
-function heldBack(ending: string, observations: readonly Observation[]): string | null {
+function formatHeldBack(ending: string, observations: readonly Observation[]): string | null {
   if (observations.length === 0) return null;
   const byPayer = Map.groupBy(observations, ({ clientIdKey }) => clientIdKey)
     .values()
@@ -75,113 +75,124 @@ function heldBack(ending: string, observations: readonly Observation[]): string 
     }));
     const part = clusters.reduce((sum, cluster) => sum + cluster.part, 0);
     const interval = estimateClusteredShare(clusters);
-    return `${whole(part)}, ${interval === null ? 'too few for a share' : formatShare(interval)}`;
+    return `${formatWhole(part)}, ${interval === null ? 'too few for a share' : formatShare(interval)}`;
   };
-  return `of ${whole(observations.length)} that ended ${ending}: refused ${told('BLOCK')}; made wait ${told('WAIT')}`;
+  return `of ${formatWhole(observations.length)} that ended ${ending}: refused ${told('BLOCK')}; made wait ${told('WAIT')}`;
 }
 
-function requests(use: Use, elapsedMs: number): string {
+function formatRequests(use: Use, elapsedMs: number): string {
   const counts = Object.entries(use);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const rows = [...counts, [`all, in ${(elapsedMs / 1000).toFixed(1)} s`, total] as const];
-  return numbers(
+  return formatNumberTable(
     ['REQUESTS', 'COUNT'],
-    rows.map(([name, count]) => [name, whole(count)]),
+    rows.map(([name, count]) => [name, formatWhole(count)]),
   );
 }
 
-function verdicts({ payments, verdicts, verdictsByOutcome }: Summary): string {
+function formatVerdicts({ payments, verdicts, verdictsByOutcome }: Summary): string {
   const { PAID, UNPAID, none } = verdictsByOutcome;
   const columns = [verdicts, PAID, UNPAID, none];
   const rows = VERDICTS.map((verdict) => [
     verdict,
-    whole(verdicts[verdict]),
-    ...columns.map((counts) => share(counts[verdict], total(counts))),
+    formatWhole(verdicts[verdict]),
+    ...columns.map((counts) => formatPart(counts[verdict], sumCounts(counts))),
   ]);
-  return numbers(
+  return formatNumberTable(
     ['VERDICT', 'COUNT', 'SHARE', 'OF PAID', 'OF UNPAID', 'NO OUTCOME'],
     [
       ...rows,
-      ['payments', whole(payments), '', whole(total(PAID)), whole(total(UNPAID)), whole(total(none))],
+      [
+        'payments',
+        formatWhole(payments),
+        '',
+        formatWhole(sumCounts(PAID)),
+        formatWhole(sumCounts(UNPAID)),
+        formatWhole(sumCounts(none)),
+      ],
     ],
   );
 }
 
-function groups({ payments, groups }: Summary): string {
-  const rows = CLIENT_GROUPS.map((group) => [group, whole(groups[group]), share(groups[group], payments)]);
-  return numbers(['GROUP AT SCORE', 'COUNT', 'SHARE'], rows);
+function formatGroups({ payments, groups }: Summary): string {
+  const rows = CLIENT_GROUPS.map((group) => [
+    group,
+    formatWhole(groups[group]),
+    formatPart(groups[group], payments),
+  ]);
+  return formatNumberTable(['GROUP AT SCORE', 'COUNT', 'SHARE'], rows);
 }
 
-function botFlags({ payments, botFlags }: Summary): string {
-  return numbers(
+function formatBotFlags({ payments, botFlags }: Summary): string {
+  return formatNumberTable(
     ['ISBOT TRUE AT', 'COUNT', 'SHARE'],
     [
-      ['score', whole(botFlags.score), share(botFlags.score, payments)],
-      ['verdict', whole(botFlags.verdict), share(botFlags.verdict, payments)],
+      ['score', formatWhole(botFlags.score), formatPart(botFlags.score, payments)],
+      ['verdict', formatWhole(botFlags.verdict), formatPart(botFlags.verdict, payments)],
     ],
   );
 }
 
-function ladder({ ladder, verdicts }: Summary): string {
+function formatLadder({ ladder, verdicts }: Summary): string {
   if (ladder.length === 0) return 'Nobody had to wait.';
   const rows = ladder.map(({ level, waits }) => [
     `level ${level}`,
-    whole(waits),
-    share(waits, verdicts.WAIT),
+    formatWhole(waits),
+    formatPart(waits, verdicts.WAIT),
   ]);
-  return numbers(['COOLDOWN', 'WAITS', 'SHARE'], rows);
+  return formatNumberTable(['COOLDOWN', 'WAITS', 'SHARE'], rows);
 }
 
-function paymentScore({ measured, auc, brier }: PaymentScoreQuality): string {
-  return numbers(
+function formatPaymentScore({ measured, auc, brier }: PaymentScoreQuality): string {
+  return formatNumberTable(
     ['PAYMENT SCORE', ''],
     [
-      ['measured on', whole(measured)],
-      ['AUC', decimal(auc)],
-      ['Brier score', decimal(brier)],
+      ['measured on', formatWhole(measured)],
+      ['AUC', formatDecimal(auc)],
+      ['Brier score', formatDecimal(brier)],
     ],
   );
 }
 
-function reliability(bins: NonNullable<Summary['reliability']>): string {
+function formatReliability(bins: NonNullable<Summary['reliability']>): string {
   const rows = bins.map(({ from, to, count, meanScore, paidShare }) => [
     `${from.toFixed(1)} to ${to.toFixed(1)}`,
-    whole(count),
-    decimal(meanScore),
-    decimal(paidShare),
+    formatWhole(count),
+    formatDecimal(meanScore),
+    formatDecimal(paidShare),
   ]);
-  return numbers(['SCORE', 'COUNT', 'MEAN SCORE', 'PAID SHARE'], rows);
+  return formatNumberTable(['SCORE', 'COUNT', 'MEAN SCORE', 'PAID SHARE'], rows);
 }
 
-function bot(quality: BotQuality): string {
+function formatBot(quality: BotQuality): string {
   const { truePositives, falsePositives, falseNegatives, trueNegatives, precision, recall } = quality;
-  const confusion = numbers(
+  const confusion = formatNumberTable(
     ['ISBOT AT VERDICT', 'ABUSE', 'NO ABUSE'],
     [
-      ['true', whole(truePositives), whole(falsePositives)],
-      ['false', whole(falseNegatives), whole(trueNegatives)],
+      ['true', formatWhole(truePositives), formatWhole(falsePositives)],
+      ['false', formatWhole(falseNegatives), formatWhole(trueNegatives)],
     ],
   );
-  return `${confusion}\nprecision ${decimal(precision)}, recall ${decimal(recall)}`;
+  return `${confusion}\nprecision ${formatDecimal(precision)}, recall ${formatDecimal(recall)}`;
 }
 
 /** Formats a table with the first column at the left and numbers at the right. */
-function numbers(headings: Row, rows: readonly Row[]): string {
+function formatNumberTable(headings: Row, rows: readonly Row[]): string {
   return formatTable(headings, rows, { right: headings.keys().drop(1).toArray() });
 }
 
-function total(counts: VerdictCounts): number {
+function sumCounts(counts: VerdictCounts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-function whole(count: number): string {
+function formatWhole(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function share(part: number, of: number): string {
+function formatPart(part: number, of: number): string {
   return of === 0 ? '-' : `${((100 * part) / of).toFixed(2)} %`;
 }
 
-function decimal(value: number | null): string {
+function formatDecimal(value: number | null): string {
   return value === null ? '-' : value.toFixed(4);
 }

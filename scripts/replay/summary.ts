@@ -92,9 +92,9 @@ export function summarize({ observations, badLines, use, ruleVersion, digest }: 
       ? { measured: samples.length, auc: computeAreaUnderCurve(samples), brier: computeBrierScore(samples) }
       : null,
     reliability: measurable ? computeReliability(samples) : null,
-    blocked: measurable ? sharesOf(withOutcome, 'BLOCK') : null,
-    waiting: measurable ? sharesOf(withOutcome, 'WAIT') : null,
-    bot: botQuality(observations),
+    blocked: measurable ? computeShares(withOutcome, 'BLOCK') : null,
+    waiting: measurable ? computeShares(withOutcome, 'WAIT') : null,
+    bot: computeBotQuality(observations),
     ruleVersion,
     digest,
   };
@@ -120,10 +120,10 @@ function countLevels(observations: readonly Observation[]): Summary['ladder'] {
   return [...levels].toSorted(([a], [b]) => a - b).map(([level, waits]) => ({ level, waits }));
 }
 
-function sharesOf(observations: readonly Observation[], wanted: Verdict): OutcomeShares {
+function computeShares(observations: readonly Observation[], wanted: Verdict): OutcomeShares {
   const shareAmong = (ended: 'PAID' | 'UNPAID') => {
     const those = observations.filter(({ outcome }) => outcome === ended);
-    return ratio(
+    return computeRatio(
       count(those, ({ verdict }) => verdict === wanted),
       those.length,
     );
@@ -131,7 +131,7 @@ function sharesOf(observations: readonly Observation[], wanted: Verdict): Outcom
   return { paidShare: shareAmong('PAID'), unpaidShare: shareAmong('UNPAID') };
 }
 
-function botQuality(observations: readonly Observation[]): BotQuality | null {
+function computeBotQuality(observations: readonly Observation[]): BotQuality | null {
   const labelled = observations.filter(({ abuse }) => abuse !== null);
   if (labelled.length === 0) return null;
   const cell = (flagged: boolean, isAbuse: boolean) =>
@@ -140,8 +140,8 @@ function botQuality(observations: readonly Observation[]): BotQuality | null {
   const falsePositives = cell(true, false);
   const falseNegatives = cell(false, true);
   return {
-    precision: ratio(truePositives, truePositives + falsePositives),
-    recall: ratio(truePositives, truePositives + falseNegatives),
+    precision: computeRatio(truePositives, truePositives + falsePositives),
+    recall: computeRatio(truePositives, truePositives + falseNegatives),
     truePositives,
     falsePositives,
     falseNegatives,
@@ -153,6 +153,6 @@ function count(observations: readonly Observation[], holds: (seen: Observation) 
   return observations.filter(holds).length;
 }
 
-function ratio(part: number, whole: number): number | null {
+function computeRatio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }

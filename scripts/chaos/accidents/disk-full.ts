@@ -56,34 +56,34 @@ export const diskFull: Scenario = {
   does: 'fills the disk under SQLite and under the append-only file of Redis: no 200 that was not saved, recovery within 5 s of space',
   limitSeconds: 300,
   run: async (run) => {
-    const [one, other] = [smallDisk(), smallDisk()];
+    const [one, other] = [mountSmallDisk(), mountSmallDisk()];
     if (one === null || other === null)
       return [notRun('run as root on Linux, so that a small disk can be mounted', run.report)];
     return onEachStore(
       run,
-      () => underSqlite(one, run),
-      () => underRedis(other, run),
+      () => runUnderSqlite(one, run),
+      () => runUnderRedis(other, run),
     );
   },
 };
 
-async function underSqlite(disk: SmallDisk, run: ScenarioRun): Promise<readonly Figure[]> {
+async function runUnderSqlite(disk: SmallDisk, run: ScenarioRun): Promise<readonly Figure[]> {
   const service = await startServiceNode({ dataDir: join(disk.folder, 'data') });
   const seen = await fillUnderLoad('SQLite', service, disk, run);
   // After the kill, only what was saved is left.
   await service.kill();
   await service.restart();
-  return figures(service, seen);
+  return createFigures(service, seen);
 }
 
-async function underRedis(disk: SmallDisk, run: ScenarioRun): Promise<readonly Figure[]> {
+async function runUnderRedis(disk: SmallDisk, run: ScenarioRun): Promise<readonly Figure[]> {
   const redis = await startRedis(disk.folder, await freePort(), APPEND_ONLY);
   const service = await startServiceNode({ redisUrl: redis.url });
   const seen = await fillUnderLoad('Redis', service, disk, run);
   await delay(FLUSHED_AFTER_MS);
   await redis.kill();
   await redis.restart();
-  return figures(service, seen);
+  return createFigures(service, seen);
 }
 
 /** Keeps a load running until the disk is full, while it is full, and after there is space again. */
@@ -116,7 +116,7 @@ async function fillUnderLoad(
   return { samples: await load.stop(), fullAtMs, freedAtMs, crashed: !service.isRunning() };
 }
 
-async function figures(service: ServiceNode, seen: FullDisk): Promise<readonly Figure[]> {
+async function createFigures(service: ServiceNode, seen: FullDisk): Promise<readonly Figure[]> {
   const { samples, fullAtMs, freedAtMs } = seen;
   const orderRefs = samples.map(({ orderRef }) => orderRef);
   const kept = account(samples, await recordedDecisions(service, orderRefs));
@@ -156,7 +156,7 @@ export function firstVerdictMs(samples: readonly Sample[], afterMs: number): num
 }
 
 /** Mounts the small disk. Returns null when this user may not mount one. */
-function smallDisk(): SmallDisk | null {
+function mountSmallDisk(): SmallDisk | null {
   const folder = temporaryDirectory();
   const size = `size=${DISK_MIB}m`;
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', folder]).status !== 0) {

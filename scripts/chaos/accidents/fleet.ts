@@ -43,8 +43,8 @@ export const fleet: Scenario = {
   needs: ['redis-server', 'haproxy'],
   limitSeconds: 1_800,
   run: async (run) => [
-    ...of(COME_BACK, await drill(COME_BACK, await startFleet(false), run)),
-    ...of(REPLACED, await drill(REPLACED, await startFleet(true), run)),
+    ...of(COME_BACK, await runDrill(COME_BACK, await startFleet(false), run)),
+    ...of(REPLACED, await runDrill(REPLACED, await startFleet(true), run)),
   ],
 };
 
@@ -55,10 +55,10 @@ interface Happened {
   readonly toMs: number;
 }
 
-async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<readonly Figure[]> {
+async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<readonly Figure[]> {
   const size = run.quick ? 'quick' : 'full';
   await firstSuccess(tried.target, 'begin', HEALTHY_WITHIN_MS);
-  const load = new Load({ target: tried.target, ...LOAD, ask: newPayersInTurn });
+  const load = new Load({ target: tried.target, ...LOAD, ask: createNewPayerAsk });
   await delay(PAUSE_MS[size]);
   const faults = tried.hasReplicas ? tried.faults.filter(isAboutMaster) : tried.faults;
   const drillMs = DRILL_MS[size][tried.hasReplicas ? 1 : 0];
@@ -66,11 +66,11 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
   for (const startedMs = performance.now(); performance.now() - startedMs < drillMs; ) {
     const fault = faults[happened.length % faults.length];
     if (fault === undefined) break;
-    happened.push(await happens(fault, FAULT_MS[size]));
+    happened.push(await runFault(fault, FAULT_MS[size]));
     await delay(PAUSE_MS[size]);
     run.report(`${name}: ${fault.name}; ${failed(load.samples).length} of ${load.samples.length} failed`);
   }
-  const healthyMs = await untilHealthy(tried);
+  const healthyMs = await waitUntilHealthy(tried);
   const samples = await load.stop();
   const unanswered = samples.filter(({ status }) => status !== 200);
   const answers = await retryAll(tried.target, unanswered);
@@ -91,7 +91,7 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
       `payers in the archive of ${tried.erased.size} who were erased`,
       archived.filter(({ clientIdKey }) => tried.erased.has(clientIdKey)).length,
     ),
-    ...accountFor(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
+    ...compareWithArchive(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
     never(
       `entries lost in gaps`,
       gaps.reduce((sum, { entries }) => sum + entries, 0),
@@ -103,7 +103,7 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
   ];
 }
 
-async function happens(fault: Fault, forMs: number): Promise<Happened> {
+async function runFault(fault: Fault, forMs: number): Promise<Happened> {
   const fromMs = performance.now();
   await fault.begin();
   await delay(forMs);
@@ -116,7 +116,7 @@ function isAboutMaster({ name }: Fault | Happened): boolean {
 }
 
 /** Returns the n-th request: some payers at a time, each for some orders, two requests of a payer at once. */
-function newPayersInTurn(n: number) {
+function createNewPayerAsk(n: number) {
   const generation = Math.floor(n / (PAYERS_AT_ONCE * ASKS_A_PAYER));
   return { clientIdKey: `payer-${generation}-${(n >> 1) % PAYERS_AT_ONCE}`, orderRef: `order-${n}` };
 }
@@ -125,7 +125,7 @@ function newPayersInTurn(n: number) {
  * Waits until every node is ready and gives verdicts for payers of every master. Returns the time that this took, in
  * ms.
  */
-async function untilHealthy({ nodes }: Fleet): Promise<number> {
+async function waitUntilHealthy({ nodes }: Fleet): Promise<number> {
   const startedMs = performance.now();
   for (const [index, node] of nodes.entries()) {
     await until(`node ${index + 1} is ready`, () => node.isReady(), 4 * HEALTHY_WITHIN_MS);
@@ -146,12 +146,12 @@ interface Account {
  * Accounts for the acknowledged verdicts. With masters that come back none may be missing. With replicas, verdicts
  * that the replica had not received are counted and named.
  */
-function accountFor(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
+function compareWithArchive(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
   const { acknowledged, archived, hasReplicas } = account;
   const counts = countsOf(archived.map(({ decisionId }) => decisionId));
   const missing = acknowledged.filter((sample) => !counts.has(sample.decisionId ?? ''));
   for (const { orderRef, clientIdKey } of missing) report(`${name}: ${orderRef} of ${clientIdKey} is gone`);
-  const lacked = hasReplicas ? missing.filter((sample) => mayBeLacked(sample, account.happened)) : [];
+  const lacked = hasReplicas ? missing.filter((sample) => mayReplicaLack(sample, account.happened)) : [];
   const twice = [...counts.values()].filter((count) => count > 1);
   const ordersTwice = [...countsOf(archived.map(({ orderRef }) => orderRef))].filter(
     ([orderRef, count]) => orderRef?.startsWith('order-') === true && count > 1,
@@ -169,7 +169,7 @@ function accountFor(name: string, account: Account, { report }: ScenarioRun): re
 }
 
 /** Whether a verdict was acknowledged just before a master went, or before that master knew that it was replaced. */
-function mayBeLacked({ answeredAtMs }: Sample, happened: readonly Happened[]): boolean {
+function mayReplicaLack({ answeredAtMs }: Sample, happened: readonly Happened[]): boolean {
   return happened
     .filter(isAboutMaster)
     .some(({ fromMs, toMs }) =>
@@ -212,7 +212,7 @@ async function compareAnswers(
   ]);
   const compared = { differing: [] as string[], late: [] as string[] };
   for (const question of [...questions, 'decisions?verdict=GET_NEW&limit=100']) {
-    const texts = await answersAtOnce(nodes, question, compared.late);
+    const texts = await askAllNodes(nodes, question, compared.late);
     if (new Set(texts).size > 1) compared.differing.push(`${question}: ${differences(texts).join(' or ')}`);
   }
   return compared;
@@ -222,19 +222,19 @@ async function compareAnswers(
  * Returns the answer of each node. Some answers say how long ago something was. So the first node is asked again at
  * the end, and only when its answer is the same were the others asked the same question.
  */
-async function answersAtOnce(
+async function askAllNodes(
   nodes: readonly ServiceNode[],
   question: string,
   late: string[],
 ): Promise<readonly string[]> {
   for (let tries = 1; ; tries++) {
     const texts: string[] = [];
-    for (const node of [...nodes, ...nodes.slice(0, 1)]) texts.push(await answerOf(node, question, late));
+    for (const node of [...nodes, ...nodes.slice(0, 1)]) texts.push(await askNode(node, question, late));
     if (texts[0] === texts.at(-1) || tries === ASKED_AGAIN_MAX) return texts;
   }
 }
 
-async function answerOf({ shop }: ServiceNode, question: string, late: string[]): Promise<string> {
+async function askNode({ shop }: ServiceNode, question: string, late: string[]): Promise<string> {
   for (let tries = 1; ; tries++) {
     const { status, body } = await shop.ask<unknown>('GET', question);
     const text = JSON.stringify([status, body]);

@@ -91,11 +91,11 @@ async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
   await victim.restart();
   const backAtMs = performance.now();
   const recoveryMs = (await firstSuccess(service, `after-${round}`, RECOVERY_LIMIT_MS)) - backAtMs;
-  return { samples, killedAtMs, recoveryMs, ...(await account(plan, samples)) };
+  return { samples, killedAtMs, recoveryMs, ...(await checkRecords(plan, samples)) };
 }
 
 /** Reads the acknowledged verdicts back, then asks again for the refused ones, as a careful caller does. */
-async function account(
+async function checkRecords(
   { service, retriedMax = Number.POSITIVE_INFINITY }: KillPlan,
   samples: readonly Sample[],
 ): Promise<Omit<KillRound, 'samples' | 'killedAtMs' | 'recoveryMs'>> {

@@ -20,13 +20,13 @@ export const reportsStop: Scenario = {
   run: async ({ report }) => {
     const service = await startServiceNode();
     report('reporting every order');
-    await order(service, 'usual', true);
+    await placeOrder(service, 'usual', true);
     const early = await stopped(service);
     report('reporting nothing any more');
-    await order(service, 'silent', false);
-    const noticedSeconds = (await until(service, true)) / 1000;
-    await order(service, 'again', true);
-    const quietSeconds = (await until(service, false)) / 1000;
+    await placeOrder(service, 'silent', false);
+    const noticedSeconds = (await waitForAlert(service, true)) / 1000;
+    await placeOrder(service, 'again', true);
+    const quietSeconds = (await waitForAlert(service, false)) / 1000;
     return [
       never('alerts while every order is reported', early ? 1 : 0),
       atLeast('until it is noticed', noticedSeconds, SILENT_SECONDS - 15, 's'),
@@ -36,7 +36,7 @@ export const reportsStop: Scenario = {
   },
 };
 
-async function order({ shop }: ServiceNode, name: string, isReported: boolean): Promise<void> {
+async function placeOrder({ shop }: ServiceNode, name: string, isReported: boolean): Promise<void> {
   for (let number = 0; number < ORDERS; number++) {
     const [clientIdKey, orderRef] = [`${name}-${number}`, `${name}-${number}`];
     await shop.verdict({ clientIdKey, orderRef });
@@ -45,7 +45,7 @@ async function order({ shop }: ServiceNode, name: string, isReported: boolean): 
 }
 
 /** Waits until the metric of the alert has the wanted value. Returns the time that this took, in ms. */
-async function until(service: ServiceNode, wanted: boolean): Promise<number> {
+async function waitForAlert(service: ServiceNode, wanted: boolean): Promise<number> {
   const startedMs = performance.now();
   while ((await stopped(service)) !== wanted) {
     if (performance.now() - startedMs > GIVE_UP_MS) return Number.POSITIVE_INFINITY;

@@ -47,12 +47,12 @@ export const hostileTenant: Scenario = {
   does: 'one tenant storms with verdicts, lists, drafts, evidence, searches, reads of the audit and bodies that never end, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
   limitSeconds: 2_400,
   run: async (run) => [
-    ...(await stormOnControl(run)),
-    ...(await sameOnEachStore(run, (store, place) => stormsBeside(store, place, run))),
+    ...(await runStormOnControl(run)),
+    ...(await sameOnEachStore(run, (store, place) => runStormsBeside(store, place, run))),
   ],
 };
 
-async function stormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
+async function runStormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
   const bare = await startMeasured(CONTROL);
   const target = { callerUrl: bare.url, platformUrl: bare.url, key: 'none' };
   try {
@@ -65,7 +65,7 @@ async function stormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
   }
 }
 
-async function stormsBeside(
+async function runStormsBeside(
   store: string,
   place: Pick<NodeSettings, 'redisUrl'>,
   run: ScenarioRun,
@@ -91,7 +91,7 @@ async function stormsBeside(
         await cancelEvidence(service.shop);
         const met = await end();
         await cancelEvidence(new Tenant(service, key));
-        await untilCalm(service);
+        await waitUntilCalm(service);
         return met;
       };
     };
@@ -150,7 +150,7 @@ async function beginStorm(
   };
 }
 
-async function untilCalm(service: ServiceNode): Promise<void> {
+async function waitUntilCalm(service: ServiceNode): Promise<void> {
   for (let look = 0; look < CALM_LOOKS_MAX; look++) {
     const beforeSeconds = service.cpuSeconds();
     await delay(CALM_LOOK_MS);

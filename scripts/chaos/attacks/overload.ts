@@ -21,7 +21,7 @@ export const overload: Scenario = {
   does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts, on SQLite and on Redis: goodput, latency and memory hold, and all is normal within 5 s',
   limitSeconds: 540,
   run: (run) =>
-    sameOnEachStore(run, async (store, place) => overloadOn(store, await startServiceNode(place), run)),
+    sameOnEachStore(run, async (store, place) => runOverload(store, await startServiceNode(place), run)),
 };
 
 /** The result of a load after it had settled. */
@@ -39,7 +39,7 @@ interface Overload {
   readonly peaks: readonly [Measured, Measured];
 }
 
-async function overloadOn(
+async function runOverload(
   store: string,
   service: ServiceNode,
   { quick, report }: ScenarioRun,

@@ -80,14 +80,14 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   const store = await openStore({ redisUrl: redis.url, dataDir: temporaryDirectory() }, () => {});
   const wayTo = (port: number) => [...masterProxies].flatMap(([of, way]) => (of === port ? [way] : []));
   const erased = new Set<string>();
-  const faults = inTurn([
-    nodes.map((each, index) => partFaults(`node ${index + 1}`, each, entryProxies[index] ?? [])),
-    [shipperFaults(nodes, store, s3Proxies)],
+  const faults = takeInTurn([
+    nodes.map((each, index) => listPartFaults(`node ${index + 1}`, each, entryProxies[index] ?? [])),
+    [listShipperFaults(nodes, store, s3Proxies)],
     redis.nodes
       .slice(0, 3)
-      .map((master, index) => partFaults(`master ${index + 1}`, master, wayTo(master.port))),
-    [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
-    [narrowFaults(s3Proxies, node.shop, erased)],
+      .map((master, index) => listPartFaults(`master ${index + 1}`, master, wayTo(master.port))),
+    [listPartFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
+    [listNarrowFaults(s3Proxies, node.shop, erased)],
   ]);
   const proxy = await startHaproxy(
     entryProxies.map(([callers, platform]) => [callers?.port ?? 0, platform?.port ?? 0]),
@@ -120,7 +120,7 @@ interface Part {
   resume(): void;
 }
 
-function partFaults(name: string, part: Part, ways: readonly CutOffProxy[]): readonly Fault[] {
+function listPartFaults(name: string, part: Part, ways: readonly CutOffProxy[]): readonly Fault[] {
   return [
     {
       name: `${name} killed`,
@@ -154,7 +154,7 @@ const SLOW = { bytesASecond: 1e9, delayMs: 400 };
  * Returns the faults in which S3 accepts everything, but slowly. A payer is decided in one fault, and erased some
  * faults later.
  */
-function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<string>): readonly Fault[] {
+function listNarrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<string>): readonly Fault[] {
   const narrow = (name: string, pace: typeof SLOW, begin: () => Promise<unknown>): Fault => ({
     name,
     begin: async () => {
@@ -185,7 +185,7 @@ function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<st
 }
 
 /** Returns the faults of the process that ships, on whichever node it runs. */
-function shipperFaults(
+function listShipperFaults(
   nodes: readonly ServiceNode[],
   store: Store,
   s3Proxies: readonly CutOffProxy[],
@@ -224,7 +224,7 @@ function shipperFaults(
 }
 
 /** Takes one fault of each group in turn, so that a short run has every kind of fault in every group. */
-function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fault[] {
+function takeInTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fault[] {
   const rounds = Math.max(...groups.map((parts) => parts.length));
   return Array.from({ length: rounds }, (_, round) =>
     [0, 1, 2].flatMap((way) =>

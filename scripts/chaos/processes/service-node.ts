@@ -81,7 +81,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
     log: () => service.stderr(),
     pid: () => service.child.pid ?? 0,
     childIds: () => childIds(service.child.pid ?? 0),
-    memoryMib: () => residentMib(service.child.pid ?? 0),
+    memoryMib: () => readResidentMib(service.child.pid ?? 0),
     cpuSeconds: () => usedCpuSeconds(service.child.pid ?? 0),
     suspend: () => service.child.kill('SIGSTOP'),
     resume: () => service.child.kill('SIGCONT'),
@@ -93,7 +93,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
 }
 
 /** Returns NaN when there is no /proc. */
-function residentMib(pid: number): number {
+function readResidentMib(pid: number): number {
   try {
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return Number(kib) / 1024;

@@ -60,7 +60,7 @@ const askLists: Ask = (n) => {
 };
 
 /** Sends drafts of a hundred kilobytes in which any two rules can match first. Checking one takes about a second. */
-function draftsOf(texts: Readonly<Record<string, string>>): Ask {
+function createDraftAsk(texts: Readonly<Record<string, string>>): Ask {
   const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', heavyRules(DRAFT_RULES));
   return (n) => {
     const version = `p2.v${100 + n}`;
@@ -79,7 +79,7 @@ const askEvidence: Ask = (n) => {
 };
 
 /** Makes every kind of search: by a rule that decided nothing, which reads everything, and with long answers. */
-async function searches(): Promise<Ask> {
+async function createSearchAsk(): Promise<Ask> {
   const [newest] = await tenant.decisions({ limit: '1' });
   if (newest === undefined) throw new Error('there is no decision to search for');
   const client = `clientIdKey=${newest.clientIdKey}`;
@@ -128,7 +128,7 @@ async function storm(ask: Ask): Promise<void> {
   );
 }
 
-function ruleTexts(): Readonly<Record<string, string>> {
+function readRuleTexts(): Readonly<Record<string, string>> {
   const names = readdirSync(`rules/${VERSION}`).filter((name) => name.endsWith('.yaml'));
   return Object.fromEntries(names.map((name) => [name, readFileSync(`rules/${VERSION}/${name}`, 'utf8')]));
 }
@@ -136,9 +136,9 @@ function ruleTexts(): Readonly<Record<string, string>> {
 const STORMS: Readonly<Record<string, () => Promise<void>>> = {
   verdicts: stormVerdicts,
   lists: () => storm(askLists),
-  drafts: () => storm(draftsOf(ruleTexts())),
+  drafts: () => storm(createDraftAsk(readRuleTexts())),
   evidence: () => storm(askEvidence),
-  searches: async () => storm(await searches()),
+  searches: async () => storm(await createSearchAsk()),
   bodies: stormBodies,
   audits: () => storm(askAudit),
 };

@@ -101,7 +101,7 @@ export class Load {
     const sentAtMs = performance.now();
     const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
     if (exchange === 'not sent') await delay(RECONNECT_MS);
-    else this.samples.push(sampleOf(ask, sentAtMs, exchange));
+    else this.samples.push(createSample(ask, sentAtMs, exchange));
     this.#idle.push(connection);
     this.#pump();
   }
@@ -117,10 +117,10 @@ export async function askOnce(
 ): Promise<Sample> {
   const sentAtMs = performance.now();
   const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
-  return sampleOf(ask, sentAtMs, exchange);
+  return createSample(ask, sentAtMs, exchange);
 }
 
-function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
+function createSample(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
   const answered = typeof exchange === 'string' ? null : exchange;
   return {
     ...ask,
@@ -128,12 +128,12 @@ function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
     answeredAtMs: performance.now(),
     status: answered?.status ?? null,
     decisionId: answered?.headers.get('x-decision-id') ?? null,
-    refusal: answered === null || answered.status === 200 ? null : detailOf(answered.body),
+    refusal: answered === null || answered.status === 200 ? null : readDetail(answered.body),
   };
 }
 
 /** Returns the detail of a refusal, and null for an answer of a proxy. */
-function detailOf(body: string): string | null {
+function readDetail(body: string): string | null {
   if (!body.startsWith('{')) return null;
   const { detail }: { detail?: unknown } = JSON.parse(body);
   return String(detail);
@@ -202,10 +202,10 @@ export function slowestUsableMs(
   samples: readonly Pick<Sample, 'sentAtMs' | 'answeredAtMs'>[],
   limitMs: number,
 ): number {
-  return Math.max(0, ...samples.map((sample) => usableMs(sample, limitMs)));
+  return Math.max(0, ...samples.map((sample) => measureUsableMs(sample, limitMs)));
 }
 
-function usableMs(
+function measureUsableMs(
   { sentAtMs, answeredAtMs }: Pick<Sample, 'sentAtMs' | 'answeredAtMs'>,
   limitMs: number,
 ): number {

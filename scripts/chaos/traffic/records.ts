@@ -20,14 +20,14 @@ export async function recordedDecisions(target: Target, orderRefs: readonly stri
     Array.from({ length: CONNECTIONS }, async () => {
       const connection = new KeepAliveConnection(target.platformUrl);
       for (let orderRef = left.pop(); orderRef !== undefined; orderRef = left.pop())
-        recorded.set(orderRef, await decisionsOf(connection, target, orderRef));
+        recorded.set(orderRef, await readDecisions(connection, target, orderRef));
       connection.close();
     }),
   );
   return recorded;
 }
 
-async function decisionsOf(
+async function readDecisions(
   connection: KeepAliveConnection,
   { platformUrl, key }: Target,
   orderRef: string,
@@ -68,7 +68,7 @@ export async function retryAll(target: Target, asks: readonly Ask[]): Promise<re
   const connection = new KeepAliveConnection(target.callerUrl);
   const answered: Sample[] = [];
   for (const ask of asks) {
-    const sample = await retried(connection, target, ask);
+    const sample = await retryOnce(connection, target, ask);
     if (sample === null) throw new Error(`${ask.orderRef} is never answered`);
     answered.push(sample);
   }
@@ -76,7 +76,7 @@ export async function retryAll(target: Target, asks: readonly Ask[]): Promise<re
   return answered;
 }
 
-async function retried(connection: KeepAliveConnection, target: Target, ask: Ask): Promise<Sample | null> {
+async function retryOnce(connection: KeepAliveConnection, target: Target, ask: Ask): Promise<Sample | null> {
   for (let tries = 0; tries < LOOKUP_TRIES; tries++) {
     const sample = await askOnce(connection, target, ask, true, LOOKUP_TIMEOUT_MS);
     if (sample.status === 200) return sample;

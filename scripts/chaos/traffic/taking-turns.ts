@@ -43,7 +43,7 @@ export async function takeTurns<T>(
     const result = await end();
     await delay(settleMs);
     rounds.push({ alone, beside, result });
-    const [without, withIt] = [alone, beside].map((samples) => inMs(latencyPercentile(samples, 99)));
+    const [without, withIt] = [alone, beside].map((samples) => formatMs(latencyPercentile(samples, 99)));
     report(`${store}, round ${rounds.length}: p99 ${without} without, ${withIt} with ${what}`);
   }
   return rounds;
@@ -61,7 +61,7 @@ export function turnFigures(
   log: string,
 ): readonly Figure[] {
   const [alone, beside] = [rounds.flatMap((round) => round.alone), rounds.flatMap((round) => round.beside)];
-  const { without, withIt } = p99Of(rounds);
+  const { without, withIt } = computeP99(rounds);
   const reasons = (samples: readonly Sample[]) =>
     causesOf(samples, log).map(([why, count]) => reported(`of these: ${why}`, String(count)));
   return [
@@ -76,12 +76,12 @@ export function turnFigures(
 
 /** Returns the p99 of both, without a target. */
 export function p99Figures(what: string, rounds: readonly Round<unknown>[]): readonly Figure[] {
-  const { without, withIt } = p99Of(rounds);
-  return [reported('p99 without it', inMs(without)), reported(`p99 beside ${what}`, inMs(withIt))];
+  const { without, withIt } = computeP99(rounds);
+  return [reported('p99 without it', formatMs(without)), reported(`p99 beside ${what}`, formatMs(withIt))];
 }
 
 /** Returns the medians of the windows, in ms. */
-function p99Of(rounds: readonly Round<unknown>[]) {
+function computeP99(rounds: readonly Round<unknown>[]) {
   const p99 = (side: 'alone' | 'beside') => {
     const windows = rounds.map((round) => latencyPercentile(round[side], 99));
     return percentile(windows, 50);
@@ -91,19 +91,19 @@ function p99Of(rounds: readonly Round<unknown>[]) {
 
 /** Counts why verdicts were refused, by the service's log or else by the answer. */
 export function causesOf(samples: readonly Sample[], log: string): readonly (readonly [string, number])[] {
-  const logged = new Map(log.split('\n').flatMap(reasonIn));
+  const logged = new Map(log.split('\n').flatMap(parseReason));
   const causes = failed(samples).map(
     ({ orderRef, refusal, status }) => logged.get(orderRef) ?? refusal ?? `status ${status}`,
   );
   return [...countsOf(causes)];
 }
 
-function reasonIn(line: string): readonly (readonly [string, string])[] {
+function parseReason(line: string): readonly (readonly [string, string])[] {
   if (!line.includes('"request failed"')) return [];
   const { requestId, why }: { requestId: string; why?: string } = JSON.parse(line);
   return why === undefined ? [] : [[requestId, why]];
 }
 
-function inMs(ms: number): string {
+function formatMs(ms: number): string {
   return `${ms.toFixed(1)} ms`;
 }
