@@ -1,18 +1,24 @@
 import { DatabaseSync } from 'node:sqlite';
 import { serveWork } from '#base/work/serve-work.ts';
 
-/** How often the log's pages are moved to their place; a page that is written twice in between is moved once. */
+/**
+ * The interval, in ms, at which the log's pages are moved to their places. A page that is written twice in between is
+ * moved once.
+ */
 const INTERVAL_MS = 250;
 
-/** How long it tries to empty the log before everybody else gets a turn. */
+/** How long, in ms, one try to empty the log lasts before others get a turn. */
 const TRUNCATE_TIMEOUT_MS = 100;
 
 let db: DatabaseSync | null = null;
 
-/** Requests for an empty log are answered when the log is empty; until then every round tries. */
+/** The callers that wait for an empty log. Every round tries, until the log is empty. */
 let onTruncated: (() => void)[] = [];
 
-/** What the thread of `SqliteCheckpoints` does: it puts logged pages in their place without holding up any writer or reader. */
+/**
+ * The work of the thread of `SqliteCheckpoints`. It puts logged pages in their places without holding up any writer
+ * or reader.
+ */
 const works = {
   begin,
   truncate: (path: string) => {
@@ -41,7 +47,7 @@ function checkpoint(): void {
       for (const resolve of waiting) resolve();
     }
   } catch {
-    // A full disk, mostly: the log keeps everything, and the next round tries again.
+    // The disk is mostly full then. The log keeps everything, and the next round tries again.
   }
 }
 

@@ -19,12 +19,12 @@ import type { SqliteFile } from './open-file.ts';
 
 export type ClientStatements = ReturnType<typeof prepareClientStatements>;
 
-/** States, outcomes of orders, and which requests came with an Idempotency-Key. */
+/** Prepares the statements about states, outcomes of orders, and requests with an Idempotency-Key. */
 export function prepareClientStatements(db: DatabaseSync) {
   const sql = (source: string) => db.prepare(source);
   return {
     state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
-    // Only where there is none that is still valid.
+    // Adds a state only when there is none that is still valid.
     addState: sql(
       'INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at WHERE clients.expires_at <= ?',
     ),
@@ -35,7 +35,7 @@ export function prepareClientStatements(db: DatabaseSync) {
     putOrder: sql(
       'INSERT INTO orders (client, order_token, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
     ),
-    // Once for each rule set: the same id always has the same shape.
+    // A shape is stored once for each rule set. The same id always has the same shape.
     putShape: sql('INSERT INTO shapes (id, shape) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     shape: sql('SELECT shape FROM shapes WHERE id = ?'),
     removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),
@@ -54,14 +54,14 @@ export function prepareClientStatements(db: DatabaseSync) {
   };
 }
 
-/** States of clients, and what they answered under an Idempotency-Key. */
+/** Creates the part of the store that keeps the states of clients and the answers under an Idempotency-Key. */
 export function createSqliteClients(
   { clock, run, write }: SqliteFile,
   sql: ClientStatements,
   journal: JournalTable,
   reader: RecordReader,
 ): Pick<Store, 'load' | 'commit' | 'claimIdempotencyKey'> {
-  /** Shapes of records that this process has seen stored. */
+  /** The ids of record shapes that this process knows to be stored. */
   const storedShapes = new Set<string>();
   const answer = async ({ platform, hash }: ClientKey, idempotencyKey: string, now: number) => {
     const row = sql.answer.get(platform, idempotencyKey, now, hash);
@@ -98,7 +98,10 @@ export function createSqliteClients(
   };
 }
 
-/** Forgets all that a client has, inside the transaction that is open, and tells the journal; gives the entry and its position. */
+/**
+ * Forgets everything about a client, within the open transaction, and appends the erasure to the journal. Returns the
+ * entry and its position.
+ */
 export function eraseClient(
   sql: ClientStatements,
   journal: JournalTable,
@@ -113,8 +116,8 @@ export function eraseClient(
 }
 
 /**
- * Writes all parts of a change inside the transaction that is open, or nothing when the state has changed. Shapes that
- * are known to be stored are not written again.
+ * Writes all parts of a change within the open transaction. Writes nothing when the state has changed since it was
+ * read. Shapes that are known to be stored are not written again.
  */
 function commitChange(
   sql: ClientStatements,
@@ -139,7 +142,7 @@ function commitChange(
   return 'committed';
 }
 
-/** False when the state is no longer what was read. */
+/** Writes the next state. Returns false when the state is no longer the one that was read. */
 function writeState(sql: ClientStatements, { client, stamp, state }: Change, nowMs: number): boolean {
   const next = encodeClientState(state);
   const untilMs = nowMs + RETENTION.stateMs;
@@ -150,7 +153,7 @@ function writeState(sql: ClientStatements, { client, stamp, state }: Change, now
   return changes !== 0;
 }
 
-/** The record of a decision's row in the journal. */
+/** Returns the stored record of a decision's row in the journal. */
 export function toStoredRecord({ client, entry }: Readonly<Record<string, unknown>>): StoredRecord {
   return { clientHash: String(client), text: String(entry) };
 }

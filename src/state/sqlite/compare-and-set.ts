@@ -1,21 +1,21 @@
 import { NO_TEXT_STAMP, type StampedText } from '#state/store.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** A table with one text for each name. */
+/** A table that keeps one text under each name. */
 interface TextTable {
   readonly table: string;
   readonly name: string;
   readonly text: string;
 }
 
-/** As SQLite's hex() gives it. */
+/** Returns a text's stamp, which is the result of SQLite's hex(). */
 export function computeStamp(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase();
 }
 
 /**
- * The one way in which a text in SQLite changes that was read before: it is replaced or removed only if it is still what was
- * read. Its stamp says so, because a damaged text may be no UTF-8 that could be given back.
+ * Creates the access to a table of texts. A text that was read before is replaced or removed only if it is still the
+ * same. Its stamp tells that, because a damaged text may not be valid UTF-8 and could then not be compared.
  */
 export function createTextTable({ db, read, write }: SqliteFile, { table, name, text }: TextTable) {
   const one = db.prepare(`SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${name} = ?`);
@@ -27,15 +27,15 @@ export function createTextTable({ db, read, write }: SqliteFile, { table, name, 
     return (stamp === NO_TEXT_STAMP ? add.run(ofName, next) : put.run(next, ofName, stamp)).changes > 0;
   };
   return {
-    /** A text with the stamp of its bytes; null when there is none. */
+    /** Reads a text and the stamp of its bytes. Returns null when there is none. */
     read: (ofName: string) =>
       read((): StampedText | null => {
         const row = one.get(ofName);
         return row === undefined ? null : { text: String(row['text']), stamp: String(row['stamp']) };
       }),
     /**
-     * Puts `next` in the place of the text that had the stamp, or with null removes it; false when the text has changed. `keep`
-     * belongs to the same transaction.
+     * Replaces the text that has the stamp by `next`, or removes it when `next` is null. Returns false when the text
+     * has changed. `keep` runs in the same transaction.
      */
     compareAndSet: (ofName: string, stamp: string, next: string | null, keep: () => void = () => {}) =>
       write(() => {

@@ -4,18 +4,18 @@ import { toTextOrNull } from '#state/stored-parts.ts';
 import type { SqliteCheckpoints } from './checkpoints.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** Says that the log may hold what was erased; its value is that of the last erasure. */
+/** The register that says that the log may hold erased data. Its value is a mark of the last erasure. */
 const REGISTER = 'erased-in-log';
 
-/** Who erases waits so long for an empty log; after this it is emptied in the background. */
+/** The longest time, in ms, that an erasure waits for an empty log. After that the log is emptied in the background. */
 const WAIT_MS_MAX = 2000;
 
 const LEFT =
   'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file. They go as soon as that process has ended its reading; the service tries it four times a second, and after a restart again.';
 
 /**
- * What SQLite's log of writes holds of payers who were erased: pages as they were before. A mark in the file stays until the
- * log was emptied, so that a process that is killed before leaves that to the next one.
+ * Removes erased payers from SQLite's log of writes, which holds pages as they were before. A mark in the file stays
+ * until the log was emptied. When a process is killed before that, the next one empties the log.
  */
 export class ErasureTraces {
   readonly #checkpoints: SqliteCheckpoints;
@@ -38,7 +38,7 @@ export class ErasureTraces {
     this.#forget = (mark) => void remove.run(REGISTER, mark);
   }
 
-  /** Erases in one transaction, and waits a while until the log holds nothing of it any more. */
+  /** Erases in one transaction, and waits a while until the log no longer holds the erased data. */
   async write(erase: () => void): Promise<void> {
     await this.#file.write(() => {
       erase();
@@ -47,7 +47,10 @@ export class ErasureTraces {
     await Promise.race([this.finish(), delay(WAIT_MS_MAX, undefined, { ref: false })]);
   }
 
-  /** Empties the log of what was erased so far, also by a process that was killed; where the disk refuses, the next start does. */
+  /**
+   * Empties the log of everything that was erased so far, also by a process that was killed. When the disk refuses,
+   * the next start does this.
+   */
   async finish(): Promise<void> {
     const mark = this.#mark();
     if (mark === null) return;
@@ -56,7 +59,7 @@ export class ErasureTraces {
     await this.#file.write(() => this.#forget(mark)).catch(() => {});
   }
 
-  /** What still holds erased payers, in words; null when nothing does. */
+  /** Says what still holds erased payers. Returns null when nothing does. */
   left(): Promise<string | null> {
     return this.#file.read(() => (this.#mark() === null ? null : LEFT));
   }

@@ -1,30 +1,33 @@
 import { statSync } from 'node:fs';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** Which file lies at a path: its device and number, which no other file has while somebody keeps it open. */
+/**
+ * The identity of the file at a path: its device and number. No other file has the same while a process keeps this
+ * one open.
+ */
 type FileIdentity = string | null;
 
 /**
- * Knows whether the files that were opened still lie at their paths. A file that was replaced or removed stays open, and what is
- * written to it is lost with the process: nobody opens it again.
+ * Watches whether the opened files are still at their paths. A file that was replaced or removed stays open, but
+ * nobody opens it again, so everything written to it is lost when the process ends.
  */
 export class FileWatch {
   readonly #path: string;
   #opened: readonly (readonly [path: string, identity: FileIdentity])[];
   #refusal: StoreUnavailable | null = null;
 
-  /** `path` is that of an open database; its log lies beside it as long as it is open. */
+  /** `path` is that of an open database. Its log is beside it as long as the database is open. */
   constructor(path: string) {
     this.#path = path;
     this.#opened = [path, `${path}-wal`].map((one) => [one, identityOf(one)] as const);
   }
 
-  /** Why nothing may be read or written, as it was when last looked at; null while the files are in their place. */
+  /** Why nothing may be read or written, as of the last look. Null while the files are in their places. */
   get refusal(): StoreUnavailable | null {
     return this.#refusal;
   }
 
-  /** Looks at the paths: some microseconds. Returns what `refusal` is from now on. */
+  /** Looks at the paths, which takes some microseconds. Returns the new value of `refusal`. */
   look(): StoreUnavailable | null {
     const isInPlace = this.#opened.every(([path, identity]) => identityOf(path) === identity);
     if (isInPlace) this.#refusal = null;
@@ -35,7 +38,7 @@ export class FileWatch {
     return this.#refusal;
   }
 
-  /** From now on nothing is amiss: whoever closes a database takes its log away. */
+  /** Ends the watch. Closing a database removes its log, which is no fault. */
   stop(): void {
     this.#opened = [];
   }

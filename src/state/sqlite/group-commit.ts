@@ -5,34 +5,40 @@ import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import type { FileWatch } from './file-watch.ts';
 
 interface Pending {
-  /** Does the write and returns what to do once it is on disk. */
+  /** Does the write. Returns a function to be called when the write is on the disk. */
   readonly work: () => () => void;
   readonly reject: (error: unknown) => void;
   readonly askedMs: number;
 }
 
-/** More than this waiting means that the disk does not keep up. */
+/** The most writes that may wait. More than this means that the disk does not keep up. */
 const PENDING_WRITES_MAX = 5000;
 
-/** How long a write waits for another process's write before it is given up. */
+/** How long a write waits for another process's write before it fails. */
 export interface LockPatience {
   readonly limitMs: number;
   /** Called once for each wait that has become long. */
   readonly onLongWait: () => void;
 }
 
-/** What callers are promised. */
+/** The patience that callers are promised. */
 const OF_CALLERS: LockPatience = { limitMs: 200, onLongWait: () => {} };
 
-/** Background work lets go of the lock after this, however much is left: a verdict of another process waits for it. */
+/**
+ * The time, in ms, after which background work releases the lock, however much is left, because verdicts of other
+ * processes wait for it.
+ */
 const BACKGROUND_LOCK_MS = 20;
 
-/** Between two transactions of background work others get the lock, also those that look for it now and then. */
+/**
+ * The pause, in ms, between two transactions of background work. In it others get the lock, also those that only try
+ * now and then.
+ */
 export const LOCK_FREE_MS = 10;
 
 /**
- * Repeats a step of background work, within one transaction, until it has done all (false) or others need the lock;
- * whether there is more to be done.
+ * Repeats a step of background work within one transaction, until the step returns false because everything is done,
+ * or until others need the lock. Returns whether there is more to be done.
  */
 export function repeatBriefly(step: () => boolean, nowMs = () => performance.now()): boolean {
   const beganMs = nowMs();
@@ -42,27 +48,30 @@ export function repeatBriefly(step: () => boolean, nowMs = () => performance.now
   }
 }
 
-/** A person who waits longer wants to know why. */
+/** A person who waits longer than this, in ms, wants to know why. */
 const LONG_WAIT_MS = 1000;
 
-/** How soon a file that another process writes to is tried again; this process does other things meanwhile. */
+/**
+ * The time, in ms, after which a file that another process writes to is tried again. This process does other work
+ * meanwhile.
+ */
 const RETRY_MS = 5;
 
 /** SQLITE_BUSY: another process holds the lock. */
 const BUSY = 5;
 
-/** A write that is committed, and waits for the disk. */
+/** A write that is committed and waits for the disk. */
 interface Committed extends Pick<Pending, 'reject'> {
   readonly acknowledge: () => void;
 }
 
 /**
- * Runs all writes that arrive in one turn of the event loop in one transaction, and brings what was committed to the disk
- * in the background: a few syncs at a time, each for what is committed when it begins. A write is acknowledged only after
- * its own: what lay before it in the log is on the disk then, too.
+ * Runs all writes that arrive in one turn of the event loop in one transaction. It brings committed writes to the
+ * disk in the background, with a few syncs at a time, each for what is committed when it begins. A write is
+ * acknowledged only after its own sync; everything before it in the log is then on the disk, too.
  *
- * When the disk refuses a sync, nothing that follows can be acknowledged either: the system may have dropped what it could
- * not write, a later sync would succeed all the same, and the log is read only up to what is missing.
+ * When the disk refuses a sync, no later write can be acknowledged either. The system may have dropped what it could
+ * not write, a later sync would succeed all the same, and the log is read only up to the missing part.
  */
 export class GroupCommit {
   readonly #db: DatabaseSync;
@@ -79,8 +88,8 @@ export class GroupCommit {
   #hasTold = false;
 
   /**
-   * `place` says whether the file that is written is still the one at its path; `onCommit` is called after each transaction,
-   * `onLost` when the disk refuses what was committed.
+   * `place` says whether the file that is written is still the one at its path. `onCommit` is called after each
+   * transaction, `onLost` when the disk refuses what was committed.
    */
   constructor(
     db: DatabaseSync,
@@ -98,7 +107,7 @@ export class GroupCommit {
     this.#onLost = onLost;
   }
 
-  /** Why nothing may be read or written any more; null as long as all is well. */
+  /** Why nothing may be read or written any more. Null as long as the disk keeps everything. */
   get lost(): StoreUnavailable | null {
     return this.#lost;
   }
@@ -124,7 +133,7 @@ export class GroupCommit {
     later(() => this.#flush());
   }
 
-  /** Writes everything that waits, now or never, and waits for the disk. */
+  /** Tries once to write everything that waits, rejects the rest, and waits for the disk. */
   async close(): Promise<void> {
     this.#flush();
     for (const { reject } of this.#pending.splice(0)) reject(new Error('the store is closed'));
@@ -165,7 +174,7 @@ export class GroupCommit {
     this.#beginSync();
   }
 
-  /** The others are written again, because their writes were rolled back. */
+  /** Rejects the write that failed, and writes the others again, because they were rolled back with it. */
   #writeWithout(culprit: Pending, batch: readonly Pending[], error: unknown): void {
     culprit.reject(error);
     this.#pending.unshift(...batch.filter((write) => write !== culprit));
@@ -173,7 +182,7 @@ export class GroupCommit {
   }
 
   /**
-   * Syncs everything that is committed by now; when too many syncs are under way, the first that ends begins this
+   * Syncs everything that is committed by now. When too many syncs are under way, the first one that ends begins this
    * one.
    */
   #beginSync(): void {
@@ -211,12 +220,12 @@ export class GroupCommit {
     rejectAll([...written, ...this.#committed.splice(0), ...this.#pending.splice(0)], this.#lost);
   }
 
-  /** Gives up what has waited long enough, and tries again soon for the others. */
+  /** Rejects the writes that have waited long enough, and tries the others again soon. */
   #waitForTurn(batch: readonly Pending[], cause: unknown): void {
     const now = performance.now();
     const { limitMs, onLongWait } = this.#patience;
     const late = (write: Pending) => now - write.askedMs >= limitMs;
-    // SQLite does not say by whom.
+    // SQLite does not say who holds the lock.
     const why = `the SQLite file has been locked for ${limitMs} ms, by a command, another program or the shipper of the service`;
     rejectAll(batch.filter(late), new StoreLate(why, { cause }));
     this.#pending.unshift(...batch.filter((write) => !late(write)));
@@ -233,19 +242,19 @@ function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): v
 }
 
 /**
- * SQLite's errors about a single statement: too big, against a constraint, of another type, with a parameter too
- * many.
+ * SQLite's error codes about a single statement: too big, against a constraint, of another type, or with a parameter
+ * too many.
  */
 const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
 
-/** Whether the write itself is to blame, and not the disk or the file: then the others need not fail. */
+/** Whether the write itself is to blame, and not the disk or the file. Then the other writes need not fail. */
 function isOfOneWrite(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return true;
-  // The lower byte is the code; the upper ones only give details.
+  // The lower byte is the code. The upper bytes only give details.
   return OF_ONE_WRITE.has(Number(error.errcode) & 0xff);
 }
 
-/** Whether another process has locked the file for now. */
+/** Whether another process holds the lock of the file now. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === BUSY;
 }
@@ -253,29 +262,29 @@ export function isBusy(error: unknown): boolean {
 const syncFile = promisify(fdatasync);
 
 /**
- * Syncs under way at once. A disk now and then takes a hundred times as long as usual for one of them, and the others
- * need not wait for it; and one pool thread is left to everybody else.
+ * The most syncs at once. Sometimes a disk takes a hundred times as long as usual for one sync, and the others need
+ * not wait for it. One thread of the pool is left for everything else.
  */
 const SYNCS_AT_ONCE_MAX = 3;
 
 /**
- * Brings SQLite's log to the disk in the background. SQLite itself would do it within each COMMIT, and the event loop would
- * stand still for as long as the disk takes.
+ * Brings SQLite's log to the disk in the background. SQLite itself would do it within each COMMIT, and would stop the
+ * event loop for as long as the disk takes.
  */
 export class LogSync {
   readonly #free: number[];
 
   /**
-   * `path` is that of the database; the log lies beside it as long as the database is open. All files are opened here: a
-   * process that has no more of them to open, because of its many connections, still keeps what it wrote.
+   * `path` is that of the database. The log is beside it as long as the database is open. All files are opened here,
+   * so that a process that can open no more files, because of its many connections, still keeps what it wrote.
    */
   constructor(path: string) {
     this.#free = Array.from({ length: SYNCS_AT_ONCE_MAX }, () => openSync(`${path}-wal`, 'r+'));
   }
 
   /**
-   * Resolves when everything that was committed before the call is on the disk. Each sync under way has an open file
-   * of its own: the system reports an error once to each.
+   * Resolves when everything that was committed before the call is on the disk. Each sync has an open file of its
+   * own, because the system reports an error once for each open file.
    */
   async sync(): Promise<void> {
     const file = this.#free.pop();
@@ -287,7 +296,7 @@ export class LogSync {
     }
   }
 
-  /** No sync may be under way. */
+  /** Closes the files. No sync may be under way. */
   close(): void {
     for (const file of this.#free.splice(0)) closeSync(file);
   }

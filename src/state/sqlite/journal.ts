@@ -22,7 +22,7 @@ import { LOCK_FREE_MS, repeatBriefly } from './group-commit.ts';
 import type { JournalTable, Row } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** The journal, which has the positions of its rows for places. */
+/** Creates the journal, whose places are the positions of its rows. */
 export function createSqliteJournal(
   { read, readPage, write }: SqliteFile,
   table: JournalTable,
@@ -38,11 +38,11 @@ export function createSqliteJournal(
       readPage(async () => {
         const position = positionOf(after);
         const rows = table.entriesAfter(position, limit);
-        // A cursor from before the file was restored to an earlier moment: entries since then have numbers below
-        // it.
+        // The cursor is from before the file was restored to an earlier moment: entries since then have lower
+        // numbers.
         if (rows.length === 0 && position > table.newest()) throw new UnknownCursor();
         const last = rows.at(-1)?.['position'];
-        // A reader that starts with the oldest kept entry misses nothing.
+        // A reader that begins with the oldest kept entry misses nothing.
         const pushedOut = after === null ? null : losses.after(position);
         const all = await wholeEntries(reader, rows);
         const lost = all.filter((entry) => entry.kind === 'lost');
@@ -61,7 +61,7 @@ export function createSqliteJournal(
       const trim = () => {
         const isMore = table.forgetShipped(position, kept);
         losses.forget(position);
-        // The archive does not name them any more, so nothing here may lead to an erased client.
+        // The archive no longer names these clients, so nothing here may lead to an erased client.
         for (const erasure of losses.takeErasures(position)) table.removeEntry(erasure);
         return isMore;
       };
@@ -76,7 +76,7 @@ export function createSqliteJournal(
   };
 }
 
-/** The position that a cursor stands for; 0 before the first entry. Throws UnknownCursor. */
+/** Returns the position of a cursor, or 0 before the first entry. Throws UnknownCursor. */
 function positionOf(cursor: string | null): number {
   return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
 }
@@ -105,7 +105,7 @@ async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise
   return entries;
 }
 
-/** What the journal lost before anybody read it, and the erasures that the archive does not know of yet. */
+/** The entries that the journal lost before they were read, and the erasures that the archive does not know of yet. */
 export class JournalLosses {
   readonly #sql: ReturnType<typeof prepareLossStatements>;
 
@@ -131,13 +131,13 @@ export class JournalLosses {
     return this.#sql.unshippedErasures.all();
   }
 
-  /** Of more than may wait the oldest go. */
+  /** Notes an erasure. When too many wait, the oldest are forgotten. */
   addErasure(position: number, entry: string): void {
     this.#sql.putErasure.run(position, entry);
     this.#sql.trimErasures.run(RETENTION.unshippedErasures);
   }
 
-  /** Forgets the erasures up to a position, and gives theirs. */
+  /** Forgets the erasures up to a position, and returns their positions. */
   takeErasures(through: number): readonly number[] {
     return this.#sql.takeErasures.all(through).map(({ position }) => Number(position));
   }
@@ -160,7 +160,7 @@ function prepareLossStatements(db: DatabaseSync) {
   };
 }
 
-/** Decision records: by client and number, and by order. */
+/** Creates the access to decision records: by client and number, and by order. */
 export function createSqliteDecisions(
   { run }: SqliteFile,
   table: JournalTable,

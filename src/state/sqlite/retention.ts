@@ -8,34 +8,40 @@ import { JournalIndexing } from './journal-index.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** Tables with an index by time. */
+/** The tables with an index by time. */
 const INDEXED = ['orders', 'documents'] as const;
 
-/** Tables of which a verdict writes rows, or prolongs them: an index by time would be a second row to write each time. */
+/**
+ * The tables to which a verdict writes rows, or prolongs them. An index by time would be a second row to write each
+ * time.
+ */
 const LOOKED_THROUGH = ['clients', 'claims', 'sightings', 'device_verdicts', 'tallies'] as const;
 
-/** How many rows of each table are removed at once: a millisecond or so, in which no request is served. */
+/**
+ * The number of rows of each table that are removed at once. That takes a millisecond or so, in which no request is
+ * served.
+ */
 const BITE_ROWS = 200;
 
 /** A table without an index is walked faster while a batch of it has more expired rows than this. */
 const STALE_ROWS_MAX = 20;
 
-/** Pages that are given back to the disk at once. */
+/** The number of pages that are given back to the disk at once. */
 const BITE_PAGES = 200;
 
-/** Free pages are used again; only more than this, and than a tenth of the file, are given back. */
+/** Free pages are used again. Only what exceeds both this number and a tenth of the file is given back. */
 const FREE_PAGES_MAX = 1000;
 const FREE_SHARE_MAX = 0.1;
 
-/** With less than both of these free, the journal gives way to payers. */
+/** When less than both of these is free, the journal is shortened for the sake of the payers' states. */
 const DISK_FREE_BYTES_MIN = 2e9;
 const DISK_FREE_SHARE_MIN = 0.1;
 
-/** With a batch every 50 ms it removes up to 4,000 rows of each table a second, more than verdicts write. */
+/** With a batch every 50 ms, up to 4,000 rows of each table are removed a second, which is more than verdicts write. */
 const NEXT_BITE_MS = 50;
 const LOOK_INTERVAL_MS = 1000;
 
-/** Removes what is past its retention, brings the journal's index up, and returns the free pages to the disk. */
+/** Removes what is past its retention, writes the journal's index, and returns free pages to the disk. */
 export class SqliteRetention {
   readonly #file: SqliteFile;
   readonly #folder: string;
@@ -44,7 +50,7 @@ export class SqliteRetention {
   #timer: NodeJS.Timeout;
   #stopped = false;
 
-  /** `folder`: where the file lies. */
+  /** `folder` is the file's folder. */
   constructor(
     file: SqliteFile,
     journal: JournalTable,
@@ -93,13 +99,13 @@ export class SqliteRetention {
           this.#timer = this.#after(more ? NEXT_BITE_MS : LOOK_INTERVAL_MS);
         },
         () => {
-          // The disk is full or another process writes: it is tried again.
+          // The disk is full or another process writes. It is tried again.
           this.#timer = this.#after(LOOK_INTERVAL_MS);
         },
       );
   }
 
-  /** Each table in turn, from where the last bite ended; whether there is more to be done. */
+  /** Removes from each table in turn, from where the last batch ended. Returns whether there is more to be done. */
   #removeSome(): boolean {
     const now = this.#file.clock();
     let more = false;
@@ -129,7 +135,7 @@ export function hasRoom({ bavail, blocks, bsize }: Pick<StatsFs, 'bavail' | 'blo
   return bavail * bsize >= DISK_FREE_BYTES_MIN || bavail >= blocks * DISK_FREE_SHARE_MIN;
 }
 
-/** Removes a batch of what has expired by then, epoch ms; returns whether there is likely to be more. */
+/** Removes a batch of what has expired by `nowMs`, epoch ms. Returns whether there is probably more. */
 type Removal = (nowMs: number) => boolean;
 
 /** Gives free pages back to the disk. */
@@ -155,7 +161,7 @@ function removalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Remov
   return (nowMs) => remove.run(nowMs, BITE_ROWS).changes === BITE_ROWS;
 }
 
-/** Goes through the rows in the order of their key, and then from the first one again. */
+/** Walks through the rows in the order of their key, and then begins again. */
 function removalByKey(db: DatabaseSync, table: (typeof LOOKED_THROUGH)[number]): Removal {
   const names = keyOf(db, table);
   const key = names.join(', ');

@@ -26,9 +26,9 @@ import { computeStamp, createTextTable } from './compare-and-set.ts';
 import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** What belongs to no one client: documents, registers, lists, the audit and tallies, each in tables of its own. */
+/** The tables of what belongs to no single client: documents, registers, lists, the audit and tallies. */
 
-/** Documents in the `documents` table, which knows when each of them ends. */
+/** Creates the documents in the table `documents`, which knows when each of them ends. */
 export function createSqliteDocuments(file: SqliteFile, versions: Versions): Documents {
   return createKeyvDocuments(
     createDocumentsKeyv({ store: tableAdapter(file) }),
@@ -83,7 +83,7 @@ function tableIndex({ db, readPage }: SqliteFile): DocumentIndex {
   };
 }
 
-/** Versions in the `versions` table. */
+/** Creates the versions in the table `versions`. */
 export function createSqliteVersions({ db, read, write }: SqliteFile): VersionTable {
   const all = db.prepare('SELECT name, version FROM versions');
   const put = db.prepare(
@@ -112,12 +112,12 @@ export function createSqliteRegisters(file: SqliteFile, versions: Versions): Reg
   };
 }
 
-/** Removals that are forgotten at once. */
+/** The number of removals that are forgotten at once. */
 const FORGOTTEN_MAX = 500;
 
 const OLD_REMOVALS = 'SELECT id, version FROM list_records WHERE removed_at <= ? ORDER BY removed_at LIMIT ?';
 
-/** The shared lists in the table `list_records`; a removed record stays for a while without its text. */
+/** Creates the shared lists in the table `list_records`. A removed record stays for a while without its text. */
 export function createSqliteListLog({ db, clock, readPage, write }: SqliteFile): ListLog {
   const head = db.prepare('SELECT latest, horizon, epoch FROM list_head');
   const begin = db.prepare(
@@ -173,7 +173,10 @@ export function createSqliteListLog({ db, clock, readPage, write }: SqliteFile):
   };
 }
 
-/** The audit in the table `audit`, and what leads to payers beside it. `traces` leaves nothing of that in the log of writes. */
+/**
+ * Creates the audit in the table `audit`, with the rows that refer to payers beside it. `traces` removes such rows
+ * also from the log of writes.
+ */
 export function createSqliteAuditRows(
   { db, read, readPage, write }: SqliteFile,
   traces: Pick<ErasureTraces, 'write'>,
@@ -223,7 +226,7 @@ export function createSqliteAuditRows(
   };
 }
 
-/** Tallies in the table `tallies`. */
+/** Creates the tallies in the table `tallies`. */
 export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tallies {
   const all = db.prepare('SELECT field, count FROM tallies WHERE tally = ?');
   const one = db.prepare('SELECT count FROM tallies WHERE tally = ? AND field = ?');
@@ -234,7 +237,8 @@ export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tal
   return {
     add: (tally, { writer, number, counts }) =>
       write(() => {
-        // A day is exact enough, and unchanged fields need not be written each time.
+        // The end is rounded up to a day, which is exact enough, so that unchanged fields need not be written each
+        // time.
         const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
         const last = Number(one.get(tally, formatWriterField(writer))?.['count'] ?? 0);
         if (last >= number) return;

@@ -23,7 +23,7 @@ import type { SqliteFile } from './open-file.ts';
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-/** Who was seen on which device. */
+/** Creates the part of the store that keeps who was seen on which device. */
 export function createSqliteSightings({
   db,
   clock,
@@ -38,7 +38,7 @@ export function createSqliteSightings({
   });
   return {
     sightings: (ask) => {
-      // A client that is on no device and has no value that is asked for is not noted.
+      // A client that is on no device and has none of the values that are asked for is not noted.
       const isSeen = ask.fingerprint !== null || ask.ip !== null || ask.attributes !== undefined;
       if (!ask.record || !isSeen) return read(() => count(ask));
       return write(() => {
@@ -64,7 +64,7 @@ function prepareStatements(db: DatabaseSync) {
   const sql = (source: string) => db.prepare(source);
   return {
     putSighting: sql(
-      // What a clock noted that was ahead does not stay ahead.
+      // When a clock was ahead, its time does not stay ahead.
       `INSERT INTO sightings (device, client, at, expires_at, marks) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at, marks = excluded.marks`,
     ),
     // The unpaid orders that are not asked for stay as they were noted.
@@ -145,7 +145,7 @@ function noteValue(sql: Statements, { client, at }: SightingsAsk, holder: string
   forgetTooMany(sql, holder);
 }
 
-/** Forgets the clients that were not seen for longest. */
+/** Forgets the clients that have not been seen for the longest time. */
 function forgetTooMany(sql: Statements, device: string): void {
   const clients = Number(sql.clientsOn.get(device)?.['clients']);
   if (clients > CLIENTS_ON_DEVICE_MAX) sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
@@ -169,12 +169,12 @@ function countWithValues(
   );
 }
 
-/** What stands for a value of an attribute where devices stand. */
+/** Returns the name under which a value of an attribute is kept among the devices. */
 function holderOf({ client }: SightingsAsk, name: string, value: string): string {
   return `${client.platform}/attribute/${name}/${value}`;
 }
 
-/** A device belongs to one platform: the same phone on two platforms is two devices. */
+/** Returns the name of a device. A device belongs to one platform: the same phone on two platforms is two devices. */
 function deviceOf({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;

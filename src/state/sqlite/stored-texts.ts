@@ -20,10 +20,10 @@ const PLACES = {
   register: { table: 'registers', name: 'name', text: 'value', prefix: '' },
 } as const satisfies Record<TextKind, unknown>;
 
-/** Rows that are read at once: some milliseconds, in which no request is served. */
+/** The number of rows that are read at once. That takes some milliseconds, in which no request is served. */
 const PAGE_ROWS = 500;
 
-/** The texts in the tables of clients, documents and registers. */
+/** Creates the access to the texts in the tables of clients, documents and registers. */
 export function createSqliteStoredTexts(
   file: SqliteFile,
   journal: JournalTable,
