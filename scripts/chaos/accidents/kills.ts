@@ -52,7 +52,7 @@ interface KillRound {
 }
 
 /** Kills, restarts and checks again and again. Returns the rounds with the figures that every victim has. */
-async function killAgainAndAgain(plan: KillPlan, { quick, report }: ScenarioRun) {
+export async function killAgainAndAgain(plan: KillPlan, { quick, report }: ScenarioRun) {
   const rounds: KillRound[] = [];
   while (rounds.length < KILLS[quick ? 'quick' : 'full']) {
     const done = await killRound(plan, rounds.length);
@@ -116,7 +116,7 @@ async function checkRecords(
   };
 }
 
-const SAMPLES_A_ROUND_MAX = 2_000;
+export const SAMPLES_A_ROUND_MAX = 2_000;
 
 /** Kills the service under load again and again. It starts on the same SQLite file. */
 export const serviceKills: Scenario = {

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { until } from '../../../test/servers/until.ts';
+import { never } from '../figure.ts';
+import { startServiceNode } from '../processes/service-node.ts';
+import type { Scenario } from '../scenario.ts';
+import { killAgainAndAgain, SAMPLES_A_ROUND_MAX } from './kills.ts';
+
+const END_LIMIT_MS = 10_000;
+
+/** The disk refuses to sync, again and again. The service ends itself, and starts on what the disk holds. */
+export const refusedSyncs: Scenario = {
+  name: 'refused-syncs',
+  does: 'lets the disk refuse every sync under load on SQLite, 50 times: the service ends itself without another answer of 200, and no acknowledged verdict is lost or doubled',
+  needs: ['cc'],
+  limitSeconds: 600,
+  run: async (run) => {
+    const disk = buildRefusingDisk();
+    const service = await startServiceNode({ env: disk.env });
+    const refusedAtMs: number[] = [];
+    let survived = 0;
+    const victim = {
+      kill: async () => {
+        disk.refuse();
+        refusedAtMs.push(performance.now());
+        const hasEnded = async () => !service.isRunning();
+        await until('the service ends itself', hasEnded, END_LIMIT_MS).catch(() => {
+          survived++;
+          return service.kill();
+        });
+      },
+      restart: () => {
+        disk.accept();
+        return service.restart();
+      },
+    };
+    const plan = { service, victim, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
+    const { rounds, figures } = await killAgainAndAgain(plan, run);
+    const late = rounds.flatMap(({ samples }, round) =>
+      samples.filter(
+        ({ status, sentAtMs }) => status === 200 && sentAtMs > (refusedAtMs[round] ?? Number.NaN),
+      ),
+    );
+    return [
+      ...figures,
+      never('acknowledged verdicts lost', rounds.flatMap((round) => round.lost).length),
+      never('200s to what was asked while the disk refused', late.length),
+      never('refusals after which the service went on', survived),
+    ];
+  },
+};
+
+/** A library that stands before the C library in a process, and the file by which it is told to refuse. */
+function buildRefusingDisk() {
+  const folder = temporaryDirectory();
+  const library = join(folder, 'refusing-disk.so');
+  const source = join(import.meta.dirname, 'refusing-disk.c');
+  execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl']);
+  const refusing = join(folder, 'refusing');
+  return {
+    env: { LD_PRELOAD: library, REFUSING_DISK: refusing },
+    refuse: () => writeFileSync(refusing, ''),
+    accept: () => rmSync(refusing),
+  };
+}
