@@ -34,21 +34,6 @@ export function getDbPath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }
 
-/**
- * The first thing that SQLite finds wrong with the file under a DATA_DIR; null when nothing is. It reads the whole
- * file.
- */
-export function findFileFault(dataDir: string): string | null {
-  try {
-    const db = new DatabaseSync(getDbPath(dataDir), { readOnly: true });
-    const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
-    db.close();
-    return found === 'ok' ? null : String(found);
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
 /** Opens the file, or makes it for an installation; throws StoreUnavailable when it cannot be used. */
 export function openSqliteFile(path: string, folder: string, begun: KnownInstallation): DatabaseSync {
   try {
