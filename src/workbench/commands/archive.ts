@@ -32,7 +32,7 @@ import { addSpanOptions, parseReason, parseTime } from './options.ts';
 import { createProgressBar, formatTable, print, printError } from './print.ts';
 
 export function archiveCommands(program: Command): void {
-  const archive = program.command('archive').description('what was decided over the years, in Parquet');
+  const archive = program.command('archive').description('the archive of decisions, in Parquet files');
   statusCommand(archive);
   queryCommand(archive);
   verifyCommand(archive);
@@ -46,7 +46,7 @@ function adoptCommand(archive: Command): void {
   archive
     .command('adopt')
     .description(
-      'adopt what ARCHIVE_DIR=s3://.. holds as the archive of this store, after one of the two was lost or restored',
+      'make the archive at ARCHIVE_DIR=s3://.. the archive of this store, after one of the two was lost or restored',
     )
     .requiredOption('--reason <text>', 'why, for the audit')
     .option('--json', 'print {archive, version, segments}')
@@ -80,7 +80,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
 function backupCommand(archive: Command): void {
   archive
     .command('backup <folder>')
-    .description('make a folder the same as the archive, while shipping goes on; only what is new is copied')
+    .description('copy the archive to a folder while shipping goes on; only new files are copied')
     .option('--json', 'print one JSON object')
     .action((folder: string, options: { json?: true }) => backup(folder, options.json === true));
 }
@@ -100,7 +100,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
   process.exitCode = EXIT.findings;
   for (const { segment, isKept } of torn)
     printError(
-      `${getSegmentFile(segment, 'parquet')} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
+      `${getSegmentFile(segment, 'parquet')} was cut off or is gone. ${isKept ? 'The backup still has it: copy it back into the archive.' : `This backup does not have it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
     );
 }
 
@@ -108,7 +108,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
 function shipCommand(archive: Command): void {
   archive
     .command('ship')
-    .description('ship the journal to the archive until SIGINT or SIGTERM; the services then need not')
+    .description('ship the journal to the archive until SIGINT or SIGTERM, in place of the services')
     .option('--json', 'print one JSON object a change')
     .action((options: { json?: true }) => ship(options.json === true));
 }
@@ -173,7 +173,7 @@ function queryCommand(archive: Command): void {
     .addOption(
       new Option(
         '--format <format>',
-        'how to print the rows; csv is for spreadsheets, json and parquet are exact',
+        'format of the rows; csv suits spreadsheets, json and parquet are exact',
       )
         .choices(FORMATS)
         .default('table'),
@@ -270,7 +270,7 @@ function statusCommand(archive: Command): void {
   archive
     .command('status')
     .description(
-      'what is archived, how far shipping is behind, and which gaps there are; exit code 1 when a file was cut off or is gone',
+      'show what is archived, how far shipping is behind, and any gaps; exit code 1 when a file is cut off or missing',
     )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: true }) => {
@@ -337,15 +337,13 @@ function describe(status: Awaited<ReturnType<typeof readStatus>>): string {
   return [
     `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${formatTimeOrBlank(shippedAt)}`}.`,
     `Not shipped yet: ${formatCount(behind.entries, 'entry', 'entries')}${more}${since}.`,
-    shipper === null ? 'Nobody ships now.' : `${shipper} ships.`,
+    shipper === null ? 'No node ships at the moment.' : `${shipper} ships.`,
     ...troubles.map(({ name, why, at }) => `${name} could not ship at ${formatTimeOrBlank(at)}: ${why}`),
     ...gaps.map(
       ({ from, to, entries }) =>
-        `Gap: ${formatCount(entries, 'entry', 'entries')} from ${formatTimeOrBlank(from)} to ${formatTimeOrBlank(to)} lost before anybody shipped them.`,
+        `Gap: ${formatCount(entries, 'entry', 'entries')} from ${formatTimeOrBlank(from)} to ${formatTimeOrBlank(to)} were lost before they were shipped.`,
     ),
-    ...setAside.map(
-      ({ place, why }) => `Set aside: the entry ${place} of the journal cannot be read (${why}).`,
-    ),
+    ...setAside.map(({ place, why }) => `Set aside: entry ${place} of the journal cannot be read (${why}).`),
     ...formatUnreadSegments(torn),
     '',
     formatTable(headings, rows),
@@ -365,7 +363,7 @@ interface VerifyOptions {
 /** Adds `archive verify`, which checks that archived decisions still follow from their facts and rule sets. */
 function verifyCommand(archive: Command): void {
   addSpanOptions(archive.command('verify'))
-    .description('decide every archived decision again from its facts, and count those that differ')
+    .description('decide every archived decision again from its recorded facts, and count those that differ')
     .option('--json', 'print one JSON object')
     .action((options: VerifyOptions) => verify(options));
 }
@@ -409,7 +407,7 @@ function formatVerification(verification: Verification): string {
     ...(withoutSecret === 0
       ? []
       : [
-          `${formatCount(withoutSecret, 'decision')} under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+          `${formatCount(withoutSecret, 'decision')} cannot be checked: rules compare pseudonyms with constants, and these pseudonyms were made with another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
         ]),
     ...(damagedRows === 0 ? [] : [`${formatCount(damagedRows, 'row is', 'rows are')} damaged.`]),
     ...unreadable.map((name) => `Segment ${name} cannot be read.`),

@@ -21,9 +21,9 @@ const PAGE_ENTRIES = 500;
 export function auditCommand(program: Command): void {
   const audit = program
     .command('audit')
-    .summary('who did what, oldest first')
+    .summary('print who did what, oldest first')
     .description(
-      'Who did what, oldest first: keys, rollouts, bindings, overrides, lists, payers read, erasures, rebuilt clients.',
+      'Print who did what, oldest first: keys, rollouts, bindings, overrides, lists, payers read, erasures, rebuilt clients.',
     )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
     .option(
@@ -47,13 +47,15 @@ export function auditCommand(program: Command): void {
 }
 
 function formatSoundChain(isAlone: boolean, entries: number, forgotten: number): string {
-  const what = isAlone ? 'No entry is out of line' : 'Nothing was changed up to the known entry';
+  const what = isAlone
+    ? 'The chain of entries is whole'
+    : 'The chain is whole, and nothing up to the known entry was changed';
   return `${what}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`;
 }
 
 /** The chain of entries lies beside the data and has no key. */
 const UNPROVEN =
-  'This proves nothing against somebody who can write to the store: he can change entries, or leave out the last, and make the chain anew. Pass --known NUMBER:HASH of an entry from elsewhere; each node logs the newest every hour and when it stops ("known").';
+  'This check does not catch somebody who can write to the store, change or drop entries, and make the chain anew. To catch that, pass --known NUMBER:HASH of an entry noted elsewhere; each node logs the newest entry ("known") every hour and when it stops.';
 
 const tellMoments = createMomentWriter(AuditEntrySchema);
 

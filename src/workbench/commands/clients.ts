@@ -5,7 +5,7 @@ import { addOperationCommand } from './operation-command.ts';
 
 /** Adds `clients export`, which writes everything that is kept on a client while it is being read. */
 export function clientsCommands(program: Command): void {
-  const clients = program.command('clients').description('what is held on single clients');
+  const clients = program.command('clients').description('data of single clients');
   addOperationCommand<void>(clients, {
     operation: exportClient,
     platform: 'named',
@@ -21,6 +21,6 @@ export function clientsCommands(program: Command): void {
       }),
     text: () => '',
     json: () => undefined,
-    jsonHelp: 'print JSON, as without it',
+    jsonHelp: 'print JSON, which is the default',
   });
 }

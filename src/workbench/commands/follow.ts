@@ -46,13 +46,12 @@ function waitForStore<Page>(read: (after: string | null) => Promise<Page>) {
   return async (after: string | null): Promise<Page | null> => {
     try {
       const page = await read(after);
-      if (isAway) printError('The store answers again; it goes on from where it stopped.');
+      if (isAway) printError('The store answers again; the command goes on where it stopped.');
       isAway = false;
       return page;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (!isAway)
-        printError(`The store does not answer, and is asked again until it does: ${error.message}`);
+      if (!isAway) printError(`The store does not answer; trying again until it does: ${error.message}`);
       isAway = true;
       return null;
     }

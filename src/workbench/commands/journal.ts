@@ -32,15 +32,17 @@ const TAIL_BYTES_MAX = 64 << 20;
  * torn. So they are cut off and read again, and nothing is lost or doubled however the exporter ended.
  */
 export function journalCommands(program: Command): void {
-  const journal = program.command('journal').description('accepted inputs and decisions, in order');
+  const journal = program
+    .command('journal')
+    .description('the journal of accepted inputs and decisions, in order');
   journal
     .command('export')
     .description(
-      'write the journal as NDJSON, scores too and all platforms, for backtests on a file and for moving away; a program that keeps up with one platform reads the feed instead, GET /v1/platform/events; with --output an existing export is continued; exit code 1 when entries are missing in between',
+      'write the journal of all platforms, scores included, as NDJSON, for backtests on a file or for moving away; with --output an existing export is continued; exit code 1 when entries in between are missing. A program that follows one platform should read the feed instead: GET /v1/platform/events',
     )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
     .option('--output <file>', 'a file to begin or to continue; without it standard output')
-    .option('--after <cursor>', 'begin after this cursor; an export that has one itself goes on from there')
+    .option('--after <cursor>', 'begin after this cursor; an existing export goes on from its own cursor')
     .option('--json', 'with --output: print {written, cursor, gaps} at the end')
     .action((options: ExportOptions) => exportJournal(options));
 }
@@ -98,7 +100,7 @@ async function copyPages(store: Store, sink: Sink, follow: boolean, stop: AbortS
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(
-    `gap: about ${formatCount(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a bounded number, and newer entries came before these were exported`,
+    `gap: about ${formatCount(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a limited number of entries, and newer ones pushed these out before they were exported`,
   );
   process.exitCode = EXIT.findings;
 }
@@ -132,7 +134,7 @@ function createFileSink(file: FileHandle, path: string, cursor: string | null, b
     cursor,
     write: async (text) => {
       if ((await file.stat()).size !== position)
-        throw new UsageError(`something else writes to ${path}; one file takes one exporter`);
+        throw new UsageError(`another process writes to ${path}; only one export may write to a file`);
       const page = Buffer.from(text);
       for (let done = 0; done < page.length; ) {
         const { bytesWritten } = await file.write(page, done, page.length - done, position);
@@ -182,7 +184,7 @@ async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
 }
 
 function refuseOtherFile(path: string): UsageError {
-  return new UsageError(`${path} exists and is no export of the journal; choose another file`);
+  return new UsageError(`${path} exists and is not an export of the journal; choose another file`);
 }
 
 async function readPart(file: FileHandle, from: number, length: number): Promise<Buffer> {

@@ -45,7 +45,7 @@ export function keysCommands(program: Command): void {
       ).default(DEFAULT_LIFETIME),
       new Option(
         '--owner <name>',
-        'the person or team that answers for the key, for the history, the audit and approvals; person:SUB where that person signs in, too',
+        'the person or team responsible for the key, as shown in history, audit and approvals; person:SUB for a person who also signs in',
       ),
     ],
     run: issue,
@@ -111,7 +111,7 @@ function issuedText({ key, record, proposal }: Issued): string {
   return [
     ...(proposal === null ? [] : [formatProposed(proposal.proposalId, proposal.lines)]),
     `Key ${id} for ${formatKeyPlace(record)}: ${operations.join(', ')}; ${end}.`,
-    `Keep it as a secret; it is shown only now${proposal === null ? '' : ', and works once it is approved'}:`,
+    `Store it as a secret; it is shown only now${proposal === null ? '' : ', and works once it is approved'}:`,
     key,
   ].join('\n');
 }
@@ -135,7 +135,7 @@ function parseOperations(list: string, whose: PlatformName): readonly Operation[
     throw new UsageError(
       isInstallation(whose)
         ? `keys of the whole installation may have ${listGrantable(whose).join(', ')}; issue a key of a platform for "${name}"`
-        : `"${name}" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
+        : `"${name}" concerns every platform, so only keys of the whole installation may have it: --platform '*'`,
     );
   });
 }

@@ -33,7 +33,7 @@ export function linksCommand(program: Command): void {
           `Nothing is known of the client ${quoteText(String(options['clientIdKey']))} of ${platform}.`,
         );
       if (found?.complete === false)
-        printError('A part could not be read, or was too much: there may be more. archive status says why.');
+        printError('Some data could not be read, so there may be more; "archive status" says why.');
       if (found?.complete !== true) process.exitCode = EXIT.findings;
     },
   });
@@ -71,7 +71,7 @@ function describe({ clients, devices, cut, from, asOf, proposal }: Links): strin
     `Since ${from}:`,
     '',
     devices.length === 0
-      ? 'Nobody shares a device or an address with it.'
+      ? 'No other client shares a device or an address with it.'
       : formatTable(
           ['DEVICE', 'VALUE', 'CLIENTS', 'FIRST SEEN', 'LAST SEEN', 'LISTS', 'BLOCKING IT REFUSES'],
           devices.map(formatDeviceCells),
@@ -98,7 +98,7 @@ function describe({ clients, devices, cut, from, asOf, proposal }: Links): strin
     '',
     ...more,
     proposal.clients.length === 0
-      ? 'Nobody is proposed for a list.'
+      ? 'No clients are proposed for a list.'
       : `A list of ${proposal.clients.map(formatName).join(', ')} refuses ${formatRefused(proposal.refused)}.`,
   ].join('\n');
 }
@@ -108,7 +108,7 @@ function formatDeviceCells({ kind, value, clients, firstAt, lastAt, followed, li
     refused === null
       ? followed
         ? 'more clients than are shown'
-        : `${clients} clients: too many to be a ring`
+        : `${clients} clients, too many to be a ring`
       : formatRefused(refused);
   return [kind, value, String(clients), toDay(firstAt), toDay(lastAt), lists.join(', ') || '-', hit];
 }

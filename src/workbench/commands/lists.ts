@@ -39,7 +39,7 @@ const COMMON = { platform: 'named or *', needs: { lists: true } } as const;
 export function listsCommands(program: Command): void {
   const lists = program
     .command('lists')
-    .description('shared lists, which rules ask about and which change without a release');
+    .description('shared lists, which rules check and which change without a release');
 
   addOperationCommand<Lists | Entries>(lists, {
     ...COMMON,
@@ -81,8 +81,8 @@ export function listsCommands(program: Command): void {
   addOperationCommand<Shape<typeof ListRemovalSchema>>(lists, {
     ...COMMON,
     operation: removeListEntry,
-    options: [new Option('--reason <text>', 'why; the audit log keeps it').makeOptionMandatory()],
-    text: ({ removed }, { options }) => (removed ? `It is taken from the list ${options['list']}.` : ''),
+    options: [new Option('--reason <text>', 'why; the audit keeps it').makeOptionMandatory()],
+    text: ({ removed }, { options }) => (removed ? `It is removed from the list ${options['list']}.` : ''),
     json: ({ removed }, { options }) => ({ list: options['list'], removed }),
     end: ({ removed }, { options, platform }) => {
       const list = options['list'];
@@ -98,7 +98,7 @@ export function listsCommands(program: Command): void {
     ...COMMON,
     operation: importListEntries,
     without: ['value', 'remove', 'expiresAt'],
-    options: [new Option('--reason <text>', 'why, for lines that do not say it')],
+    options: [new Option('--reason <text>', 'the reason for lines that have none')],
     run: importFile,
     text: (counts, { options }) =>
       `${options['list']}: ${[...counts].map(([what, count]) => `${count} ${what}`).join(', ')}`,

@@ -49,7 +49,7 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   const config = readConfig();
   const { archiveDir } = config;
   if (archiveDir !== null) return { ...config, archiveDir };
-  throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
+  throw new ConfigError('ARCHIVE_DIR is "off", so there is no archive; set it to the folder of one');
 }
 
 /** Runs a command on the archive. The store is opened only when it is needed to tell what the archive consists of. */
@@ -82,11 +82,8 @@ export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonl
     leftOut.filter(({ why }) => why === reason),
   );
   return [
-    ...formatTogether(
-      noRoom,
-      'more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less',
-    ),
-    ...formatTogether(away, 'the store that speaks S3 did not give them; ask again'),
+    ...formatTogether(noRoom, 'they do not fit into ARCHIVE_CACHE_MAX together; raise it, or ask about less'),
+    ...formatTogether(away, 'the S3 store did not deliver them; ask again'),
     ...leftOut
       .filter(({ why = 'damaged' }) => why === 'damaged')
       .map(
@@ -105,7 +102,7 @@ function formatTogether(segments: readonly Segment[] = [], why: string): readonl
 
 function formatErased({ without = [] }: Segment): string {
   if (without.length === 0) return '';
-  return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
+  return ` It is read without clients who were erased meanwhile (${without.length}), and rewritten without them.`;
 }
 
 /**

@@ -56,7 +56,7 @@ async function openForCommand(isAccepted: boolean): Promise<Store> {
     { ...config, patience, isForCommand: true, isAccepted },
     createErrorPrinter(),
   );
-  if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
+  if (isNew) printError(`The store is ${store.name}: it was created now, because REDIS_URL is not set.`);
   return store;
 }
 

@@ -26,7 +26,7 @@ import { print } from './print.ts';
 /** How a command takes the platform whose data it looks at. */
 const PLATFORM_OPTIONS = {
   /** A platform, which must be named. */
-  named: { flags: '--platform <name>', text: 'the platform whose it is', isRequired: true },
+  named: { flags: '--platform <name>', text: 'the platform that it belongs to', isRequired: true },
   /** A platform or the whole installation, which must be named. */
   'named or *': {
     flags: '--platform <name>',
@@ -36,10 +36,14 @@ const PLATFORM_OPTIONS = {
   /** The whole installation unless a platform is named. */
   'of all with keys': {
     flags: '--platform <name>',
-    text: 'only of this platform; without it all that have a key',
+    text: 'only this platform; without it all platforms that have a key',
     isRequired: false,
   },
-  any: { flags: '--platform <name>', text: 'whose; "*" of the whole installation', isRequired: false },
+  any: {
+    flags: '--platform <name>',
+    text: 'the platform that owns it; "*" for the whole installation',
+    isRequired: false,
+  },
 } as const;
 
 /** The values of a command's words and options, by name. */
@@ -140,7 +144,7 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
 /** The option `--without-approval`, of commands whose change another person may have to approve. */
 export const WITHOUT_APPROVAL = [
   '--without-approval',
-  'change it at once in spite of APPROVALS=required; the audit shows it',
+  'make the change without approval although APPROVALS is required; the audit shows it',
 ] as const;
 
 /** Lists the inputs that the command takes. Pages are read to their end, so nobody asks for a page. */
@@ -326,7 +330,7 @@ async function printProposed({ json }: Answer, { parts, options }: Asking): Prom
 
 export function formatProposed(proposalId: string, lines: readonly string[]): string {
   return [
-    'Nothing was changed: somebody else has to approve it.',
+    'Nothing was changed yet: somebody else has to approve the change.',
     ...lines.map((line) => `  ${line}`),
     `To approve: proposals approve ${proposalId} --platform '${INSTALLATION}' --reason ...`,
   ].join('\n');

@@ -15,7 +15,7 @@ type Proposal = WithMomentsAsText<Shape<typeof ProposalSchema>>;
 export function proposalsCommands(program: Command): void {
   const proposals = program
     .command('proposals')
-    .description('changes that somebody else approves before they are made (APPROVALS=required)');
+    .description('changes that somebody else must approve first (APPROVALS=required)');
 
   addOperationCommand<WithMomentsAsText<Shape<typeof ProposalListSchema>>>(proposals, {
     operation: listProposals,
@@ -44,6 +44,6 @@ function formatProposal(proposal: Proposal): string {
     ...lines.map((line) => `  ${line}`),
     state === 'open'
       ? `  open until ${expiresAt}: proposals approve ${proposalId} --reason ...`
-      : `  ${decidedBy ?? 'nobody decided'}${note === null ? '' : `: ${note}`}`,
+      : `  ${decidedBy ?? 'no decision'}${note === null ? '' : `: ${note}`}`,
   ].join('\n');
 }

@@ -67,7 +67,7 @@ export function restoreCommand(program: Command): void {
   program
     .command('restore')
     .description(
-      'check a copy of a backup, apart from production: when it was made, and what would be lost. Exit code 1 when some of it cannot be read, or it was cut off',
+      'check a copy of a backup apart from production: when it was made, and what a restore would lose. Exit code 1 when a part cannot be read or is cut off',
     )
     .requiredOption(
       '--check <folder>',
@@ -77,7 +77,7 @@ export function restoreCommand(program: Command): void {
       '--archive <place>',
       'the archive or its backup, a folder or s3://BUCKET/PREFIX; <folder>/archive when it is there',
     )
-    .option('--work <folder>', 'where the copy is made; the system folder for temporary files by default')
+    .option('--work <folder>', 'folder for the copy; by default the system folder for temporary files')
     .option('--json', 'print one JSON object')
     .action(async (options: { check: string; archive?: string; work?: string; json?: true }) => {
       const report = await checkBackup(options);
@@ -112,7 +112,7 @@ function findKind(folder: string): Kind {
   if (existsSync(join(folder, 'appendonlydir'))) return 'Redis';
   if (globSync('*/nodes.conf', { cwd: folder }).length > 0) return 'Redis Cluster';
   throw new UsageError(
-    `${folder} is no backup: it has neither scoring.sqlite, nor appendonlydir, nor folders of masters with nodes.conf; the operator's guide says how each is made`,
+    `${folder} is not a backup: it has no scoring.sqlite, no appendonlydir, and no folders of masters with nodes.conf; the operator's guide says how to make each of them`,
   );
 }
 
@@ -210,7 +210,7 @@ function toProgramError(error: unknown): unknown {
   const isMissing = 'code' in error && error.code === 'ENOENT';
   return isMissing
     ? new StoreUnavailable(
-        'redis-server and redis-check-aof, 7.0 or newer, are needed to look at a backup of Redis',
+        'checking a backup of Redis needs redis-server and redis-check-aof, version 7.0 or newer; install them',
       )
     : error;
 }
@@ -313,7 +313,7 @@ function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: 
     ...unreadable.map((one) => `  ${one}`),
     ...cutOff.map(
       ({ file, droppedBytes }) =>
-        `${file} ends within an entry: Redis drops its last ${formatCount(droppedBytes, 'byte')}.`,
+        `${file} ends in the middle of an entry: Redis drops its last ${formatCount(droppedBytes, 'byte')}.`,
     ),
     ...(cutOff.length === 0
       ? []
@@ -321,10 +321,12 @@ function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: 
           `The copy was cut off. Its newest entry is from ${asOf ?? 'no time at all'}: compare that with when the copy was made, and take another one.`,
         ]),
     `Its journal holds ${formatCount(journalEntries, 'entry', 'entries')}.`,
-    ...(archive === null ? ['No archive was looked at: --archive names one.'] : formatArchiveReport(archive)),
+    ...(archive === null
+      ? ['No archive was checked; name one with --archive.']
+      : formatArchiveReport(archive)),
     asOf === null
-      ? 'Payers would begin anew.'
-      : `What happened after ${asOf} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
+      ? 'All payers would be new.'
+      : `What happened after ${asOf} would be missing from the store: waits, outcomes, bindings, lists, keys. After a restore, send the outcomes again and repeat the erasures.`,
   ].join('\n');
 }
 

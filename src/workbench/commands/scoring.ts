@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
 export async function main(args: readonly string[]): Promise<void> {
   enableCompileCache(COMPILED);
   const program = new Command('scoring')
-    .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
+    .description('Client Scoring Service: keys, rule sets, decisions, archive and audit')
     .configureHelp({ optionDescription, commandUsage })
     .configureOutput({ getOutHelpWidth: countHelpColumns, getErrHelpWidth: countHelpColumns })
     .exitOverride();

@@ -78,8 +78,8 @@ export function sizeCommand(program: Command): void {
     .command('size')
     .description('cores, Redis masters, memory and disk for a load, on Redis; see packaging/OPERATING.md')
     .requiredOption('--verdicts-per-second <n>', 'on average over a day', positive)
-    .option('--peak <n>', 'how many times the average the busiest second has', positive, 3)
-    .option('--days <n>', 'after so many days of operation', positive, 90)
+    .option('--peak <n>', 'the busiest second, as a multiple of the average', positive, 3)
+    .option('--days <n>', 'days of operation to plan for', positive, 90)
     .option('--payers <n>', 'payers known by then; without it, one for three verdicts', positive)
     .option('--scores <n>', 'scores a verdict', notNegative, 1)
     .option('--outcomes <n>', 'outcomes a verdict', notNegative, 1)
@@ -158,7 +158,7 @@ function computeNeeds(load: Load & { readonly payers: number }): readonly Need[]
     ['networkBytesPerSecond', network, 'B', 'network a second at the peak, both ways'],
     ['archiveBytes', within(1, days) * each('archive'), 'B', `archive: disk after ${days} days`],
     ['shippingPercent', 100 * shipping, '%', 'shipping: share of what one process can ship, on average'],
-    ['archiveAwayMinutes', away, 'min', 'archive: how long it may be away before it misses entries'],
+    ['archiveAwayMinutes', away, 'min', 'archive: how long it may be down before entries are lost'],
   ];
 }
 

@@ -26,17 +26,15 @@ import { formatTable, print } from './print.ts';
  * cannot be read.
  */
 export function stateCommands(program: Command): void {
-  const state = program
-    .command('state')
-    .description('what is stored: finds what cannot be read, and rebuilds a client');
+  const state = program.command('state').description('find stored data that cannot be read, and repair it');
   state
     .command('check')
-    .description('look at every stored state, document and register; exits 1 when some cannot be read')
+    .description('read every stored state, document and register; exit code 1 when one cannot be read')
     .option('--json', 'print one JSON object')
     .action(({ json }: { json?: true }) => check(json === true));
   state
     .command('rebuild')
-    .description('rebuild the state of a client that cannot be read, from what was recorded about it')
+    .description('rebuild the state of a client that cannot be read, from its recorded entries')
     .requiredOption('--platform <name>', 'the platform of the client')
     .requiredOption('--client <clientIdKey>', 'the client')
     .requiredOption('--reason <text>', 'why, for the audit')
@@ -45,7 +43,7 @@ export function stateCommands(program: Command): void {
   state
     .command('accept-empty')
     .description(
-      'go on with a store that came back empty, or as an older backup: nodes serve from it again, and what it lacks is lost',
+      'accept a store that came back empty or as an older backup: nodes serve from it again, and what it lacks is lost',
     )
     .requiredOption('--reason <text>', 'why, for the audit')
     .option('--json', 'print {installation, revision}')
@@ -55,13 +53,13 @@ export function stateCommands(program: Command): void {
   forgetCommand(
     state,
     'forget-secret',
-    'forget which SIGNAL_SECRET the store was begun with, when it is lost: sharing counts start afresh with the next one',
+    'forget the SIGNAL_SECRET of the store when the secret is lost: counts of shared devices start again with the next one',
     SECRET,
   );
   forgetCommand(
     state,
     'forget-archive',
-    'forget which folder is the archive of the store, when that archive is lost: the next node that ships begins a new one',
+    'forget the archive of the store when that archive is lost: the next node that ships begins a new one',
     ARCHIVE,
   );
 }
@@ -112,11 +110,11 @@ interface DamagedText extends Unreadable {
 function describeRemedy({ kind, name, client }: DamagedText): string {
   if (kind === 'client')
     return client === null
-      ? 'no record names the client; restore a backup, or state rebuild when the log says who it is'
+      ? 'no record names the client; restore a backup, or run state rebuild if the log says who it is'
       : `state rebuild --platform ${client.platform} --client ${client.clientIdKey} --reason TEXT`;
   if (kind === 'document') return 'remove it from the store, see "When something fails" in OPERATING.md';
   if (name === SECRET_REGISTER) return 'state forget-secret --reason TEXT';
-  if (name === SALT_REGISTER) return 'put back what stood there, see "When something fails" in OPERATING.md';
+  if (name === SALT_REGISTER) return 'restore it from a backup, see "When something fails" in OPERATING.md';
   return name === ARCHIVE_REGISTER ? 'state forget-archive --reason TEXT' : 'rules rollback --reason TEXT';
 }
 
@@ -140,10 +138,10 @@ async function accept(reason: string, json: boolean): Promise<void> {
   if (json) return print(JSON.stringify({ installation, revision }));
   const rollout =
     revision === null
-      ? 'It has no rollout: the next node that starts begins one.'
+      ? 'It has no rollout; the next node that starts creates one.'
       : `Nodes follow revision ${revision} of the rollout.`;
   print(
-    `The store ${name} is accepted as installation ${installation}. ${rollout} Access keys that it lacks are refused from now on: issue them anew. Nodes that ended start again; on SQLite, start the service again.`,
+    `The store ${name} is accepted as installation ${installation}. ${rollout} Access keys that it lacks are refused from now on; issue new ones. Start nodes that have ended, and on SQLite the service, again.`,
   );
 }
 
@@ -164,7 +162,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   });
   if (rebuilt === null)
     throw new FindingsError(
-      `the state of ${options.client} is not there, or it can be read; "state check" lists what cannot`,
+      `${options.client} has no state, or its state can be read; "state check" lists states that cannot`,
     );
   const { why, entries, complete } = rebuilt;
   const since = rebuilt.since === null ? null : new Date(rebuilt.since).toISOString();

@@ -94,7 +94,7 @@ describe('a segment with a file', () => {
       await place.store.erase(newClient(platform));
       await place.shipper().step();
       expect((await run('archive', 'status')).stdout.split('\n')).to.include(
-        `${told()} It is read without the clients who were erased meanwhile (1), and rewritten without them.`,
+        `${told()} It is read without clients who were erased meanwhile (1), and rewritten without them.`,
       );
       putBack();
       expect((await run('archive', 'status')).exitCode).to.equal(0);
@@ -142,12 +142,12 @@ describe('a segment with a file', () => {
       const gone = `${path()} was cut off or is gone.`;
       expect(await backedUp(backup)).to.deep.equal([
         1,
-        `${gone} The backup has it from before: copy it back into the archive.\n`,
+        `${gone} The backup still has it: copy it back into the archive.\n`,
       ]);
       rmSync(place.archive.pathOf(damaged));
       expect(await backedUp(join(temporaryDirectory(), 'another'))).to.deep.equal([
         1,
-        `${gone} No backup here has it: its 1 row is missing from now on.\n`,
+        `${gone} This backup does not have it: its 1 row is missing from now on.\n`,
       ]);
       putBack();
       expect(await new Archive(place.archive.folder).findTornSegments(place.archive.read())).to.deep.equal(

@@ -82,7 +82,7 @@ describe('commands on rules that compare a pseudonym with constants', () => {
       exitCode: 1,
       stdout: [
         '3 decisions: 1 reproduced, 0 not reproduced.',
-        '2 decisions under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.\n',
+        '2 decisions cannot be checked: rules compare pseudonyms with constants, and these pseudonyms were made with another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.\n',
       ].join('\n'),
     });
   });

@@ -45,8 +45,8 @@ describe('restore --check of SQLite', () => {
     expect(stdout.trimEnd().split('\n')).to.deep.equal([
       `A backup of SQLite, as of ${AS_OF}: it starts, and all of it can be read.`,
       'Its journal holds 5 entries.',
-      'No archive was looked at: --archive names one.',
-      `What happened after ${AS_OF} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
+      'No archive was checked; name one with --archive.',
+      `What happened after ${AS_OF} would be missing from the store: waits, outcomes, bindings, lists, keys. After a restore, send the outcomes again and repeat the erasures.`,
     ]);
     expect(exitCode).to.equal(0);
   });
@@ -97,7 +97,7 @@ describe('restore --check of SQLite', () => {
     const { exitCode, stderr } = await scoring(['restore', '--check', temporaryDirectory()], {});
     expect(exitCode).to.equal(2);
     expect(stderr).to.contain(
-      'neither scoring.sqlite, nor appendonlydir, nor folders of masters with nodes.conf',
+      'it has no scoring.sqlite, no appendonlydir, and no folders of masters with nodes.conf',
     );
   });
 });
@@ -146,7 +146,7 @@ describeWithServer('redis-server', 'restore --check of Redis', () => {
       const { stdout, exitCode } = await scoring(['restore', '--check', backup], {});
       expect(stdout.trimEnd().split('\n').slice(0, 4)).to.deep.equal([
         `A backup of Redis, as of ${AS_OF}: it starts, and all of it can be read.`,
-        `${file} ends within an entry: Redis drops its last ${formatCount(entryBytes - 7, 'byte')}.`,
+        `${file} ends in the middle of an entry: Redis drops its last ${formatCount(entryBytes - 7, 'byte')}.`,
         `The copy was cut off. Its newest entry is from ${AS_OF}: compare that with when the copy was made, and take another one.`,
         'Its journal holds 5 entries.',
       ]);

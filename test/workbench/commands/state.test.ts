@@ -64,7 +64,7 @@ describe('state check and state rebuild', () => {
     const [readable, blank] = await Promise.all([rebuild('nobody', 'x'), rebuild('nobody', ' ')]);
     expect([readable.exitCode, readable.stderr]).to.deep.equal([
       1,
-      'error: the state of nobody is not there, or it can be read; "state check" lists what cannot\n',
+      'error: nobody has no state, or its state can be read; "state check" lists states that cannot\n',
     ]);
     expect([blank.exitCode, blank.stderr]).to.deep.equal([
       2,
@@ -129,7 +129,7 @@ describe('state accept-empty', () => {
     const { exitCode, stdout } = await accept();
     expect([exitCode, stdout]).to.deep.equal([
       0,
-      `The store sqlite ${join(dataDir, 'scoring.sqlite')} is accepted as installation ${installation.id}. Nodes follow revision 8 of the rollout. Access keys that it lacks are refused from now on: issue them anew. Nodes that ended start again; on SQLite, start the service again.\n`,
+      `The store sqlite ${join(dataDir, 'scoring.sqlite')} is accepted as installation ${installation.id}. Nodes follow revision 8 of the rollout. Access keys that it lacks are refused from now on; issue new ones. Start nodes that have ended, and on SQLite the service, again.\n`,
     ]);
     const after = await store();
     expect(after.installation).to.deep.equal(installation);

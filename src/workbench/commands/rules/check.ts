@@ -51,10 +51,12 @@ interface Checked {
 export function checkCommand(rules: Command): void {
   rules
     .command('check [folders...]')
-    .description('every problem of rule sets, with file, line and column; without folders: all of them')
+    .description(
+      'list every problem of rule sets with file, line and column; without folders: of all rule sets',
+    )
     .addOption(new Option('--format <format>', 'how to print').choices(FORMATS).default('text'))
     .option('--json', 'the same as --format json')
-    .option('--lists', 'look in the store, too, whether anything is on the shared lists that rules ask about')
+    .option('--lists', 'also check in the store whether the shared lists that rules check have entries')
     .action((folders: string[], { format, json, lists }: CheckOptions) =>
       check(folders, json === true ? 'json' : format, lists === true),
     );

@@ -42,11 +42,11 @@ export interface EvidenceOptions {
 
 /** Adds the options for the source of decisions. The source is the archive unless a journal is named. */
 export function addEvidenceOptions(command: Command): Command {
-  command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
+  command.option('--journal <file>', 'a file written by "journal export"; without it the archive is read');
   return addSpanOptions(command)
-    .option('--as-of <time>', 'what was known then: only decisions and reports that had come by this time')
+    .option('--as-of <time>', 'use only decisions and reports that were known at this time')
     .option('--platform <name>', 'only of this platform')
-    .option('--sort <column>', 'sort every table that has this column by it, largest numbers first')
+    .option('--sort <column>', 'sort tables by this column, largest numbers first')
     .option('--json', 'print one JSON object');
 }
 

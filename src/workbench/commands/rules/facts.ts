@@ -12,7 +12,7 @@ export function factsCommand(rules: Command): void {
   rules
     .command('facts [version] [word...]')
     .description(
-      'what rules may ask for, by question, with an example each; of a version also its attributes; with a word only what it finds, also as other products call it',
+      'list the facts that rules may use, by question, each with an example; with a version also its attributes; with a word only matching facts, also by the names of other products',
     )
     .option('--json', 'print {version, questions}')
     .action((version: string | undefined, word: string[], options: { json?: true }) =>
@@ -29,7 +29,7 @@ function printFacts(first: string | undefined, others: readonly string[], json: 
   const questions = findFacts(declared, word);
   if (questions.length === 0)
     throw new FindingsError(
-      `no fact is found by "${word}"; "rules facts" without a word prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
+      `no fact matches "${word}"; "rules facts" prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
     );
   print(json ? JSON.stringify({ version, questions }) : questions.map(formatQuestion).join('\n\n'));
 }

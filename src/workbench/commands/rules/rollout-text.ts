@@ -40,7 +40,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
 /** Says by what the experiment judges, and when it can give a result at the earliest. */
 function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
-  if (judged === null) return 'its objective is damaged: begin the trial again to have it judged';
+  if (judged === null) return 'its objective cannot be read; begin the trial again to have it judged';
   const at = formatTime(findEarliestResult(parseMoment(stageSince), judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
@@ -66,7 +66,7 @@ export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatu
   const stale = nodes.filter(({ hasStaleLists }) => hasStaleLists);
   for (const { host, pid } of stale)
     parts.push(
-      `Shared lists on ${host}/${pid} could not be compared with the store for more than 10 s; changes since then do not count there.`,
+      `Shared lists on ${host}/${pid} could not be read from the store for more than 10 s; that node decides by the lists as they were then.`,
     );
   const refused = nodes.flatMap((node) =>
     node.refused.map(({ version, problems }) => ({ host: node.host, version, problems })),
@@ -80,7 +80,7 @@ export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatu
 function formatUnreadableStatus(nodes: readonly ToldNode[], now: number): string {
   const newest = Math.max(0, ...nodes.map(({ revision }) => revision));
   return [
-    'What the store holds as the rollout cannot be read. The nodes continue with what they have; "rules rollback" rewrites it from them, without a candidate.',
+    'The rollout in the store cannot be read. The nodes go on with the rollout that they have; "rules rollback" writes it again, without a candidate.',
     nodes.length === 0 ? 'No node is running.' : formatNodesTable(nodes, newest, now),
   ].join('\n\n');
 }
@@ -91,7 +91,7 @@ function describeTrial(candidate: ToldCandidate, trial: ToldTrial): string {
   const errors =
     trial.candidateErrors === 0
       ? ''
-      : `\n  the candidate threw ${formatCount(trial.candidateErrors, 'time')}; the active version decided`;
+      : `\n  the candidate failed ${formatCount(trial.candidateErrors, 'time')}; the active version decided`;
   return mode === 'shadow'
     ? `${head}\n${describeShadow(trial)}${errors}`
     : `${head}\n${describeArms(trial, guardPoints)}${errors}`;

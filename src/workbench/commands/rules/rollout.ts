@@ -33,14 +33,17 @@ export function rolloutCommands(rules: Command): void {
     needs: { rules: true, archive: true },
     without: ['mode', 'percent', 'also', 'rates'],
     options: [
-      new Option('--shadow', 'decide on a copy and compare').conflicts(['canary', 'active']),
+      new Option('--shadow', 'decide on copies of requests, and only compare').conflicts([
+        'canary',
+        'active',
+      ]),
       new Option('--canary <percent>', 'decide for this percentage of the clients').conflicts([
         'shadow',
         'active',
       ]),
       new Option(
         '--also <version:percent>',
-        'another candidate in the same draw, like p2.v12:10; may be repeated. Candidates that are not named end',
+        'another candidate in the same draw, like p2.v12:10; may be repeated. Trials of candidates that are not named end',
       ).argParser((text: string, all: readonly string[] = []) => [...all, text]),
       new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']),
       ...TRIAL_OPTIONS.filter(({ name }) => name === 'rate').map(createCommandOption),
@@ -63,9 +66,9 @@ export function rolloutCommands(rules: Command): void {
 export function restoreCommand(rules: Command): void {
   rules
     .command('restore-rollout')
-    .summary('write back the rollout that nodes follow, where the store has lost it')
+    .summary('write the rollout that nodes follow back to a store that has lost it')
     .description(
-      'Write back the rollout that nodes follow, where the store has lost it or holds an older one; run it with the DATA_DIR of a node.',
+      'Writes the rollout that nodes follow back to a store that has lost it or holds an older one. Run it with the DATA_DIR of a node.',
     )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--json', 'print one JSON object')
@@ -142,7 +145,7 @@ function readMode({ shadow, canary, active }: CommandOptions): Goal['mode'] {
   if (shadow === true) return 'shadow';
   if (active === true) return 'active';
   if (canary !== undefined) return 'canary';
-  throw new UsageError('say where to: --shadow, --canary <percent> or --active');
+  throw new UsageError('name the stage: --shadow, --canary <percent> or --active');
 }
 
 function parseShare(text: string): Share {

@@ -67,7 +67,7 @@ function startVersion(version: string, { from, json }: NewOptions): void {
   }
   print(
     [
-      `${toRelativePath(folder)} is a draft, a copy of ${sourceVersion}. Edit its files, then:`,
+      `${toRelativePath(folder)} is a new draft, copied from ${sourceVersion}. Edit its files, then run:`,
       `  rules check ${version}`,
       `  rules test ${version}`,
       `  rules diff ${sourceVersion} ${version}`,

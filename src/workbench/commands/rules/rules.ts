@@ -36,9 +36,7 @@ import { testCommand } from './test.ts';
 
 /** Adds the commands by which an analyst gets from an edited file to a version that decides. */
 export function rulesCommands(program: Command): void {
-  const rules = program
-    .command('rules')
-    .description('rule sets: from an edited file to the version that decides');
+  const rules = program.command('rules').description('rule sets: check, test, release and roll out');
   checkCommand(rules);
   factsCommand(rules);
   schemaCommand(rules);
@@ -55,7 +53,7 @@ function diffCommand(rules: Command): void {
   rules
     .command('diff <before> <after>')
     .description(
-      'what differs in meaning between two versions, with example facts; exit code 1 when anything does',
+      'show what differs in meaning between two versions, with example facts; exit code 1 when anything differs',
     )
     .option('--json', 'print {before, after, differences, examples, searched, note}')
     .action((before: string, after: string, options: { json?: true }) => {
@@ -91,7 +89,7 @@ function releaseCommand(rules: Command): void {
   rules
     .command('release <version>')
     .description(
-      'fix a version for good, when check and test find nothing: it may decide then, and never changes',
+      'release a version that check and test find nothing in: it may then decide, and never changes',
     )
     .option('--reason <text>', 'why, for whoever approves it', 'by the command')
     .option(...WITHOUT_APPROVAL)
@@ -148,7 +146,7 @@ function toRefusal(obstacle: ReleaseObstacle, folder: string, version: string, r
     }
     case 'no cases':
       return new FindingsError(
-        `${version} has no cases and is not released; write into ${toRelativePath(folder)}/cases what it must answer, or copy the cases of the version before it`,
+        `${version} has no cases and is not released; write what it must answer into ${toRelativePath(folder)}/cases, or copy the cases of the version before it`,
       );
     case 'failed cases': {
       const cases = formatCount(obstacle.failed, 'case');

@@ -31,12 +31,14 @@ interface TestOptions {
 export function testCommand(rules: Command): void {
   rules
     .command('test [versions...]')
-    .description('run the cases of rule sets, and say what they leave untested; without versions: all')
+    .description(
+      'run the cases of rule sets, and show what they leave untested; without versions: all rule sets',
+    )
     .option(
       '--min-coverage <percent>',
-      'fail when the cases let fewer of the rules decide; conditions are shown and not counted',
+      'fail when fewer percent of the rules decide in a case; conditions are shown but not counted',
     )
-    .option('--update', 'write the lengths of waits that the rules give now into the cases of drafts')
+    .option('--update', 'update the waits that the cases of drafts expect to those that the rules give now')
     .option('--json', 'print one JSON object')
     .action((versions: string[], options: TestOptions) => runTests(versions, options));
 }
@@ -85,7 +87,7 @@ function update(folder: string): readonly Updated[] {
   const name = toRelativePath(folder);
   if (files.size > 0 && loaded.ruleSet.released)
     throw new UsageError(
-      `${name} is released and never changes, its cases neither; start a new version: rules new`,
+      `${name} is released, so its files and cases never change; start a new version: rules new`,
     );
   for (const [file, text] of files) writeFileSync(join(folder, file), text);
   const placed = lines.map((line) => ({ ...line, file: join(name, line.file) }));
@@ -94,7 +96,7 @@ function update(folder: string): readonly Updated[] {
 
 function updateText({ folder, lines, written, left }: Updated): string {
   const wrote = `${folder}: ${written === 0 ? 'no case' : formatCount(written, 'case')} rewritten`;
-  const others = `${formatCount(left.length, 'case')} left alone, because more than the length of a wait differs`;
+  const others = `${formatCount(left.length, 'case')} not rewritten, because more than the length of a wait differs`;
   const texts = lines.map(
     ({ file, line, before, after }) => `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`,
   );
@@ -186,10 +188,10 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...formatCoverage(coverage, rules, paint));
   if (!reaches(coverage.rules, minPercent))
     lines.push(
-      paint('fail', `  Too few: --min-coverage wants ${minPercent} % of the rules to decide in a case.`),
+      paint('fail', `  Too few: --min-coverage requires that ${minPercent} % of the rules decide in a case.`),
     );
   else if (!reaches(coverage.conditions, minPercent))
-    lines.push('  Enough for --min-coverage, which counts the rules and not the conditions.');
+    lines.push('  Enough for --min-coverage, which counts rules, not conditions.');
   return lines.join('\n');
 }
 
@@ -206,7 +208,7 @@ function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: Paint): rea
       untestedRules.map(({ name, at, asked }) => ({
         words: [
           name,
-          asked ? 'was asked and never decided' : 'was never asked: another rule always answered first',
+          asked ? 'was asked but never decided' : 'was never asked: another rule always answered first',
         ],
         at,
       })),

@@ -217,7 +217,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       '1 decision from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lies in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
     ]);
     expect(await leftOutOf(small)).to.deep.equal([
-      '1 row in 1 file left out: more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less.',
+      '1 row in 1 file left out: they do not fit into ARCHIVE_CACHE_MAX together; raise it, or ask about less.',
     ]);
     expect((await lookup.ofOrder(platform, 'order-1')).decisions).to.deep.equal([first]);
   });
@@ -228,7 +228,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     await node.refresh();
     proxy.treat((asked) => (asked.endsWith('.parquet') ? { status: 503, code: 'SlowDown' } : 'pass'));
     expect(await leftOutOf(node)).to.deep.equal([
-      '1 row in 1 file left out: the store that speaks S3 did not give them; ask again.',
+      '1 row in 1 file left out: the S3 store did not deliver them; ask again.',
     ]);
     expect(await failureOf(backUp(node, join(temporaryDirectory(), 'backup')))).to.equal(
       'StoreUnavailable: a file of the archive cannot be fetched now from where the archive is kept',

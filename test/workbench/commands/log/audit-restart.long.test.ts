@@ -47,7 +47,7 @@ describe('audit --follow over a restart', () => {
       expect(follower.stdout().match(/"before"|"after"/g)).to.deep.equal(['"before"', '"after"']);
       const said = follower.stderr().split('\n');
       expect(said.filter((line) => line.startsWith('The store answers again'))).to.deep.equal([
-        'The store answers again; it goes on from where it stopped.',
+        'The store answers again; the command goes on where it stopped.',
       ]);
       expect(new Set(said).size, follower.stderr()).to.equal(said.length);
     });

@@ -84,12 +84,12 @@ describeOnSharedStates('audit verify', (share) => {
     const known = audit(place, 'verify', '--known', `${number}:${hash}`);
     expect(await known.exited).to.equal(0);
     expect(known.stdout()).to.equal(
-      'Nothing was changed up to the known entry: 1 entry; about payers who were erased: 0.\n',
+      'The chain is whole, and nothing up to the known entry was changed: 1 entry; about payers who were erased: 0.\n',
     );
     const alone = audit(place, 'verify');
     expect(await alone.exited).to.equal(0);
     expect(alone.stdout()).to.match(
-      /^No entry is out of line: 1 entry; .*\nThis proves nothing against somebody who/,
+      /^The chain of entries is whole: 1 entry; .*\nThis check does not catch somebody who/,
     );
     const lost = audit(place, 'verify', '--known', `${number + 1}:${hash}`, '--json');
     expect(await lost.exited).to.equal(1);

@@ -76,7 +76,7 @@ describe('journal export', () => {
     const { code, stdout, stderr } = await place.scoring('journal', 'export', '--after', '5');
     expect(code).to.equal(1);
     expect(stderr).to.equal(
-      'gap: about 20 entries are missing from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z; the journal keeps a bounded number, and newer entries came before these were exported\n',
+      'gap: about 20 entries are missing from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z; the journal keeps a limited number of entries, and newer ones pushed these out before they were exported\n',
     );
     expect(linesOf(stdout)).to.have.length(10);
   });
@@ -101,7 +101,7 @@ describe('journal export', () => {
   it('leaves another file alone', async () => {
     writeFileSync(place.path('letter'), 'Dear Ann,\n');
     const { code, stderr } = await exportTo('letter');
-    const told = `error: ${place.path('letter')} exists and is no export of the journal; choose another file\n`;
+    const told = `error: ${place.path('letter')} exists and is not an export of the journal; choose another file\n`;
     expect([code, stderr]).to.deep.equal([2, told]);
     expect(readFileSync(place.path('letter'), 'utf8')).to.equal('Dear Ann,\n');
   });

@@ -57,7 +57,7 @@ describe('rules status', () => {
 
   it('says which nodes have stale shared lists, and nothing while every node follows them', () => {
     expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
-      'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',
+      'Shared lists on h/2 could not be read from the store for more than 10 s; that node decides by the lists as they were then.',
     ]);
     expect(status(report(1), report(2))).not.to.include('Shared lists');
   });
