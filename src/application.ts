@@ -23,7 +23,7 @@ import type { NodeReport } from './checkout/rollout/fleet.ts';
 import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
-import { type CompositionParts, composeParts, tellTrouble } from './workbench/composition.ts';
+import { type CompositionParts, composeParts, reportTrouble } from './workbench/composition.ts';
 import {
   showBuild,
   watchArchive,
@@ -96,7 +96,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
         'newest entry of the audit; keep it elsewhere, and pass it to "audit verify --known"',
       ),
     onTrouble: (error) =>
-      tellTrouble(parts.log)(
+      reportTrouble(parts.log)(
         'the newest entry of the audit could not be read, so the log does not name it',
         error,
       ),
@@ -238,7 +238,7 @@ function createStoreWatch({ store, log }: ApplicationParts): StoreWatch {
 
 /** Starts the copy of the shared lists, which follows the store from then on. */
 async function startLists(lists: ListNode, log: Logger): Promise<void> {
-  const onTrouble = tellTrouble(log);
+  const onTrouble = reportTrouble(log);
   await retryWhileStoreIsLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists could not be loaded from the store yet', error),

@@ -258,7 +258,7 @@ type Setting = (typeof SETTINGS)[number];
  * Lists names in the environment that are one letter away from a setting and so have no effect. Names of up to five
  * letters are left out, because names of other programs come that near by chance.
  */
-export function mistypedSettings(env: Environment = process.env): readonly string[] {
+export function listMistypedSettings(env: Environment = process.env): readonly string[] {
   const known = SETTINGS.flatMap((name): string[] => [name, `${name}_FILE`]);
   const others = Object.keys(env).filter((one) => one.length > 5 && !known.includes(one));
   return others.flatMap((name) => {
@@ -410,7 +410,7 @@ function readLogLevel(env: Environment): LogLevel {
  * Returns the secret that is set, or else the node's own. The node's own is made when first needed and stored, so
  * that devices are recognised after a restart. A check of rules needs no secret and leaves no file behind.
  */
-export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
+export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
   const path = join(dataDir, SECRET_FILE);
   const text = readOrMakeSecret(dataDir, path);
@@ -419,13 +419,13 @@ export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSe
 }
 
 /** Lists the secrets that exist, the present one first, then the previous one. None is made. */
-export function signalSecretsAtHand({
+export function findSignalSecrets({
   signalSecret,
   signalSecretPrevious,
   dataDir,
 }: Pick<Config, 'signalSecret' | 'signalSecretPrevious' | 'dataDir'>): readonly string[] {
   const isMade = signalSecret !== null || existsSync(join(dataDir, SECRET_FILE));
-  const present = isMade ? [signalSecretOf({ signalSecret, dataDir })] : [];
+  const present = isMade ? [getSignalSecret({ signalSecret, dataDir })] : [];
   return signalSecretPrevious === null ? present : [...present, signalSecretPrevious];
 }
 

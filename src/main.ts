@@ -1,6 +1,6 @@
 import { createLog, toggleDebugOnSignal } from './base/log.ts';
 import { NamedError } from './base/named-error.ts';
-import { mistypedSettings, readConfig } from './config.ts';
+import { listMistypedSettings, readConfig } from './config.ts';
 import { serve } from './serve.ts';
 
 /** A bad setting, bad rules, a taken port, or a store that is away. */
@@ -9,7 +9,7 @@ const EXIT_ENVIRONMENT = 3;
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
-  for (const mistyped of mistypedSettings()) log.warn(mistyped);
+  for (const mistyped of listMistypedSettings()) log.warn(mistyped);
   toggleDebugOnSignal(log, 'SIGUSR2');
   await serve(config, log);
 }

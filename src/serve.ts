@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { type Application, startApplication } from './application.ts';
-import { exactSystemClock } from './base/clock.ts';
+import { readExactClock } from './base/clock.ts';
 import { watchEventLoop } from './base/work/loop-watch.ts';
 import { requireFreePort } from './checkout/http/server/listener.ts';
 import { Fleet } from './checkout/rollout/fleet.ts';
 import { RulesError } from './checkout/rollout/loaded-rules.ts';
 import type { Rollout } from './checkout/rollout/rollout.ts';
 import { RolloutNode } from './checkout/rollout/rollout-node.ts';
-import { type Config, signalSecretOf, signalSecretsAtHand } from './config.ts';
+import { type Config, findSignalSecrets, getSignalSecret } from './config.ts';
 import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from './decision/payer/client-key.ts';
 import { createAttributeHmacs } from './decision/pseudonym.ts';
@@ -23,7 +23,7 @@ import { refuseRulesDir } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
-import { tellTrouble } from './workbench/composition.ts';
+import { reportTrouble } from './workbench/composition.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientSweep } from './workbench/upkeep/client-sweep.ts';
@@ -64,8 +64,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     await requireFreePort(config.platform, 'PLATFORM_PORT');
     const refusal = refuseRulesDir(config.rulesDir);
     if (refusal !== null) throw new RulesError(refusal);
-    const clock = createStoreClock(exactSystemClock, store);
-    const withSecret = { ...config, signalSecret: signalSecretOf(config) };
+    const clock = createStoreClock(readExactClock, store);
+    const withSecret = { ...config, signalSecret: getSignalSecret(config) };
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
     const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
     const fleet = new Fleet(store);
@@ -74,7 +74,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const attributeHmacs = createAttributeHmacs(signalSecretsAtHand(withSecret));
+    const attributeHmacs = createAttributeHmacs(findSignalSecrets(withSecret));
     const node = await patiently(() => startNode(config, attributeHmacs, store, clock, log));
     const application = await startApplication({
       ...withSecret,
@@ -109,7 +109,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     );
     sweep.start();
     // The long work of the start is over by now.
-    watchEventLoop(tellTrouble(log));
+    watchEventLoop(reportTrouble(log));
     warnAboutSettings(config, log);
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to stop.
@@ -172,7 +172,7 @@ function createEvidenceDesk(
   log: Logger,
 ): EvidenceDesk {
   const settings = { rulesDir, signalSecret, signalSecretPrevious, roles: provider?.roles ?? [] };
-  return new EvidenceDesk({ past, ...settings, store, clock, onTrouble: tellTrouble(log) });
+  return new EvidenceDesk({ past, ...settings, store, clock, onTrouble: reportTrouble(log) });
 }
 
 function startNode(
@@ -189,7 +189,7 @@ function startNode(
     attributeHmacs,
     firstVersion: ruleVersion,
     clock,
-    onTrouble: tellTrouble(log),
+    onTrouble: reportTrouble(log),
     onFollow: (rollout) => log.info(describeRollout(rollout), FOLLOWING),
   });
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { NamedError } from '#base/named-error.ts';
-import { type Config, ConfigError, mistypedSettings, readConfig, signalSecretOf } from '#config.ts';
+import { type Config, ConfigError, getSignalSecret, listMistypedSettings, readConfig } from '#config.ts';
 import { section } from './guide-blocks.ts';
 import { itTells } from './rule-fixtures/told.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
@@ -91,7 +91,7 @@ describe('the configuration', () => {
       REDIS_PORT: '6379',
       POST: '',
     };
-    expect(mistypedSettings(env)).to.deep.equal([
+    expect(listMistypedSettings(env)).to.deep.equal([
       'APPROVAL is no setting and has no effect; did you mean APPROVALS?',
       'SIGNAL_SECRETS_FILE is no setting and has no effect; did you mean SIGNAL_SECRET_FILE?',
     ]);
@@ -122,7 +122,7 @@ describe('the configuration', () => {
     );
     readConfig(env);
     expect(asked.size).to.be.above(40);
-    const mistyped = [...asked].flatMap((name) => mistypedSettings({ [`${name}X`]: '' }).map(() => name));
+    const mistyped = [...asked].flatMap((name) => listMistypedSettings({ [`${name}X`]: '' }).map(() => name));
     expect([...asked].filter((name) => name.length > 4 && !mistyped.includes(name))).to.deep.equal([]);
   });
 
@@ -329,7 +329,7 @@ describe('the configuration', () => {
 
     it('are made once, kept for this user only, and read again', () => {
       const dataDir = join(directory, 'new', 'data');
-      const secretOf = () => signalSecretOf(readConfig({ DATA_DIR: dataDir }));
+      const secretOf = () => getSignalSecret(readConfig({ DATA_DIR: dataDir }));
       const first = secretOf();
       expect(first).to.match(/^[A-Za-z0-9_-]{43}$/);
       const path = join(dataDir, 'signal-secret');
@@ -346,7 +346,7 @@ describe('the configuration', () => {
     });
 
     it('that were made are different each time', () => {
-      const made = ['a', 'b'].map((name) => signalSecretOf(readConfig({ DATA_DIR: join(directory, name) })));
+      const made = ['a', 'b'].map((name) => getSignalSecret(readConfig({ DATA_DIR: join(directory, name) })));
       expect(made[0]).not.to.equal(made[1]);
     });
 
@@ -355,7 +355,7 @@ describe('the configuration', () => {
       mkdirSync(dataDir);
       const path = join(dataDir, 'signal-secret');
       writeFileSync(path, '');
-      expect(() => signalSecretOf(readConfig({ DATA_DIR: dataDir }))).to.throw(
+      expect(() => getSignalSecret(readConfig({ DATA_DIR: dataDir }))).to.throw(
         ConfigError,
         `${path} is empty; restore it from a backup, or remove it to have a new one made`,
       );
@@ -364,7 +364,7 @@ describe('the configuration', () => {
     it('need a place to be kept', () => {
       const file = join(directory, 'a-file');
       writeFileSync(file, '');
-      expect(() => signalSecretOf(readConfig({ DATA_DIR: join(file, 'data') }))).to.throw(
+      expect(() => getSignalSecret(readConfig({ DATA_DIR: join(file, 'data') }))).to.throw(
         ConfigError,
         `DATA_DIR is ${join(file, 'data')}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR`,
       );

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { listExpectable, STEP_KINDS } from '#workbench/authoring/cases/expectations.ts';
-import { caseFile } from '#workbench/authoring/cases/parse-cases.ts';
+import { caseFileForm } from '#workbench/authoring/cases/parse-cases.ts';
 import { examineRuleSet } from '#workbench/authoring/desk/examine.ts';
 import { blocksOf, section } from './guide-blocks.ts';
 import { type Edit, edited, editedFiles, SOUND_FILES, swap, whole } from './rule-fixtures/sound-rules.ts';
@@ -60,7 +60,7 @@ describe('README.md', () => {
 describe('the guide of rules', () => {
   it('names every member of a case, of its steps, and of what may be expected', () => {
     const expected = STEP_KINDS.flatMap((kind) => Object.keys(listExpectable(null)[kind]));
-    const names = new Set([...membersIn(caseFile(null).schema), ...expected]);
+    const names = new Set([...membersIn(caseFileForm(null).schema), ...expected]);
     const unnamed = [...names].filter((name) => !new RegExp(`\\b${name}\\b`).test(CASES));
     expect(names.size).to.be.above(40);
     expect(unnamed).to.deep.equal([]);

@@ -67,6 +67,63 @@ const FILE_LINES_MAX = 450;
 /** Markup in templates is not wrapped by the formatter. */
 const LINE_CHARACTERS_MAX = 110;
 
+/** The verbs that names of exported functions begin with. */
+const VERBS: ReadonlySet<string> = new Set(
+  `
+    accept acquire add advance agree allow answer append apply are ask assemble assess assign audit
+    authenticate back begin bind bound build call check choose classify climb close collect combine
+    compact compare compile complete compose compress compute conclude connect convert copy count counts
+    create cut date decide declare decode delay derive describe diff draw edit encode end erase escape
+    estimate evaluate examine excuse expire explain explore export extend fetch find fold follow foresee
+    forget format get go grant group guess has hash hold holds identify import includes insert intersect
+    is join keep keeps label limit list listen lists load locate log lower make map mark match matches
+    measure merge mount move multiply name negate normalize note number open pack paint parse pause pick
+    predict prepare present print prove quarantine query quote rank read rebuild recall recommend record
+    redecide rederive refuse rehash release reload remember remove rename render reopen repair repeat
+    replace replay report require reset restore retry reverse rewrite roll round run save scan schedule
+    select send serialize serve set settle shed shorten show shows sign sleep sort spell split start
+    stop stream stringify subtract suggest sum summarize sync take tally to toggle tokenize trace unpack
+    update use verify wait walk was watch widen with work write
+  `
+    .trim()
+    .split(/\s+/),
+);
+
+/** Names that end in one of these are the noun of what the function returns. */
+const NOUN_ENDINGS: readonly (readonly [RegExp, string])[] = [
+  [/Sql$/, 'a piece of SQL'],
+  [/(?:Key|Prefix)$/, 'the key of something stored'],
+  [/(?:Schema|Form|Parameter|Option)$/, 'a declaration of a shape'],
+  [/Commands?$/, 'commands of the command line'],
+  [/Fact(?:IfKnown)?$/, 'the declaration of a fact'],
+  [/Question$/, "a question of the console's page"],
+];
+
+/** Files in which other names are usual, and why. */
+const NOUNS_ALLOWED: Readonly<Record<string, { readonly names: string; readonly why: string }>> = {
+  'src/base/shapes.ts': {
+    names:
+      'text key choice meaning oneOf word digestWord yesNo percent literal instantText nullable shape epochMs named',
+    why: "words of schemas, read like TypeBox's own",
+  },
+  'src/decision/rules/proof/built-conditions.ts': {
+    names: 'allOf anyOf not implies iff',
+    why: 'words of logic',
+  },
+  'src/decision/rules/rule-set.ts': { names: 'verdictWord', why: 'a word of schemas' },
+  'src/state/keys.ts': {
+    names: 'attributeId deviceMember deviceMembers orderName orderBucket orderNote orderPlace',
+    why: 'parts of keys',
+  },
+  'src/state/redis/installation.ts': { names: 'shapeMember', why: 'a part of a key' },
+  'src/workbench/commands/scoring.ts': { names: 'main', why: 'where the commands begin' },
+  'src/workbench/console/page/html.ts': { names: 'h', why: "Preact's name for it" },
+  'src/workbench/console/page/parts/form.ts': {
+    names: 'onTyped onSubmit',
+    why: 'handlers of events, as HTML names them',
+  },
+};
+
 /** An exported function longer than this says in a docstring what it takes and gives. */
 const SMALL_LINES = 20;
 
@@ -232,6 +289,22 @@ function withoutRenames(files: readonly SourceFile[]): readonly SourceFile[] {
   return files.map((file) => ({ ...file, lines: file.lines.map((line) => (rename.test(line) ? '' : line)) }));
 }
 
+/** The exported functions of a file whose names neither begin with a verb nor are allowed as a noun. */
+function namedOddly({ path, text }: SourceFile): readonly string[] {
+  const functions =
+    /^export (?:(?:async )?function\*? |const (?=\w+ = (?:async )?(?:\([^)]*\)(?:: [^=]+)? =>|<)))(\w+)/gm;
+  const allowed = NOUNS_ALLOWED[path]?.names.split(' ') ?? [];
+  return [...text.matchAll(functions)]
+    .map(([, name = '']) => name)
+    .filter((name) => {
+      const [word = ''] = /^[a-z]*/.exec(name) ?? [];
+      // Components of the page are nouns and begin with a capital.
+      if (word === '' || VERBS.has(word)) return false;
+      return !allowed.includes(name) && !NOUN_ENDINGS.some(([ending]) => ending.test(name));
+    })
+    .map((name) => `${path} ${name}`);
+}
+
 /** The exported functions of a file that are long and have no docstring. */
 function undocumented({ path, lines }: SourceFile): readonly string[] {
   return lines.flatMap((line, index) => {
@@ -360,6 +433,15 @@ describe('the source', () => {
     expect(SRC.map(({ path }) => path).filter((path) => drawers.test(path))).to.deep.equal([]);
   });
 
+  it('begins the name of each exported function with a verb, or lists it as a noun', () => {
+    expect(SRC.flatMap(namedOddly)).to.deep.equal([]);
+    const unused = Object.entries(NOUNS_ALLOWED).flatMap(([path, { names }]) => {
+      const text = SRC.find((file) => file.path === path)?.text ?? '';
+      return names.split(' ').filter((name) => !new RegExp(`^export .*\\b${name}\\b`, 'm').test(text));
+    });
+    expect(unused).to.deep.equal([]);
+  });
+
   it('has a docstring for every exported function that is not small', () => {
     expect(SRC.flatMap(undocumented)).to.deep.equal([]);
   });
@@ -415,6 +497,18 @@ describe('the mutations', () => {
 });
 
 describe('these checks', () => {
+  it('see a function that is named by a participle, and not one that begins with a verb', () => {
+    const file = (text: string): SourceFile => ({ path: 'x.ts', text, lines: [text], imports: [] });
+    const odd = (name: string) => namedOddly(file(`export function ${name}(`)).length === 1;
+    expect(['told', 'whyNeither', 'findOrder', 'orderKey', 'Chart'].map(odd)).to.deep.equal([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
   it('see a line of code, and neither a comment nor a quoted text', () => {
     const file = (line: string): SourceFile => ({ path: 'x.ts', text: line, lines: [line], imports: [] });
     const sees = (line: string) => findings([file(line)], /\bany\b/).length === 1;

@@ -6,7 +6,7 @@ import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
-import { type Config, readConfig, signalSecretOf } from '#config.ts';
+import { type Config, getSignalSecret, readConfig } from '#config.ts';
 import { createHoldoutDraw } from '#decision/holdout.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs, createPseudonymizer, identifyNodeSecrets } from '#decision/pseudonym.ts';
@@ -75,7 +75,7 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
   const startMs = Math.floor((nowMs - DAYS * DAY_MS) / HOUR_MS) * HOUR_MS;
   const clock = { now: startMs };
   const at = () => clock.now;
-  const signalSecret = signalSecretOf(config);
+  const signalSecret = getSignalSecret(config);
   const attributeHmacs = createAttributeHmacs([signalSecret]);
   const { rulesDir, dataDir } = config;
   const firstVersion = isRuleVersion(FIRST) ? FIRST : null;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
 import { createFixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { ConfigError, readConfig, signalSecretOf } from '#config.ts';
+import { ConfigError, getSignalSecret, readConfig } from '#config.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
@@ -68,7 +68,7 @@ export async function withReplayedService<T>(
     );
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
     try {
-      const application = await start(store, rules, signalSecretOf(config), clock);
+      const application = await start(store, rules, getSignalSecret(config), clock);
       try {
         const { callerUrl, platformUrl } = application;
         const key = await issueKey(application, platform ?? choosePlatform(config.redisUrl), time);

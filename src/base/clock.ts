@@ -1,5 +1,5 @@
 /** The system's time in epoch ms. It jumps when somebody sets the clock, or when the machine was suspended. */
-export function systemClock(): number {
+export function readSystemClock(): number {
   return Date.now();
 }
 
@@ -7,6 +7,6 @@ export function systemClock(): number {
  * Epoch ms with fractions that never jump: the wall clock at the start of the process, carried on by the monotonic
  * clock. Measurements within this process use it, such as the offset of another clock.
  */
-export function exactSystemClock(): number {
+export function readExactClock(): number {
   return performance.timeOrigin + performance.now();
 }

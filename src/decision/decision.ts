@@ -3,7 +3,7 @@ import * as s from '#base/shapes.ts';
 import type { ARMS } from './decision-words.ts';
 import { type FactReading, factReading } from './facts/fact.ts';
 import { HoldoutSchema } from './holdout.ts';
-import { DECISION_ID_PATTERN, tenant } from './payer/client-key.ts';
+import { DECISION_ID_PATTERN, platformSchema } from './payer/client-key.ts';
 import { clientGroup } from './payer/client-state.ts';
 import { LadderSchema } from './payer/ladder.ts';
 import { NOT_KNOWN } from './rules/condition.ts';
@@ -62,7 +62,7 @@ const RECORDED = {
     description: 'Number of the decision among those of this client, from 1 and without gaps',
   }),
   at: s.epochMs('When it was decided'),
-  platform: tenant('Whose client'),
+  platform: platformSchema('Whose client'),
   sellPointKey: s.word('Point of sale', 'shop-1'),
   clientIdKey: s.word('Client', 'ann'),
   orderRef: s.word("The caller's order", 'order-1'),

@@ -31,11 +31,11 @@ export {
 } from './platform-client.ts';
 export * from './records.ts';
 export {
+  computeSecondsUntil as secondsUntil,
   type Fallback,
   type Score,
   ScoringClient,
   type ScoringOptions,
-  secondsUntil,
   sleepUntil,
   type Verdict,
   type VerdictOptions,

@@ -194,7 +194,7 @@ export function waitUntil(answer: VerdictAnswer, answeredAt: Date = new Date()):
 }
 
 /** Returns the whole seconds for a timer to show, and 0 once the moment has come. */
-export function secondsUntil(moment: Date, now: Date = new Date()): number {
+export function computeSecondsUntil(moment: Date, now: Date = new Date()): number {
   return Math.max(0, Math.ceil((moment.getTime() - now.getTime()) / 1000));
 }
 

@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { type Decision, DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
 import { HoldoutSchema } from '#decision/holdout.ts';
-import { tenant } from '#decision/payer/client-key.ts';
+import { platformSchema } from '#decision/payer/client-key.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import {
   DatedReportSchema,
@@ -17,7 +17,7 @@ import { PARTITIONS } from './keys.ts';
 import { PositionalCodec } from './positional.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
-const platform = tenant('The tenant');
+const platform = platformSchema('The tenant');
 const clientIdKey = word("The caller's identifier of the payer");
 const orderRef = word("The caller's order");
 

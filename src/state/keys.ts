@@ -107,7 +107,7 @@ export const deviceMembers = (clientHash: string): readonly string[] => {
 
 /** 72 bits that stand for an orderRef of a platform. */
 export const orderName = (platform: PlatformName, orderRef: string): string =>
-  nameOf(`${platform}/${orderRef}`);
+  hashName(`${platform}/${orderRef}`);
 
 /** Orders whose hashed names begin alike share a key. A key for each order would take twice the memory. */
 const BUCKET_CHARACTERS = 3;
@@ -177,4 +177,4 @@ export const documentPrefix = (collection: string): string => `${DOCUMENTS}:docu
  * Hashes an orderRef or Idempotency-Key of a platform to 72 bits of sha256, so that a key name is safe whatever
  * characters the caller chose.
  */
-export const nameOf = (text: string): string => hash('sha256', text, 'base64url').slice(0, 12);
+export const hashName = (text: string): string => hash('sha256', text, 'base64url').slice(0, 12);

@@ -55,7 +55,7 @@ export function composeParts(parts: CompositionParts, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
   const { listLog, clientKeys } = store;
   const { archive = null, erasureLedger: ledger = null } = parts;
-  const onTrouble = tellTrouble(log);
+  const onTrouble = reportTrouble(log);
   const keys = new AccessKeys(store.documents, clock, undefined, ({ id, platform }) =>
     log.error({ keyId: id, platform }, LOST_KEY),
   );
@@ -116,7 +116,7 @@ const LOST_KEY =
  * Creates the function that logs background failures as warnings. When the store is away, its message says
  * everything, so no stack is logged.
  */
-export function tellTrouble(log: Logger): (message: string, error?: unknown) => void {
+export function reportTrouble(log: Logger): (message: string, error?: unknown) => void {
   return (message, error) =>
     log.warn(error instanceof StoreUnavailable ? { store: error.message } : { err: error }, message);
 }

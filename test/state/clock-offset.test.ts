@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { exactSystemClock, systemClock } from '#base/clock.ts';
+import { readExactClock, readSystemClock } from '#base/clock.ts';
 import { ClockOffset, createStoreClock, findMedianOffset } from '#state/clock-offset.ts';
 import { ConnectionErrors } from '#workbench/upkeep/connection-errors.ts';
 
@@ -47,8 +47,11 @@ describe('the clock of this process', () => {
     const { now } = Date;
     try {
       Date.now = () => now() + HOUR_MS;
-      expect(exactSystemClock()).to.be.within(now() - HOUR_MS / 2, now() + HOUR_MS / 2);
-      const ofSqlite = createStoreClock(exactSystemClock, { ownClock: systemClock, clockOffsetMs: () => 0 });
+      expect(readExactClock()).to.be.within(now() - HOUR_MS / 2, now() + HOUR_MS / 2);
+      const ofSqlite = createStoreClock(readExactClock, {
+        ownClock: readSystemClock,
+        clockOffsetMs: () => 0,
+      });
       expect(ofSqlite()).to.be.within(now() + HOUR_MS / 2, now() + 2 * HOUR_MS);
     } finally {
       Date.now = now;

@@ -14,7 +14,7 @@ import {
   mountRoutes,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
-import { badRequest, declareRefusal } from '#checkout/http/request/problems.ts';
+import { createBadRequest, declareRefusal } from '#checkout/http/request/problems.ts';
 import { hashCallerAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -109,7 +109,7 @@ const BAD_IDEMPOTENCY_KEY = declareRefusal(
   'bad-idempotency-key',
   'The header Idempotency-Key is not valid.',
   () =>
-    badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
+    createBadRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
       { header: 'Idempotency-Key', detail: 'must come once, with 1 to 255 visible ASCII characters' },
     ]),
 );

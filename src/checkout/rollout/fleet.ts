@@ -3,7 +3,7 @@ import * as s from '#base/shapes.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 import { createAuditNote } from '#state/audit-note.ts';
 import type { Store } from '#state/store.ts';
-import { parseRollout, type Rollout, versionRef } from './rollout.ts';
+import { parseRollout, type Rollout, toVersionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
 /** What a node reports about itself every second. */
@@ -16,7 +16,7 @@ export const NodeSchema = s.named(
     startedAt: s.epochMs('Start'),
     seenAt: s.epochMs('Last report'),
     revision: s.count('Revision of the rollout that it follows'),
-    active: versionRef('The version that decides on this node'),
+    active: toVersionRef('The version that decides on this node'),
     versions: s.list(
       s.shape('A loaded version', {
         version: s.word('The version, like p2.v10'),

@@ -12,9 +12,9 @@ const VERSION = {
   digest: s.digestWord('Digest of its files'),
 };
 
-export const versionRef = (description: string) => s.shape(description, VERSION);
+export const toVersionRef = (description: string) => s.shape(description, VERSION);
 
-export type VersionRef = s.Shape<ReturnType<typeof versionRef>>;
+export type VersionRef = s.Shape<ReturnType<typeof toVersionRef>>;
 
 const DRAWN = {
   ...VERSION,
@@ -89,7 +89,7 @@ export const RolloutSchema = s.named(
   'Rollout',
   s.shape('Show which version decides', {
     revision: Type.Integer({ minimum: 1, description: 'Number of the rollout, one more for every change' }),
-    active: versionRef('The version that decides'),
+    active: toVersionRef('The version that decides'),
     candidates: s.list(
       CandidateSchema,
       'The versions on trial: one shadow, or one or several canaries in one draw',

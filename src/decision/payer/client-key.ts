@@ -14,7 +14,7 @@ export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
 
 const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
 
-export const tenant = (description: string) =>
+export const platformSchema = (description: string) =>
   withExample(
     Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description }),
     'shop',

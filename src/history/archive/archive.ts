@@ -15,7 +15,7 @@ import {
   type Segment,
   type UnreadSegment,
 } from './archive-log.ts';
-import { eraseFromQuarantine, listQuarantined, quarantine } from './quarantine.ts';
+import { eraseFromQuarantine, listQuarantined, quarantineEntries } from './quarantine.ts';
 import { isDamagedInput, type QueryEngine, quote } from './query-engine.ts';
 import { endReading } from './reading-copies.ts';
 import {
@@ -191,7 +191,7 @@ export class Archive {
   }
 
   async quarantine(entries: readonly UnreadableEntry[]): Promise<void> {
-    await this.keepFiles(quarantine(this.folder, entries));
+    await this.keepFiles(quarantineEntries(this.folder, entries));
   }
 
   /** Removes the quarantined entries of erased clients. */

@@ -36,7 +36,7 @@ export function listQuarantined(folder: string): readonly string[] {
  * Writes each entry once, however often the step is repeated. Returns the paths of the files below the archive's
  * folder.
  */
-export function quarantine(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
+export function quarantineEntries(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
   return entries.map(({ place: { partition, ms, seq }, clientHash, why, text }) => {
     const number = clientHash === '' ? {} : { clientNumber: toClientNumber(clientHash) };
     const entry: SetAside = { place: `${partition}/${ms}-${seq}`, ...number, why, text };

@@ -13,7 +13,7 @@ import { addSums } from '#history/statistics/sums.ts';
 import {
   createColumns,
   type EvidenceTable,
-  interval,
+  intervalSchema,
   listStatusCells,
   NO_ORDERS,
   orderCounts,
@@ -32,7 +32,7 @@ const decisionCount = shape('Decisions, and how many of them are about orders of
 export const COMPARISON = {
   compared: count('Decisions that both sides made'),
   changed: count('Of these, whose verdict is another'),
-  changedShare: interval('The same as a share, by client'),
+  changedShare: intervalSchema('The same as a share, by client'),
   transitions: shape(
     'Decisions by verdict of the base',
     mapVerdicts(() =>

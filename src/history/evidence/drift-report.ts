@@ -8,9 +8,9 @@ import {
   type Column,
   createColumns,
   type EvidenceTable,
-  interval,
+  intervalSchema,
   listSpanNotes,
-  number,
+  numberSchema,
   type Presentation,
   SPAN,
   verdictMixShape,
@@ -31,7 +31,7 @@ const DriftPartSchema = shape('One of the two parts of the time', {
       ),
     },
   ),
-  paidShare: interval('Of the orders with a known outcome'),
+  paidShare: intervalSchema('Of the orders with a known outcome'),
   score: ScoreFiguresSchema,
 });
 
@@ -39,17 +39,19 @@ const FactDriftSchema = shape(
   'How much the values of a fact have moved from one part of the time to the other',
   {
     fact: word('Its label'),
-    index: number(
+    index: numberSchema(
       'Population stability index over tenths of the earlier part, or over the most frequent values',
     ),
-    byChance: number('What two samples of this size exceed in 5 of 100 cases although nothing has changed'),
+    byChance: numberSchema(
+      'What two samples of this size exceed in 5 of 100 cases although nothing has changed',
+    ),
     moved: shape('What has moved the most', {
       values: word('The values whose share has'),
-      earlier: number('That share before, 0 to 1'),
-      later: number('And after'),
+      earlier: numberSchema('That share before, 0 to 1'),
+      later: numberSchema('And after'),
       intervals: shape('The same shares, by client', {
-        earlier: interval('Before'),
-        later: interval('After'),
+        earlier: intervalSchema('Before'),
+        later: intervalSchema('After'),
       }),
     }),
   },

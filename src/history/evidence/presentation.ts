@@ -21,19 +21,20 @@ import type { Estimate } from '#history/statistics/intervals.ts';
 
 /** The shapes that several kinds of evidence share in their results. The member names are stable. */
 
-export const number = (description: string) => Type.Number({ description });
+export const numberSchema = (description: string) => Type.Number({ description });
 
-export const certainInterval = named(
+export const certainIntervalSchema = named(
   'Interval',
   shape('A figure with its 95 % interval', {
-    value: number('What was seen'),
-    low: number('Its lower end'),
-    high: number('Its upper end'),
+    value: numberSchema('What was seen'),
+    low: numberSchema('Its lower end'),
+    high: numberSchema('Its upper end'),
   }),
 );
 
 /** An interval, or null where nothing was measured. */
-export const interval = (description: string) => Type.Union([certainInterval, Type.Null()], { description });
+export const intervalSchema = (description: string) =>
+  Type.Union([certainIntervalSchema, Type.Null()], { description });
 
 export const orderCounts = named(
   'OrderCounts',
@@ -56,11 +57,11 @@ export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unkno
 const ORDER_AMOUNTS = named(
   'OrderAmounts',
   shape('Sums of the amounts of orders by what became of them', {
-    paid: number('Of paid orders'),
-    unpaid: number('Of unpaid ones'),
-    reversed: number('Of the unpaid ones, those that were paid and taken back'),
-    turnedAway: number('Of those turned away'),
-    unknown: number('Of those of which nothing was reported'),
+    paid: numberSchema('Of paid orders'),
+    unpaid: numberSchema('Of unpaid ones'),
+    reversed: numberSchema('Of the unpaid ones, those that were paid and taken back'),
+    turnedAway: numberSchema('Of those turned away'),
+    unknown: numberSchema('Of those of which nothing was reported'),
   }),
 );
 
@@ -104,7 +105,7 @@ export type EvidenceSpan = Shape<typeof evidenceSpan>;
 export const heldOutCounts = list(
   shape('How often a rule matched and was skipped, because its client is held out of it', {
     rule: word('Its file and name, like groups/blocked-by-unpaid-chain'),
-    share: number('Of the clients, 0 to 1'),
+    share: numberSchema('Of the clients, 0 to 1'),
     decisions: count('In which it was skipped'),
     clients: count('The different clients of these decisions'),
   }),
@@ -120,7 +121,7 @@ export const emptyLists = list(
 
 export const verdictMixShape = shape(
   'Share of the decisions that each verdict has, by client',
-  mapVerdicts(() => interval('Null without a decision')),
+  mapVerdicts(() => intervalSchema('Null without a decision')),
 );
 
 /**
@@ -151,7 +152,7 @@ const EvidenceTableSchema = named(
     ),
     rows: list(
       list(
-        Type.Union([Type.String(), Type.Number(), certainInterval, Type.Null()]),
+        Type.Union([Type.String(), Type.Number(), certainIntervalSchema, Type.Null()]),
         'A cell for each column: words, a number, one with its interval; null where nothing is known',
       ),
       'From top to bottom',

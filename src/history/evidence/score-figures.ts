@@ -14,17 +14,17 @@ import {
   estimateByBootstrap,
   estimateClusteredShares,
 } from '#history/statistics/intervals.ts';
-import { certainInterval, interval, number } from './presentation.ts';
+import { certainIntervalSchema, intervalSchema, numberSchema } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
 import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
 import { splitClients } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
-  from: number('The lowest score'),
-  to: number('The highest, itself not in it'),
+  from: numberSchema('The lowest score'),
+  to: numberSchema('The highest, itself not in it'),
   count: count('Orders with a score in it'),
-  meanScore: number('Of these orders'),
-  paidShare: certainInterval,
+  meanScore: numberSchema('Of these orders'),
+  paidShare: certainIntervalSchema,
 });
 
 /** Intervals are estimated by drawing clients again. They are null where nothing can be said, as with one client. */
@@ -32,9 +32,9 @@ export const ScoreFiguresSchema = shape(
   'How well the paymentScore that granted orders had when they were first asked for told what became of them',
   {
     orders: count('Granted orders, paid or unpaid'),
-    brier: interval('Brier score'),
-    auc: interval('How often a paid order had a higher score than an unpaid one'),
-    calibrationError: interval('How far scores lie from the paid share, on average'),
+    brier: intervalSchema('Brier score'),
+    auc: intervalSchema('How often a paid order had a higher score than an unpaid one'),
+    calibrationError: intervalSchema('How far scores lie from the paid share, on average'),
     reliability: list(ReliabilityRowSchema, 'By tenths of the scores'),
   },
 );

@@ -1,10 +1,10 @@
 import { Type } from '#base/json-schema.ts';
 import { nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { Objective } from '#decision/objective.ts';
-import { formatCell, number } from './presentation.ts';
+import { formatCell, numberSchema } from './presentation.ts';
 
 const amounts = Type.Record(
-  shape('Amounts', { paid: number('Of paid orders'), reversed: number('Of reversed ones') }),
+  shape('Amounts', { paid: numberSchema('Of paid orders'), reversed: numberSchema('Of reversed ones') }),
   { description: 'By currency, in its units' },
 );
 

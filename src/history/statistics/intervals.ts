@@ -65,7 +65,7 @@ export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estim
   if (variance === 0) return estimateShare(share * counted, counted);
   // The effective number is never above the number of orders, even when clients happen to be alike.
   const effectiveOrders = Math.min(whole, (share * (1 - share)) / variance);
-  const effectiveSize = effectiveOrders * (NORMAL_975 / student975(counted - 1)) ** 2;
+  const effectiveSize = effectiveOrders * (NORMAL_975 / findStudentQuantile(counted - 1)) ** 2;
   return estimateShare(share * effectiveSize, effectiveSize);
 }
 
@@ -76,7 +76,7 @@ const STUDENT_975_FIRST = [12.706204736174698, 4.302652729749462];
  * Computes the 97.5 % point of Student's t by the expansion in powers of 1 / degrees (Abramowitz and Stegun, Handbook
  * of mathematical functions, 26.7.5). The error is at most 1 in 800 from three degrees of freedom on.
  */
-export function student975(degrees: number): number {
+export function findStudentQuantile(degrees: number): number {
   const x = NORMAL_975;
   const terms = [
     x,

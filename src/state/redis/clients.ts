@@ -142,7 +142,7 @@ function createLoadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): r
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
     orderRef === undefined ? '' : redis.NOTES.order + toToken(orderRef),
-    idempotencyKey === undefined ? '' : redis.NOTES.answer + redis.nameOf(idempotencyKey),
+    idempotencyKey === undefined ? '' : redis.NOTES.answer + redis.hashName(idempotencyKey),
     redis.decisionPrefix(hash),
   ];
 }
@@ -312,7 +312,7 @@ function listNotes({
     note(redis.NOTES.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
   if (decision === undefined) return notes;
   if (idempotencyKey !== undefined)
-    note(redis.NOTES.answer + redis.nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
+    note(redis.NOTES.answer + redis.hashName(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
   for (const { name, value } of notedAttributes ?? [])
     note(redis.NOTES.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
   // Devices are noted, so that an erasure finds those on which a verdict was noted even after the state has newer

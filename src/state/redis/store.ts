@@ -1,8 +1,8 @@
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
 import { createClientKeys } from '#state/client-salt.ts';
 import { Versions } from '#state/documents.ts';
-import { claimKey, DOCUMENTS, nameOf, registerKey } from '#state/keys.ts';
+import { claimKey, DOCUMENTS, hashName, registerKey } from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
@@ -68,7 +68,7 @@ export async function openRedisStore(
 }
 
 async function openStoreOn(connection: RedisConnection, options: RedisStoreOptions): Promise<Store> {
-  const { commandTimeoutMs = 0, clock = exactSystemClock } = options;
+  const { commandTimeoutMs = 0, clock = readExactClock } = options;
   const { commands, name } = connection;
   const roundTrips = new RoundTrips();
   const limitMs = (ms: number) => Math.max(commandTimeoutMs, computeCallLimitMs(ms));
@@ -153,7 +153,7 @@ function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installatio
 
 function createRedisClaims({ commands, runOn }: RedisAccess): Store['claimIdempotencyKey'] {
   return (platform, key, requestHash) => {
-    const claim = claimKey(platform, nameOf(key));
+    const claim = claimKey(platform, hashName(key));
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;
     return runOn(claim)(async () => {
       const first = await commands.set(claim, requestHash, { condition: 'NX', GET: true, expiration });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '#base/clock.ts';
+import { readSystemClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
 import { createClientKeys, createSalt, SALT_REGISTER } from '#state/client-salt.ts';
 import { ClockJumps, UNSETTLED_MS } from '#state/clock-jumps.ts';
@@ -57,7 +57,7 @@ interface SqliteStoreOptions {
  * share the file. A write is acknowledged after an fsync.
  */
 export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
-  const { clock = systemClock, onLost = () => {}, patience } = options;
+  const { clock = readSystemClock, onLost = () => {}, patience } = options;
   const { monotonicMs = options.clock ?? (() => performance.now()) } = options;
   const path = getDbPath(dataDir);
   const { db, installation } = openInstallation(path, dataDir, options);

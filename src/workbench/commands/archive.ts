@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import { formatCsvCell } from '#base/csv.ts';
-import { readConfig, signalSecretsAtHand } from '#config.ts';
+import { findSignalSecrets, readConfig } from '#config.ts';
 import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
 import { NotAdopted } from '#history/archive/archive-home.ts';
 import { backUp, NotABackup } from '#history/archive/backup.ts';
@@ -372,7 +372,7 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const { archiveDir, rulesDir } = readArchiveConfig();
   const progress = await createProgressBar();
   const span = { from: parseTime(from, '--from'), to: parseTime(to, '--to') };
-  const signalSecrets = signalSecretsAtHand(readConfig());
+  const signalSecrets = findSignalSecrets(readConfig());
   const threads = availableParallelism();
   const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
   const isWanted = isEvidence({ ...span, platform: null });

@@ -2,7 +2,7 @@ import { createLog } from '#base/log.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { createFixedRules, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import { type Config, readConfig, signalSecretOf, signalSecretsAtHand } from '#config.ts';
+import { type Config, findSignalSecrets, getSignalSecret, readConfig } from '#config.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
@@ -63,18 +63,18 @@ type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
 /** Reads the secrets. With another secret than that of the nodes, no fingerprint and no address would be recognised. */
 async function readSecrets({ lists = false }: Needs, config: Config, store: Store, now: number) {
-  const atHand = signalSecretsAtHand(config);
+  const atHand = findSignalSecrets(config);
   const attributeHmacs = createAttributeHmacs(atHand);
   if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
   const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
-  const signalSecret = signalSecretOf(config);
+  const signalSecret = getSignalSecret(config);
   const signalSecretPrevious = isNoted
     ? await agreeOnSecret(store.registers, { ...config, signalSecret }, now)
     : null;
   return {
     signalSecret,
     signalSecretPrevious,
-    attributeHmacs: createAttributeHmacs(signalSecretsAtHand(config)),
+    attributeHmacs: createAttributeHmacs(findSignalSecrets(config)),
   };
 }
 

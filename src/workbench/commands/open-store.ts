@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import { readConfig } from '#config.ts';
 import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
@@ -23,7 +23,7 @@ export async function withOpenStore<T>(
 ): Promise<T> {
   const store = await openForCommand(isAccepted);
   try {
-    return await run(store, createStoreClock(exactSystemClock, store));
+    return await run(store, createStoreClock(readExactClock, store));
   } finally {
     await store.close();
   }

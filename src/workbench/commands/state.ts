@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import { formatCount } from '#base/count-text.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
@@ -156,7 +156,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   const platform = parsePlatform(options.platform);
   const reason = parseReason(options.reason);
   const rebuilt = await withDecisions((decisions, store) => {
-    const audit = new Audit(store.auditLog, createStoreClock(exactSystemClock, store));
+    const audit = new Audit(store.auditLog, createStoreClock(readExactClock, store));
     const client = store.clientKeys.of(platform, options.client);
     return rebuildClient({ store, decisions, audit }, client, formatUserActor(), reason);
   });

@@ -27,7 +27,11 @@ import {
   type LookedUpDecision,
   type LookedUpDecisions,
 } from '#history/archive/read/decision-lookup.ts';
-import { type Exploration, type ExplorationAsk, explore } from '#history/archive/read/exploration.ts';
+import {
+  type Exploration,
+  type ExplorationAsk,
+  exploreDecisions,
+} from '#history/archive/read/exploration.ts';
 import type { LinksAsk } from '#history/archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import type { HistoryPlace } from '#state/journal.ts';
@@ -186,11 +190,11 @@ export class Records {
    * within some seconds gets the same answer.
    */
   explore(ask: ExplorationAsk): Promise<Exploration> {
-    if (ask.to <= this.#parts.clock()) return explore(this.#past, ask);
+    if (ask.to <= this.#parts.clock()) return exploreDecisions(this.#past, ask);
     const key = JSON.stringify(ask);
     const known = this.#explored.get(key);
     if (known !== undefined) return known;
-    const exploration = explore(this.#past, ask);
+    const exploration = exploreDecisions(this.#past, ask);
     this.#explored.set(key, exploration);
     exploration.catch(() => this.#explored.delete(key));
     return exploration;

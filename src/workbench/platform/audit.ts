@@ -9,23 +9,23 @@ import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const FILTERS = {
-  who: query.text(
+  who: query.textParameter(
     'who',
     'Only entries by keys, people or users whose name contains this; case does not matter',
   ),
-  action: query.choice(
+  action: query.choiceParameter(
     'action',
     AUDIT_ACTIONS,
     'Only entries about this client, key, list, version or person',
   ),
-  from: query.instant('from', 'Only entries from this time on'),
-  to: query.instant('to', 'Only entries before this time'),
+  from: query.instantParameter('from', 'Only entries from this time on'),
+  to: query.instantParameter('to', 'Only entries before this time'),
 };
-const AFTER = query.after(query.NUMBER_PLACES);
-const LIMIT = query.limit();
+const AFTER = query.afterParameter(query.NUMBER_PLACES);
+const LIMIT = query.limitParameter();
 
 const KNOWN_FORM = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
-const KNOWN_TEXT = query.text('known', '');
+const KNOWN_TEXT = query.textParameter('known', '');
 
 const FaultSchema = shape('An entry that was changed, dropped or swapped', {
   number: count('Its place in the audit'),

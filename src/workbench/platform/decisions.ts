@@ -7,7 +7,7 @@ import {
   type GrantedRequest,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import { declareRefusal, HttpProblem, notFound } from '#checkout/http/request/problems.ts';
+import { createNotFound, declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import type { DecisionFilter } from '#decision/decision-filter.ts';
@@ -43,12 +43,12 @@ import {
   UNSOUND_VERSION,
 } from './rules/rule-version.ts';
 
-const DECISION_ID = query.pathText('decisionId', 'As in X-Decision-Id');
+const DECISION_ID = query.pathParameter('decisionId', 'As in X-Decision-Id');
 
 export const UNKNOWN_DECISION = declareRefusal(
   'unknown-decision',
   'The platform has no such decision, or it is past its retention.',
-  () => notFound('There is no such decision, or it is past its retention.'),
+  () => createNotFound('There is no such decision, or it is past its retention.'),
 );
 
 const UNREAD_DECISION = declareRefusal(
@@ -101,13 +101,13 @@ const { verdict: VERDICT, requestId: REQUEST_ID, from: FROM, to: TO, ...COMMON }
 /** The parameters by which decisions are searched, except verdict and time. */
 export const COMMON_FILTERS = Object.values(COMMON);
 
-const INCLUDE = query.choice(
+const INCLUDE = query.choiceParameter(
   'include',
   ['outcomes'],
   'Add the outcomes that were reported for the listed orders',
 );
-const AFTER = query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
-const LIMIT = query.limit(DECISIONS_LISTED);
+const AFTER = query.afterParameter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
+const LIMIT = query.limitParameter(DECISIONS_LISTED);
 
 export const listDecisions = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions',

@@ -165,9 +165,9 @@ const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
 
-const AFTER = query.after(query.textPlaces(PLACE));
-const LIMIT = query.limit();
-const WAIT = query.whole(
+const AFTER = query.afterParameter(query.declareTextPlaces(PLACE));
+const LIMIT = query.limitParameter();
+const WAIT = query.wholeNumberParameter(
   'wait',
   { min: 0, default: 0, max: WAIT_SECONDS_MAX },
   'Seconds to wait for an event when there is none',

@@ -96,31 +96,34 @@ export const ExplorationSchema = named(
   }),
 );
 
-const BY = query.choice(
+const BY = query.choiceParameter(
   'by',
   SPLIT_NAMES.filter((name) => name !== 'attribute'),
   'What to split the decisions by; absent: verdict',
 );
-const ATTRIBUTE = query.text('attribute', 'Split decisions by this attribute, whatever `by` says', {
+const ATTRIBUTE = query.textParameter('attribute', 'Split decisions by this attribute, whatever `by` says', {
   pattern: ATTRIBUTE_NAME_PATTERN,
 });
-const FROM = query.instant('from', 'The beginning of the time span; absent: as `span` says');
-const SPAN = query.choice(
+const FROM = query.instantParameter('from', 'The beginning of the time span; absent: as `span` says');
+const SPAN = query.choiceParameter(
   'span',
   SPAN_NAMES,
   'Without `from`: the length of the time span, in whole slots; absent: day',
 );
-const TO = query.instant('to', 'The end of the time span; absent: now, at most ten seconds old, or `asOf`');
-const AS_OF = query.instant(
+const TO = query.instantParameter(
+  'to',
+  'The end of the time span; absent: now, at most ten seconds old, or `asOf`',
+);
+const AS_OF = query.instantParameter(
   'asOf',
   'Count what was known at this time, which must not be before `from`; absent: now',
 );
-const AGAINST_FROM = query.instant('againstFrom', 'The beginning of the time span to compare with');
-const AGAINST_TO = query.instant(
+const AGAINST_FROM = query.instantParameter('againstFrom', 'The beginning of the time span to compare with');
+const AGAINST_TO = query.instantParameter(
   'againstTo',
   'The end of the time span to compare with, only with `againstFrom`; absent: the beginning of the other',
 );
-const PLATFORM = query.text(
+const PLATFORM = query.textParameter(
   'platform',
   'One platform, only with a key of the whole installation; absent: all',
   {
@@ -128,7 +131,7 @@ const PLATFORM = query.text(
   },
 );
 
-const INCLUDE = query.choice(
+const INCLUDE = query.choiceParameter(
   'include',
   ['money'],
   'Add the money asked for, granted and paid; this reads every order',

@@ -35,14 +35,14 @@ function parametersOf(members: Readonly<Record<string, Described>>): object {
 function declareParameter(name: string, { value, description }: Described): Parameter<unknown> {
   switch (value) {
     case 'text':
-      return query.text(name, description);
+      return query.textParameter(name, description);
     case 'ruleVersion':
       return versionParameter(name, description);
     case 'amount':
-      return query.amount(name, description);
+      return query.amountParameter(name, description);
     case 'moment':
-      return query.instant(name, description);
+      return query.instantParameter(name, description);
     default:
-      return query.choice(name, value, description);
+      return query.choiceParameter(name, value, description);
   }
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { badRequest } from '#checkout/http/request/problems.ts';
+import { createBadRequest } from '#checkout/http/request/problems.ts';
 
 /**
  * Returns a signal that aborts when the connection closes before the answer, so that work for a caller who hung up
@@ -7,7 +7,7 @@ import { badRequest } from '#checkout/http/request/problems.ts';
  */
 export function createHangUpSignal({ res }: { readonly res: ServerResponse }): AbortSignal {
   const hungUp = new AbortController();
-  const abort = () => hungUp.abort(badRequest('The caller hung up before the answer.'));
+  const abort = () => hungUp.abort(createBadRequest('The caller hung up before the answer.'));
   if (res.destroyed) abort();
   else res.once('close', () => res.writableFinished || abort());
   return hungUp.signal;

@@ -18,7 +18,12 @@ import {
   declareOperation,
   type GrantedRequest,
 } from '#checkout/http/operation/operation.ts';
-import { declareRefusal, HttpProblem, notFound, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import {
+  createNotFound,
+  declareRefusal,
+  HttpProblem,
+  refuseKnownErrors,
+} from '#checkout/http/request/problems.ts';
 import { isPerson } from '#workbench/access/actors.ts';
 import {
   AccessKeySchema,
@@ -28,7 +33,7 @@ import {
   toKeyView,
 } from '#workbench/access/key-views.ts';
 import { declareGatedOperation } from './gated-operation.ts';
-import { cutPageInTime, PAGE_IN_TIME, pathText } from './parameters.ts';
+import { cutPageInTime, PAGE_IN_TIME, pathParameter } from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(
@@ -78,12 +83,12 @@ const TOO_MANY_KEYS = declareRefusal(
   'shop has 200 live keys, and at most 200 are allowed; revoke keys that are no longer used',
 );
 
-const KEY_IN_PATH = pathText('keyId', 'The id of the key; it is not secret');
+const KEY_IN_PATH = pathParameter('keyId', 'The id of the key; it is not secret');
 
 const NO_SUCH_KEY = declareRefusal(
   'no-such-key',
   'There is no such key of the platform.',
-  (id: string) => notFound(`There is no key "${id.slice(0, 64)}" here; the list of keys has the ids.`),
+  (id: string) => createNotFound(`There is no key "${id.slice(0, 64)}" here; the list of keys has the ids.`),
   '3f9a0c51d2e7',
 );
 

@@ -3,7 +3,7 @@ import { type TProperties, Type } from '#base/json-schema.ts';
 import { named, type Shape, shape, word } from '#base/shapes.ts';
 import type { GrantedRequest } from '#checkout/http/operation/operation.ts';
 import { BODY_BYTES_MAX, decodeText, parseUniqueMembers } from '#checkout/http/request/body.ts';
-import { errors, type HttpProblem, malformedBody, retryable } from '#checkout/http/request/problems.ts';
+import { createMalformedBody, errors, type HttpProblem, retryable } from '#checkout/http/request/problems.ts';
 import { readBodyChunks, readBodyLines } from './body-lines.ts';
 import { GrantWatch, readWhileGranted } from './grant-watch.ts';
 
@@ -39,7 +39,7 @@ export function declareLineResult(name: string, taken: TProperties) {
  * is not JSON.
  */
 export function parseLine(bytes: Buffer | null): unknown {
-  if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
+  if (bytes === null) throw createMalformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
   return parseUniqueMembers(decodeText(bytes));
 }
 

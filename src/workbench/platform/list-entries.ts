@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { createBodyReader } from '#checkout/http/request/body.ts';
-import { HttpProblem, malformedBody } from '#checkout/http/request/problems.ts';
+import { createMalformedBody, HttpProblem } from '#checkout/http/request/problems.ts';
 import { ListEntrySchema, type StoredEntry } from '#checkout/lists/list-entry.ts';
 import type { ListNode } from '#checkout/lists/list-node.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -36,7 +36,7 @@ import {
   refuseUnavailable,
   toRefusedLine,
 } from './lines.ts';
-import { cutPage, textPlaces } from './parameters.ts';
+import { cutPage, declareTextPlaces } from './parameters.ts';
 
 const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 
@@ -159,7 +159,7 @@ function getListPlace({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
 
-export const LIST_PLACES = textPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
+export const LIST_PLACES = declareTextPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
 export function toListView(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
   const { owner, list: name, addedAt } = made;
@@ -246,7 +246,7 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
     const { value, remove = false, reason, expiresAt } = lineBody(parseLine(bytes));
     if (remove) return { line, value, edit: { kind: 'remove', value } };
-    if (reason === undefined) throw malformedBody('/reason is required.');
+    if (reason === undefined) throw createMalformedBody('/reason is required.');
     const ask = { value, reason, expiresAt: toEpochMs(expiresAt) };
     return { line, value, edit: { kind: 'put', ask } };
   } catch (error) {
@@ -261,7 +261,7 @@ async function changeBatch(
   edited: EditedList,
 ): Promise<readonly object[]> {
   try {
-    return await changeByLines(batch, editor, edited);
+    return await applyLines(batch, editor, edited);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     return batch.map((read) => ('edit' in read ? refuseUnavailable(read.line, 'done') : read));
@@ -269,7 +269,7 @@ async function changeBatch(
 }
 
 /** Changes a list by a batch of lines. Returns the effect of each line. Throws StoreUnavailable. */
-export async function changeByLines(
+export async function applyLines(
   batch: readonly ReadLine[],
   editor: ListEditor,
   edited: EditedList,

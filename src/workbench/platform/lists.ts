@@ -11,7 +11,7 @@ import {
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import { requireContentType } from '#checkout/http/request/body.ts';
 import {
-  badRequest,
+  createBadRequest,
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
@@ -48,7 +48,7 @@ import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 const BAD_LIST_NAME = declareRefusal(
   'bad-list-name',
   'The name in the path is not a valid name of a list.',
-  (detail: string) => badRequest(detail),
+  (detail: string) => createBadRequest(detail),
   LIST_NAME_RULE,
 );
 
@@ -69,13 +69,13 @@ const LIST_IN_PATH: Parameter<string> = {
  * The value that a request is about. It is in the query, because an address range has a slash, which no path carries
  * unchanged.
  */
-const LISTED_VALUE = query.requiredText('value', 'As it is');
+const LISTED_VALUE = query.requiredTextParameter('value', 'As it is');
 
-const LIMIT = query.limit();
-const AFTER_LIST = query.after(LIST_PLACES);
-const AFTER_CHANGE = query.after(query.NUMBER_PLACES);
+const LIMIT = query.limitParameter();
+const AFTER_LIST = query.afterParameter(LIST_PLACES);
+const AFTER_CHANGE = query.afterParameter(query.NUMBER_PLACES);
 
-const VALUE = query.text('value', 'Only the entry for this value');
+const VALUE = query.textParameter('value', 'Only the entry for this value');
 
 export const readLists = declareOperation({
   route: 'get /v1/platform/lists',
@@ -193,7 +193,7 @@ const NOT_FOR_LIST = declareRefusal(
   'expiresAt is in the past; leave it out for an entry without an end.',
 );
 
-const REASON = query.text('reason', 'Why it is removed');
+const REASON = query.textParameter('reason', 'Why it is removed');
 
 export const ListRemovalSchema = named(
   'ListRemoval',

@@ -25,7 +25,7 @@ export function readAll(ctx: RouteContext, parameters: Readonly<Record<string, P
   return Object.fromEntries(Object.entries(parameters).map(([name, one]) => [name, one.read(ctx)]));
 }
 
-export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
+export function pathParameter(name: string, description: string, told: object = {}): Parameter<string> {
   const schema = { type: 'string', minLength: 1, ...told };
   return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
 }
@@ -51,7 +51,11 @@ function declareQueryParameter<Value>(
  * Declares a text of 1 to 256 characters. Its value is null when it is absent. `told` adds members to its schema for
  * what its reader checks besides.
  */
-export function text(name: string, description: string, told: object = {}): Parameter<string | null> {
+export function textParameter(
+  name: string,
+  description: string,
+  told: object = {},
+): Parameter<string | null> {
   const schema = { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told };
   return declareQueryParameter(name, description, schema, (text) => text);
 }
@@ -60,8 +64,8 @@ export function text(name: string, description: string, told: object = {}): Para
  * Declares a required text of 1 to 256 characters. It names the thing that a request is about, which may have any
  * name.
  */
-export function requiredText(name: string, description: string): Parameter<string> {
-  const wanted = text(name, description);
+export function requiredTextParameter(name: string, description: string): Parameter<string> {
+  const wanted = textParameter(name, description);
   return {
     ...wanted,
     required: true,
@@ -77,7 +81,7 @@ export function requiredText(name: string, description: string): Parameter<strin
 }
 
 /** Declares a choice of words. Its value is null when it is absent. */
-export function choice<const T extends string>(
+export function choiceParameter<const T extends string>(
   name: string,
   allowed: readonly T[],
   description: string,
@@ -90,7 +94,7 @@ export function choice<const T extends string>(
 }
 
 /** Declares a moment in the form of RFC 3339. Its value is epoch ms, or null when it is absent. */
-export function instant(name: string, description: string): Parameter<number | null> {
+export function instantParameter(name: string, description: string): Parameter<number | null> {
   return declareQueryParameter(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
     const at = toEpochMs(text);
     if (text === null || at !== null) return at;
@@ -101,7 +105,7 @@ export function instant(name: string, description: string): Parameter<number | n
 const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** Declares a decimal number from 0. Its value is null when it is absent. */
-export function amount(name: string, description: string): Parameter<number | null> {
+export function amountParameter(name: string, description: string): Parameter<number | null> {
   const schema = { type: 'string', pattern: AMOUNT.source };
   const read = (text: string | null) => {
     if (text === null) return null;
@@ -114,8 +118,8 @@ export function amount(name: string, description: string): Parameter<number | nu
 }
 
 /** Declares the most items that an answer lists: a whole number up to a bound. */
-export function limit(bounds = { default: 100, max: 500 }): Parameter<number> {
-  return whole('limit', { min: 1, ...bounds }, 'The most entries to list');
+export function limitParameter(bounds = { default: 100, max: 500 }): Parameter<number> {
+  return wholeNumberParameter('limit', { min: 1, ...bounds }, 'The most entries to list');
 }
 
 /** The form of places in a list, and their parser. The parser returns null for a text that never was a place. */
@@ -128,7 +132,7 @@ interface Places<Place> {
  * Declares the place after which a list goes on: the `next` of an earlier answer. Its value is null when it is
  * absent.
  */
-export function after<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
+export function afterParameter<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
   const schema = { type: 'string', pattern: pattern.source };
   const read = (text: string | null) => {
     if (text === null) return null;
@@ -149,7 +153,7 @@ export function after<Place>({ pattern, read: readPlace }: Places<Place>): Param
 
 export const NUMBER_PLACES: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
 
-export function textPlaces(pattern: RegExp): Places<string> {
+export function declareTextPlaces(pattern: RegExp): Places<string> {
   return { pattern, read: (text) => text };
 }
 
@@ -175,8 +179,8 @@ export function cutPage<Item, Place extends string | number>(
   return { page, next: last === undefined ? null : String(placeOf(last)) };
 }
 
-const LIMIT = limit();
-const AFTER_MOMENT = after(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
+const LIMIT = limitParameter();
+const AFTER_MOMENT = afterParameter(declareTextPlaces(/^\d{13}-[\w.-]{1,64}$/));
 
 /** The parameters of a list that `cutPageInTime` cuts. */
 export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
@@ -203,7 +207,11 @@ interface WholeBounds {
   readonly default: number;
 }
 
-export function whole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
+export function wholeNumberParameter(
+  name: string,
+  bounds: WholeBounds,
+  description: string,
+): Parameter<number> {
   const { min, max } = bounds;
   const schema = { type: 'integer', minimum: min, maximum: max, default: bounds.default };
   return declareQueryParameter(name, description, schema, (text) => {

@@ -12,7 +12,7 @@ import {
   declareJsonBody,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
-import { declareRefusal, notFound } from '#checkout/http/request/problems.ts';
+import { createNotFound, declareRefusal } from '#checkout/http/request/problems.ts';
 import { ROLES, type Role } from '#workbench/access/roles.ts';
 import type { PlatformParts } from './parts.ts';
 import { toSessionView } from './session.ts';
@@ -97,7 +97,7 @@ const listPeople = declareOperation({
 const NOT_SIGNED_IN = declareRefusal(
   'not-signed-in',
   'Nobody with that id is signed in to this platform.',
-  (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
+  (id: string) => createNotFound(`"${id.slice(0, 64)}" is not signed in here.`),
   'person:248289761001',
 );
 

@@ -8,7 +8,12 @@ import {
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
-import { declareRefusal, HttpProblem, notFound, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import {
+  createNotFound,
+  declareRefusal,
+  HttpProblem,
+  refuseKnownErrors,
+} from '#checkout/http/request/problems.ts';
 import {
   findProposedDraft,
   isProposedBy,
@@ -31,13 +36,13 @@ const STATES = [
   'replaced',
 ] as const satisfies ProposalState[];
 
-const STATE = query.choice(
+const STATE = query.choiceParameter(
   'state',
   STATES,
   `Only proposals in this state: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
 );
 
-const PROPOSAL_IN_PATH = query.pathText('proposalId', 'The proposalId of the answer that made it');
+const PROPOSAL_IN_PATH = query.pathParameter('proposalId', 'The proposalId of the answer that made it');
 
 const BODY = declareJsonBody(
   'ProposalDecisionBody',
@@ -56,7 +61,7 @@ export const PROPOSAL_REFUSED = declareRefusal(
 const UNKNOWN_PROPOSAL = declareRefusal(
   'unknown-proposal',
   'The platform of the key has no such proposal.',
-  (detail: string) => notFound(detail),
+  (detail: string) => createNotFound(detail),
   'There is no proposal "5f0c1d2e3a4b" here; the list of proposals has the ids.',
 );
 

@@ -15,7 +15,7 @@ import {
   requireCaller,
   requireGrant,
 } from '#checkout/http/request/authenticate.ts';
-import { declareRefusal, HttpProblem, tooManyRequests } from '#checkout/http/request/problems.ts';
+import { createTooManyRequests, declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
 import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import { toNetwork } from '#decision/addresses.ts';
@@ -105,7 +105,7 @@ const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 const TOO_MANY_REFUSED = declareRefusal(
   'too-many-refused',
   'Too many sign-ins from this address were refused.',
-  () => tooManyRequests('Too many sign-ins were refused; try again in a minute.', 60),
+  () => createTooManyRequests('Too many sign-ins were refused; try again in a minute.', 60),
 );
 
 const signIn = declareOpenOperation({
@@ -174,7 +174,7 @@ async function authenticateKey(ctx: RouteContext, text: string, { keys }: Platfo
   return caller;
 }
 
-const SESSIONS = query.choice(
+const SESSIONS = query.choiceParameter(
   'sessions',
   ['this', 'all'],
   'Which sessions of the person end; absent: this one',

@@ -13,8 +13,8 @@ import {
   RolloutSchema,
   sumPercent,
   takeBack,
+  toVersionRef,
   type VersionRef,
-  versionRef,
 } from '#checkout/rollout/rollout.ts';
 import { readTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
@@ -40,7 +40,7 @@ export const RolloutStatusSchema = named(
     nodes: nullable(list(NodeSchema, 'Nodes that reported in the last 10 s; null for a key of one platform')),
     trials: list(TrialSchema, 'Of each candidate'),
     previous: nullable(
-      versionRef('The version that a rollback returns to when nothing is on trial; null: none'),
+      toVersionRef('The version that a rollback returns to when nothing is on trial; null: none'),
     ),
   }),
 );

@@ -9,8 +9,8 @@ import {
   estimateClusteredShare,
   estimateClusteredShares,
   estimateShare,
+  findStudentQuantile,
   predictInterval,
-  student975,
 } from '#history/statistics/intervals.ts';
 import {
   estimateExpectedEvents,
@@ -61,7 +61,7 @@ describe("the 97.5 % point of Student's t", () => {
       [1e9, 1.96],
     ] as const;
     for (const [degrees, point] of table)
-      expect(student975(degrees), `${degrees}`).to.be.closeTo(point, 0.004);
+      expect(findStudentQuantile(degrees), `${degrees}`).to.be.closeTo(point, 0.004);
   });
 });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
 import { NodeCalls, RoundTrips } from '#state/redis/connection/node-calls.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
@@ -144,7 +144,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     [-600_000, 'behind'],
   ] as const) {
     it(`warns that the clock of this node is ${Math.abs(ahead) / 1000} s ${side} the store's, and corrects it`, async () => {
-      const skewed = await openPatiently(servers.url, { clock: () => exactSystemClock() + ahead });
+      const skewed = await openPatiently(servers.url, { clock: () => readExactClock() + ahead });
       expect(skewed.clockOffsetMs()).to.be.within(-ahead - 1000, -ahead + 1);
       const [warning] = listHealthProblems(await skewed.check());
       const seconds = (Math.abs(ahead) / 1000).toFixed(1);
@@ -227,7 +227,7 @@ class CutOff {
     const calls = new NodeCalls(connection, new RoundTrips(), () => 5000);
     const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onNode(node));
     const on = (key: string) => onNode(connection.nodeOf(key));
-    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, exactSystemClock), {
+    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, readExactClock), {
       strangerOn: async () => null,
       refusal: () => null,
       recheck: async () => {},

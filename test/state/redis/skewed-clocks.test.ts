@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -25,14 +25,14 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** The right time, also while Date.now() is ahead. */
-const rightClock = () => Math.floor(exactSystemClock());
+const rightClock = () => Math.floor(readExactClock());
 
 describeWithServer('redis-server', 'a node with a wrong clock', () => {
   let url: string;
   let right: Store;
   const opened: Store[] = [];
   const openAhead = async (aheadMs: number) => {
-    const store = await openPatiently(url, { clock: () => exactSystemClock() + aheadMs });
+    const store = await openPatiently(url, { clock: () => readExactClock() + aheadMs });
     opened.push(store);
     return store;
   };
@@ -70,7 +70,7 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
     const skewed = await openAhead(200 * DAY_MS);
     const keys = new AccessKeys(right.documents, rightClock);
     const { key } = await keys.issue(toPlatformName('shop'), ['score'], 90 * DAY_MS);
-    const clock = createStoreClock(() => exactSystemClock() + 200 * DAY_MS, skewed);
+    const clock = createStoreClock(() => readExactClock() + 200 * DAY_MS, skewed);
     await ahead(200 * DAY_MS, async () => {
       const theirs = new AccessKeys(skewed.documents, clock);
       expect(await theirs.authenticate(key)).not.to.equal(null);

@@ -7,7 +7,7 @@ import {
   decisionKey,
   deviceKey,
   getPartition,
-  nameOf,
+  hashName,
   notesKey,
   orderName,
   ordersKey,
@@ -154,7 +154,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
 
   it('keeps the owner of an Idempotency-Key for longer than its answer, however late that is given', async () => {
     const platform = newPlatform();
-    const claim = claimKey(platform, nameOf('key'));
+    const claim = claimKey(platform, hashName('key'));
     await store.claimIdempotencyKey(platform, 'key', 'first');
     await command(port, ['PEXPIRE', claim, '60000']);
     await store.claimIdempotencyKey(platform, 'key', 'second');

@@ -2,7 +2,7 @@ import {
   type ArmTotals,
   computeDifferences,
   type Metric,
-  recommend,
+  recommendVersion,
 } from '#history/evidence/experiment/recommendation.ts';
 import type { Moments } from '#history/statistics/confidence-sequence.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
@@ -176,6 +176,6 @@ function look(found: Drawn, [active, candidate]: readonly [ArmTotals, ArmTotals]
     if (value.clientsToGo !== null)
       found.clientsNamed ??= active.clients + candidate.clients + value.clientsToGo;
   }
-  const { version, takeBack } = recommend(active, [candidate]);
+  const { version, takeBack } = recommendVersion(active, [candidate]);
   found.recommended ??= version ?? takeBack[0] ?? null;
 }

@@ -1,5 +1,5 @@
 import type { ParameterizedContext } from 'koa';
-import { badRequest, type HttpProblem } from '#checkout/http/request/problems.ts';
+import { createBadRequest, type HttpProblem } from '#checkout/http/request/problems.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 
 /** A request for which a route was found. */
@@ -18,7 +18,7 @@ export interface Parameter<Value> {
 }
 
 export function refuseParameter(detail: string): HttpProblem {
-  return badRequest(detail).as('bad-parameter');
+  return createBadRequest(detail).as('bad-parameter');
 }
 
 /**

@@ -5,7 +5,13 @@ import { hasNul } from '#base/key-length.ts';
 import type { Shape } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { suggestName } from '#decision/rules/problem.ts';
-import { declareRefusal, HttpProblem, malformedBody, type PointedDetail, type Refusal } from './problems.ts';
+import {
+  createMalformedBody,
+  declareRefusal,
+  HttpProblem,
+  type PointedDetail,
+  type Refusal,
+} from './problems.ts';
 
 /** No valid request comes near this size: all fields at their limits in 4-byte characters take less than 16 KiB. */
 export const BODY_BYTES_MAX = 32 * 1024;
@@ -43,11 +49,11 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Decodes UTF-8. Throws 400 when the bytes are not UTF-8 or there are none. */
 export function decodeText(bytes: Uint8Array): string {
-  if (bytes.length === 0) throw malformedBody('The body is empty.');
+  if (bytes.length === 0) throw createMalformedBody('The body is empty.');
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw malformedBody('The body is not valid UTF-8.');
+    throw createMalformedBody('The body is not valid UTF-8.');
   }
 }
 
@@ -56,8 +62,8 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     if (text.startsWith('\uFEFF'))
-      throw malformedBody('The body starts with a byte order mark; send plain UTF-8.');
-    throw malformedBody('The body is not valid JSON.');
+      throw createMalformedBody('The body starts with a byte order mark; send plain UTF-8.');
+    throw createMalformedBody('The body is not valid JSON.');
   }
 }
 
@@ -113,7 +119,7 @@ function refuseRepeatedMember(text: string): void {
       const name = String(JSON.parse(token.slice(0, -isName.length)));
       const names = open.at(-1);
       if (names?.has(name) === true)
-        throw malformedBody(`The body has the member ${JSON.stringify(name.slice(0, 100))} twice.`);
+        throw createMalformedBody(`The body has the member ${JSON.stringify(name.slice(0, 100))} twice.`);
       names?.add(name);
     }
   }
@@ -142,7 +148,7 @@ function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> 
 
 /** Creates the refusal of a body that ended too early. */
 export function refuseBrokenBody(): HttpProblem {
-  return malformedBody('The connection ended before the whole body had arrived.');
+  return createMalformedBody('The connection ended before the whole body had arrived.');
 }
 
 export function refuseLargeBody(bytesMax: number): Refusal {
@@ -270,10 +276,10 @@ function leaveOutBlankMembers(value: object): void {
 function toRefusal(errors: readonly ErrorObject[]): HttpProblem {
   const faults = errors.slice(0, FAULTS_LISTED_MAX).map(toFault);
   const [first] = faults;
-  if (first === undefined) return malformedBody('The body is not valid for the operation.');
+  if (first === undefined) return createMalformedBody('The body is not valid for the operation.');
   const where = first.pointer === '' ? 'The body' : first.pointer;
   const others = errors.length === 1 ? '' : ` There are ${errors.length} faults; see errors.`;
-  return malformedBody(`${where} ${first.detail}.${others}`, faults);
+  return createMalformedBody(`${where} ${first.detail}.${others}`, faults);
 }
 
 function toFault(error: ErrorObject): PointedDetail {

@@ -50,25 +50,25 @@ export class HttpProblem extends NamedError {
 }
 
 /** Creates the 400 of a body that is not valid (interface, section 7). */
-export function malformedBody(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
+export function createMalformedBody(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
   return new HttpProblem(400, 'malformed JSON body', detail, { errors }).as('malformed-body');
 }
 
-export function badRequest(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
+export function createBadRequest(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
   return new HttpProblem(400, 'bad request', detail, { errors });
 }
 
-export function notFound(detail: string): HttpProblem {
+export function createNotFound(detail: string): HttpProblem {
   return new HttpProblem(404, 'not found', detail);
 }
 
 /** Creates a 429. `retryAfterSeconds` says when the same request may be sent again. */
-export function tooManyRequests(detail: string, retryAfterSeconds: number): HttpProblem {
+export function createTooManyRequests(detail: string, retryAfterSeconds: number): HttpProblem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
   return new HttpProblem(429, 'too many requests', detail, { headers });
 }
 
-export function unavailable(detail: string): HttpProblem {
+export function createUnavailable(detail: string): HttpProblem {
   return new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '1' } });
 }
 
@@ -102,7 +102,7 @@ export function declareRefusal<Given extends readonly string[]>(
 export const MALFORMED_BODY = declareRefusal(
   'malformed-body',
   'The body is not valid for the operation; errors point at what is wrong.',
-  (pointer: string, detail: string) => malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]),
+  (pointer: string, detail: string) => createMalformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]),
   '/reason',
   'is required',
 );

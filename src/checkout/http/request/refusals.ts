@@ -8,12 +8,12 @@ import { IdempotencyKeyReused } from '#checkout/scoring/scoring.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import {
+  createNotFound,
+  createTooManyRequests,
+  createUnavailable,
   declareRefusal,
   HttpProblem,
-  notFound,
   type ProblemSchema,
-  tooManyRequests,
-  unavailable,
 } from './problems.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -98,7 +98,7 @@ export const STORE_UNAVAILABLE = declareRefusal(
   'store-away',
   'The service could not reach its store in time. The request may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
-    unavailable(
+    createUnavailable(
       'The service cannot reach its store right now. Send the same request again shortly; repeat a verdict with the same Idempotency-Key.',
     ),
 );
@@ -107,7 +107,7 @@ export const TOO_MANY_WAITING = declareRefusal(
   'too-many-waiting',
   'Too many requests of this client are waiting; nothing was decided or changed.',
   () =>
-    unavailable(
+    createUnavailable(
       'Too many requests of this client are waiting; nothing was decided or changed. Try again shortly.',
     ),
 );
@@ -137,7 +137,7 @@ export const IDEMPOTENCY_KEY_REUSED = declareRefusal(
 export const NOT_FOUND = declareRefusal(
   'not-found',
   'There is nothing at this path.',
-  (path: string) => notFound(`There is nothing at ${path.slice(0, 200)}.`),
+  (path: string) => createNotFound(`There is nothing at ${path.slice(0, 200)}.`),
   '/v1/client/scores',
 );
 
@@ -154,14 +154,14 @@ export const METHOD_NOT_ALLOWED = declareRefusal(
 export const OVERLOADED = declareRefusal(
   'overloaded',
   'The service is overloaded; nothing was decided or changed.',
-  () => unavailable('The service is overloaded; nothing was decided or changed. Try again shortly.'),
+  () => createUnavailable('The service is overloaded; nothing was decided or changed. Try again shortly.'),
 );
 
 export const TOO_MANY_AT_ONCE = declareRefusal(
   'too-many-at-once',
   'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
   (whose: string) =>
-    tooManyRequests(
+    createTooManyRequests(
       `Too many requests of this ${whose} are under way; wait for their answers. Nothing was changed.`,
       1,
     ),

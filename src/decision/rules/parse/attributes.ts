@@ -10,26 +10,26 @@ import {
   isAttributeName,
 } from '#decision/payer/attributes.ts';
 import {
-  choice,
+  choiceForm,
   type Form,
-  listOf,
+  listForm,
   MEANINGS,
   mapByName,
-  mapping,
-  numberInRange,
-  optional,
+  mappingForm,
+  numberForm,
+  optionalForm,
   type Place,
-  text,
+  textForm,
   withCheck,
   withDefault,
   withSchema,
-  yesNo,
+  yesNoForm,
 } from './form.ts';
 
 const ONE_OF_MAX = 100;
 
 const ATTRIBUTE_TEXT = withCheck(
-  withSchema(text('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
+  withSchema(textForm('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
   (value, file, node) => {
     if ([...value].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
     return file.report(
@@ -41,7 +41,7 @@ const ATTRIBUTE_TEXT = withCheck(
 
 const ONE_OF: Form<readonly string[]> = withCheck(
   withSchema(
-    listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other counts as not known.', [
+    listForm(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other counts as not known.', [
       ONE_OF_MAX,
       (size) => `oneOf has at most ${ONE_OF_MAX} texts, not ${size}; leave it out and compare with a list`,
     ]),
@@ -61,20 +61,20 @@ interface WrittenAttribute {
   readonly pseudonym: boolean;
 }
 
-const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
+const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mappingForm(
   'An attribute that callers may send.',
   {
-    type: choice(ATTRIBUTE_TYPES, 'The type of its values; a value of another type counts as not known.'),
-    length: optional(
-      numberInRange(
+    type: choiceForm(ATTRIBUTE_TYPES, 'The type of its values; a value of another type counts as not known.'),
+    length: optionalForm(
+      numberForm(
         { min: 1, max: ATTRIBUTE_CHARACTERS_MAX, integer: true },
         `The greatest length of a text that counts, in characters; ${ATTRIBUTE_CHARACTERS_MAX} when left out.`,
       ),
     ),
-    unit: optional(text(MEANINGS.unit)),
-    oneOf: optional(ONE_OF),
+    unit: optionalForm(textForm(MEANINGS.unit)),
+    oneOf: optionalForm(ONE_OF),
     pseudonym: withDefault(
-      yesNo('True: a text is stored only as an HMAC, never in clear. For values that identify a payer.'),
+      yesNoForm('True: a text is stored only as an HMAC, never in clear. For values that identify a payer.'),
       false,
     ),
   },

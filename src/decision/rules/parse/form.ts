@@ -47,7 +47,7 @@ export interface Place {
   readonly members: Members;
 }
 
-export function text(description: string): Form<string> {
+export function textForm(description: string): Form<string> {
   return {
     schema: { type: 'string', pattern: '\\S', description },
     read: (file, node, what) => file.text(node, what),
@@ -55,7 +55,7 @@ export function text(description: string): Form<string> {
 }
 
 /** A text that `parse` understands. `refusal` is the message about any other text, without the name of the value. */
-export function parsedText<T>(
+export function parsedTextForm<T>(
   schema: JsonSchema,
   parse: (text: string) => T | null,
   refusal: (text: string) => string,
@@ -75,7 +75,7 @@ export function parsedText<T>(
 }
 
 /** Digits in quotes. Without quotes YAML reads a number, and drops zeros at its end. */
-export function quotedDigits(pattern: string, wanted: string): Form<string> {
+export function quotedDigitsForm(pattern: string, wanted: string): Form<string> {
   const digits = new RegExp(pattern);
   return {
     schema: { type: 'string', pattern },
@@ -87,21 +87,21 @@ export function quotedDigits(pattern: string, wanted: string): Form<string> {
   };
 }
 
-export function yesNo(description?: string): Form<boolean> {
+export function yesNoForm(description?: string): Form<boolean> {
   return {
     schema: { type: 'boolean', ...(description !== undefined && { description }) },
     read: (file, node, what) => file.boolean(node, what),
   };
 }
 
-export function choice<const T extends string>(allowed: readonly T[], description?: string): Form<T> {
+export function choiceForm<const T extends string>(allowed: readonly T[], description?: string): Form<T> {
   return {
     schema: { type: 'string', enum: allowed, ...(description !== undefined && { description }) },
     read: (file, node, what) => file.choice(node, what, allowed),
   };
 }
 
-export function numberInRange(range: NumberRange, description?: string): Form<number> {
+export function numberForm(range: NumberRange, description?: string): Form<number> {
   const type = range.integer === true ? 'integer' : 'number';
   const limits = { minimum: range.min, maximum: range.max };
   return {
@@ -117,7 +117,7 @@ export const DURATION_TEXT = {
 } as const;
 
 /** A duration in milliseconds. */
-export function duration(description: string = DURATION_TEXT.description): Form<number> {
+export function durationForm(description: string = DURATION_TEXT.description): Form<number> {
   return {
     schema: { ...DURATION_TEXT, description },
     read: (file, node, what) => file.duration(node, what),
@@ -132,7 +132,7 @@ type ItemLimit = readonly [max: number, refusal: (size: number) => string];
 const UNBOUNDED: ItemLimit = [Number.POSITIVE_INFINITY, () => ''];
 
 /** A mapping, or its short form. */
-export function mappingOrShorthand<T>(long: Form<T>, short: Form<T>): Form<T> {
+export function mappingOrShorthandForm<T>(long: Form<T>, short: Form<T>): Form<T> {
   return {
     schema: { anyOf: [short.schema, long.schema] },
     read: (file, node, what) => (file.isMapping(node) ? long : short).read(file, node, what),
@@ -140,7 +140,7 @@ export function mappingOrShorthand<T>(long: Form<T>, short: Form<T>): Form<T> {
 }
 
 /** A list with at least one item. Messages call an item `each`. */
-export function listOf<T>(
+export function listForm<T>(
   item: Form<T>,
   each: string,
   description: string,
@@ -167,8 +167,8 @@ export function listOf<T>(
 }
 
 /** A list that may be empty. */
-export function listOrEmpty<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
-  const some = listOf(item, each, '');
+export function listOrEmptyForm<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
+  const some = listForm(item, each, '');
   return {
     schema: { type: 'array', items: item.schema, ...(description !== undefined && { description }) },
     read: (file, node, what) => {
@@ -179,7 +179,7 @@ export function listOrEmpty<T>(item: Form<T>, each: string, description?: string
 }
 
 /** A form in which `null` stands for the value `meant`. */
-export function nullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
+export function readNullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
   const { type } = form.schema;
   return {
     schema: { ...form.schema, type: [type, 'null'] },
@@ -188,8 +188,8 @@ export function nullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T 
 }
 
 /** A form in which `null` stands for nothing. */
-export function nullable<T>(form: Form<T>): Form<T | undefined> {
-  return nullAs(undefined, form);
+export function nullableForm<T>(form: Form<T>): Form<T | undefined> {
+  return readNullAs(undefined, form);
 }
 
 /** A form with another check of its values. `look` reports a problem and returns null. */
@@ -217,7 +217,7 @@ export function withNode<T>(form: Form<T>): Form<{ readonly value: T; readonly n
 }
 
 /** A mapping whose members are read elsewhere. */
-export function uncheckedMapping(description: string): Form<true> {
+export function uncheckedMappingForm(description: string): Form<true> {
   return { schema: { type: 'object', description }, read: () => true };
 }
 
@@ -261,7 +261,7 @@ export function withDefault<T, const Absent>(form: Form<T>, absent: Absent): For
   return optional;
 }
 
-export function optional<T>(form: Form<T>): Form<T | undefined> {
+export function optionalForm<T>(form: Form<T>): Form<T | undefined> {
   return withDefault(form, undefined);
 }
 
@@ -289,7 +289,7 @@ export function createMappingSchema(
  * A mapping with these members and no others. `conclude` gets the values when all members are sound. `check` gets the
  * values of the sound members, and tells whether they fit together.
  */
-export function mapping<V extends object, T>(
+export function mappingForm<V extends object, T>(
   description: string,
   forms: Forms<V>,
   conclude: (values: V, place: Place) => T | null,
@@ -338,7 +338,7 @@ function refuseCurrency(text: string): string | null {
 }
 
 export const CURRENCY_FORM: Form<string> = withCheck(
-  withSchema(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
+  withSchema(textForm('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
   (currency, file, node) => {
     const refusal = refuseCurrency(currency);
     return refusal === null ? currency : file.report(node, refusal);
@@ -348,8 +348,8 @@ export const CURRENCY_FORM: Form<string> = withCheck(
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /** Decimal texts by currency. Messages call an item `each`. */
-export function amounts(description: string, each: string): Form<ReadonlyMap<string, string>> {
-  const amount = parsedText(
+export function amountsForm(description: string, each: string): Form<ReadonlyMap<string, string>> {
+  const amount = parsedTextForm(
     { pattern: DECIMAL_PATTERN },
     (text) => (DECIMAL.test(text) ? text : null),
     (text) => {

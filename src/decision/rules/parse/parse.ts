@@ -17,25 +17,25 @@ import { ATTRIBUTES } from './attributes.ts';
 import { refuseEqualPriorities } from './equal-priorities.ts';
 import { FactRefs } from './fact-refs.ts';
 import {
-  amounts,
+  amountsForm,
   CURRENCY_FORM,
   type Form,
   MEANINGS,
   mapByName,
-  mapping,
-  numberInRange,
-  optional,
-  parsedText,
-  text,
+  mappingForm,
+  numberForm,
+  optionalForm,
+  parsedTextForm,
+  textForm,
   withCheck,
   withDefault,
   withMessageName,
   withSchema,
-  yesNo,
+  yesNoForm,
 } from './form.ts';
 import { RuleLadders } from './rule-ladders.ts';
 import { RuleLists } from './rule-lists.ts';
-import { flagsFile, groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
+import { flagsFileForm, groupsFileForm, signalsFileForm, verdictsFileForm, WEIGHT_RANGE } from './rules.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml` or `cases/ladder.yaml`. */
@@ -76,17 +76,17 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
     unread.has(name) ? null : readFile(files, name, problems, form, unread);
   const ladders = new RuleLadders();
   const ladder = open('ladder.yaml', ladders.file);
-  const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
+  const ruleSet = open('ruleset.yaml', ruleSetFileForm(folder, ladders));
   // Each file adds the facts that it asks for, so the order of these calls is the order of the values in a decision.
   const refs = new FactRefs(ruleSet?.attributes ?? null);
   const named = new Map([...files].filter(([path]) => FILE_NAME.test(path)));
   const ruleLists = new RuleLists(named, problems);
   const names = { refs, lists: ruleLists, ladders };
-  const groups = open('groups.yaml', groupsFile(names));
-  const signals = open('bot-signals.yaml', signalsFile(names));
-  const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFile(names)) : NO_FLAGS;
+  const groups = open('groups.yaml', groupsFileForm(names));
+  const signals = open('bot-signals.yaml', signalsFileForm(names));
+  const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFileForm(names)) : NO_FLAGS;
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
-  const verdicts = open('verdicts.yaml', verdictsFile(names, others));
+  const verdicts = open('verdicts.yaml', verdictsFileForm(names, others));
   // A file that cannot be read may name any list. So may a rule about an attribute whose declaration is not sound.
   if (ruleSet !== null && !FILES_NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
@@ -192,12 +192,12 @@ export const PRIOR_RANGE = { min: 0, max: 1 } as const;
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
 
-type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFile>['read']>>;
+type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFileForm>['read']>>;
 
 /** The form of `ruleset.yaml`. `folder` is the name that its ruleVersion must equal. */
-export function ruleSetFile(folder: string, ladders: RuleLadders) {
+export function ruleSetFileForm(folder: string, ladders: RuleLadders) {
   const { currency, timeZone, smoothing, scoringLimits } = SETTINGS;
-  const settings = mapping(
+  const settings = mappingForm(
     'The settings of all platforms.',
     {
       currency,
@@ -207,14 +207,14 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
     },
     (own) => own,
   );
-  const platform = mapping(
+  const platform = mappingForm(
     'The settings that differ for this platform.',
     {
-      currency: optional(currency),
-      timeZone: optional(timeZone),
-      smoothing: optional(smoothing),
-      scoringLimits: optional(scoringLimits),
-      ladder: optional(ladders.own),
+      currency: optionalForm(currency),
+      timeZone: optionalForm(timeZone),
+      smoothing: optionalForm(smoothing),
+      scoringLimits: optionalForm(scoringLimits),
+      ladder: optionalForm(ladders.own),
     },
     (own): PlatformOverrides => own,
   );
@@ -228,7 +228,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
         isPlatformName(name) ? null : `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`,
     },
   );
-  const whole = mapping(
+  const whole = mappingForm(
     'A rule set.',
     {
       ruleVersion: withCheck(VERSION, (version, file, node) =>
@@ -236,7 +236,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
           ? version
           : file.report(node, `ruleVersion "${version}" must equal the name of its folder, "${folder}"`),
       ),
-      description: text('What this version is for.'),
+      description: textForm('What this version is for.'),
       settings,
       attributes: withDefault(ATTRIBUTES, NO_DECLARED_ATTRIBUTES),
       platforms: withDefault(platforms, NO_PLATFORMS),
@@ -265,13 +265,13 @@ function overrideSettings(base: PlatformSettings, own: PlatformOverrides): Platf
 
 const NOTHING_MEANT: MeantBreaches = {};
 
-const MEANT = mapping(
+const MEANT = mappingForm(
   'Promises of the interface or the guide that this version breaks on purpose, each with a reason.',
-  Object.fromEntries(PROMISE_BREACHES.map((name) => [name, optional(text(BREACH_MEANINGS[name]))])),
+  Object.fromEntries(PROMISE_BREACHES.map((name) => [name, optionalForm(textForm(BREACH_MEANINGS[name]))])),
   (breaches): MeantBreaches => breaches,
 );
 
-const VERSION = parsedText(
+const VERSION = parsedTextForm(
   { pattern: RULE_VERSION_PATTERN, description: "Equals the folder's name." },
   (text) => (isRuleVersion(text) ? text : null),
   (text) => `"${text}" must be ${RULE_VERSION_FORM}`,
@@ -279,7 +279,7 @@ const VERSION = parsedText(
 
 /** An offset such as +02:00 is not a time zone, because it has no summer time. */
 const TIME_ZONE = withSchema(
-  parsedText(
+  parsedTextForm(
     {
       pattern: '\\S',
       description:
@@ -304,9 +304,9 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const SMOOTHING = mapping(
+const SMOOTHING = mappingForm(
   MEANINGS.smoothing,
-  { prior: numberInRange(PRIOR_RANGE), weight: numberInRange(WEIGHT_RANGE) },
+  { prior: numberForm(PRIOR_RANGE), weight: numberForm(WEIGHT_RANGE) },
   ({ prior, weight }, { file, node }): Smoothing | null => {
     // Every new client has 0.5000, whatever the prior. The first outcome must not move the score in the wrong
     // direction.
@@ -330,20 +330,20 @@ const SETTINGS = {
   currency: CURRENCY_FORM,
   timeZone: TIME_ZONE,
   smoothing: SMOOTHING,
-  scoringLimits: yesNo('Whether score answers carry payLimitValue.'),
+  scoringLimits: yesNoForm('Whether score answers carry payLimitValue.'),
 };
 
 const limitsOf = (group: ClientGroup) =>
-  withMessageName(`limits of ${group}`, amounts('The highest amount at once, by currency.', 'the limit'));
+  withMessageName(`limits of ${group}`, amountsForm('The highest amount at once, by currency.', 'the limit'));
 
-const GROUP_LIMITS = mapping(
+const GROUP_LIMITS = mappingForm(
   'payLimitValue by client group.',
   Object.fromEntries(CLIENT_GROUPS.map((group) => [group, limitsOf(group)])),
   (limits) => new Map(CLIENT_GROUPS.map((group) => [group, formatLimits(limits[group] ?? new Map())])),
 );
 
 /** The form of `limits.yaml`: the items of payLimitValue, like `EUR:250.00`, by group. */
-export const LIMITS = mapping(
+export const LIMITS = mappingForm(
   'The highest amount that a payer should be allowed to pay at once.',
   { limits: withMessageName('"limits"', GROUP_LIMITS) },
   ({ limits }): ParsedRules['limits'] => limits,

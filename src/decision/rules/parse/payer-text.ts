@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { text, withCheck, withSchema } from './form.ts';
+import { textForm, withCheck, withSchema } from './form.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export const PAYER_TEXT_CHARACTERS_MAX = 300;
@@ -24,7 +24,9 @@ export class PayerTexts {
 
   readonly form = withCheck(
     withSchema(
-      text('The text that support or the shop may give the payer; {waitSeconds} becomes the wait in words.'),
+      textForm(
+        'The text that support or the shop may give the payer; {waitSeconds} becomes the wait in words.',
+      ),
       {
         maxLength: PAYER_TEXT_CHARACTERS_MAX,
       },

@@ -3,18 +3,18 @@ import { formatDuration } from '#base/duration.ts';
 import { type Location, suggestName } from '#decision/rules/problem.ts';
 import { isName, NAME_PATTERN, type WrittenLadder } from '#decision/rules/rule-set.ts';
 import {
-  amounts,
-  duration,
+  amountsForm,
+  durationForm,
   type Form,
-  listOf,
+  listForm,
   MEANINGS,
   mapByName,
-  mapping,
-  mappingOrShorthand,
-  optional,
+  mappingForm,
+  mappingOrShorthandForm,
+  optionalForm,
   type Place,
-  parsedText,
-  text,
+  parsedTextForm,
+  textForm,
   withCheck,
   withDefault,
   withMessageName,
@@ -41,7 +41,7 @@ interface NamedLadder {
 
 type NamedLadders = ReadonlyMap<string, NamedLadder>;
 
-const LADDER_DURATION = withCheck(duration(), (ms, file, node, what) => {
+const LADDER_DURATION = withCheck(durationForm(), (ms, file, node, what) => {
   if (ms <= LADDER_MS_MAX) return ms;
   const longest = formatDuration(LADDER_MS_MAX);
   return file.report(node, `${what} must be at most ${longest}, not ${formatDuration(ms)}`);
@@ -52,7 +52,7 @@ const LEVEL = withCheck(LADDER_DURATION, (ms, file, node): Level & { readonly no
 });
 
 const LEVELS: Form<readonly Level[]> = withCheck(
-  withSchema(listOf(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
+  withSchema(listForm(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
   (levels, file, node) => {
     if (levels.length > LADDER_LEVELS_MAX) {
       return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${levels.length}`);
@@ -73,10 +73,10 @@ const LEVELS: Form<readonly Level[]> = withCheck(
 const RESET_AFTER = withSchema(LADDER_DURATION, { description: MEANINGS.resetAfter });
 
 /** The form of a named ladder: its levels alone, or with its own `resetAfter`. */
-const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
-  mapping(
+const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthandForm(
+  mappingForm(
     'A ladder with a resetAfter of its own.',
-    { levels: LEVELS, resetAfter: optional(RESET_AFTER) },
+    { levels: LEVELS, resetAfter: optionalForm(RESET_AFTER) },
     ({ levels, resetAfter: resetAfterMs = null }, { file, members }): NamedLadder | null => {
       const waitMs = levels.at(-1)?.ms ?? 0;
       if (resetAfterMs === null || resetAfterMs > waitMs) return { levels, resetAfterMs };
@@ -127,7 +127,7 @@ export class RuleLadders {
 
   /** The form of a ladder's name in a rule. */
   readonly name: Form<string> = withCheck(
-    withSchema(text(MEANINGS.ladder), { pattern: NAME_PATTERN }),
+    withSchema(textForm(MEANINGS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
       if (this.#named === null) return name;
       this.#used.add(name);
@@ -170,7 +170,7 @@ function createLadderForm(
       most: [LADDERS_MAX, (size) => `at most ${LADDERS_MAX} ladders have names, not ${size}`],
     },
   );
-  const ladder = mapping(
+  const ladder = mappingForm(
     description,
     {
       levels: LEVELS,
@@ -234,7 +234,7 @@ const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
 /** The largest share of the clients that a holdout may skip. The other clients pay for what the holdout teaches. */
 const HOLDOUT_SHARE_MAX = 0.5;
 
-const SHARE: Form<number> = parsedText(
+const SHARE: Form<number> = parsedTextForm(
   {
     pattern: HOLDOUT_PATTERN,
     description:
@@ -253,7 +253,7 @@ const SHARE: Form<number> = parsedText(
 
 const MAX_AMOUNTS = withCheck(
   withSchema(
-    amounts(
+    amountsForm(
       'By currency, the largest amount for which the rule is skipped; in other currencies it is never skipped.',
       'holdoutMaxAmount',
     ),
@@ -269,10 +269,10 @@ const MAX_AMOUNTS = withCheck(
 );
 
 /** The members of a rule about its holdout. */
-export const HOLDOUT_FORMS = { holdout: optional(SHARE), holdoutMaxAmount: optional(MAX_AMOUNTS) };
+export const HOLDOUT_FORMS = { holdout: optionalForm(SHARE), holdoutMaxAmount: optionalForm(MAX_AMOUNTS) };
 
 /** Whether `holdoutMaxAmount` has a holdout to bound. Reports a problem when it has none. */
-export function boundsHoldout({ file, members }: Place): boolean {
+export function checkHoldoutBound({ file, members }: Place): boolean {
   const maxAmount = members.get('holdoutMaxAmount');
   if (maxAmount === undefined || members.has('holdout')) return true;
   file.report(maxAmount.key, 'holdoutMaxAmount limits a holdout, and the rule has none; add holdout: 2%');

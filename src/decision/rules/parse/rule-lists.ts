@@ -2,7 +2,7 @@ import type { Node } from 'yaml';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { suggestName } from '#decision/rules/problem.ts';
 import { isName, type RuleList, refuseListName } from '#decision/rules/rule-set.ts';
-import { mapping, text, withDefault, withMessageName } from './form.ts';
+import { mappingForm, textForm, withDefault, withMessageName } from './form.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /** As many entries as people write by hand. Longer lists are shared lists, which change without a release. */
@@ -98,10 +98,10 @@ function readList(name: string, file: YamlFile): WrittenList | null {
 }
 
 /** The form of a list. The facts that are compared with its entries decide which entries are allowed. */
-export const LIST_FORM = mapping(
+export const LIST_FORM = mappingForm(
   'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
   {
-    description: withDefault(text('What the entries have in common, in words for people.'), ''),
+    description: withDefault(textForm('What the entries have in common, in words for people.'), ''),
     entries: withMessageName('"entries"', {
       schema: {
         type: 'array',

@@ -20,23 +20,23 @@ import {
 import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
 import { type FactRefs, findPlaceholderFact } from './fact-refs.ts';
 import {
-  choice,
+  choiceForm,
   type Form,
   LIST_NAME,
-  listOf,
+  listForm,
   MEANINGS,
-  mapping,
-  numberInRange,
-  optional,
+  mappingForm,
+  numberForm,
+  optionalForm,
   type Place,
-  text,
+  textForm,
   withCheck,
   withDefault,
   withMessageName,
   withSchema,
 } from './form.ts';
 import { PAYER_TEXT_WAIT, PayerTexts } from './payer-text.ts';
-import { boundsHoldout, HOLDOUT_FORMS } from './rule-ladders.ts';
+import { checkHoldoutBound, HOLDOUT_FORMS } from './rule-ladders.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export const RULES_MAX = 500;
@@ -44,15 +44,15 @@ export const PRIORITY_MAX = 1_000_000;
 export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 
 /** The form of `groups.yaml`. */
-export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
-  const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
-  const params = mapping(CONCLUSION_TEXT, { group }, (written): GroupParams => written);
+export function groupsFileForm(names: RuleNames): Form<ParsedRules['groups']> {
+  const group = choiceForm(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
+  const params = mappingForm(CONCLUSION_TEXT, { group }, (written): GroupParams => written);
   const otherwise = withSchema(group, { description: 'The group when no rule matches.' });
   return createRuleFileForm(names, 'groups', (reader) =>
-    mapping(
+    mappingForm(
       'The client group: the first match by priority, highest first.',
       {
-        conditions: optional(createConditionsForm(reader)),
+        conditions: optionalForm(createConditionsForm(reader)),
         rules: createRulesForm(reader, { prioritised: true, eventType: 'group', params }),
         otherwise: withMessageName('group', otherwise),
       },
@@ -66,7 +66,7 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
  * example.
  */
 function createNameForm(what: string, description: string, like: string): Form<string> {
-  return withCheck(withSchema(text(description), LIST_NAME), (name, file, node) => {
+  return withCheck(withSchema(textForm(description), LIST_NAME), (name, file, node) => {
     if (isName(name)) return name;
     return file.report(
       node,
@@ -80,18 +80,18 @@ const ABOUT_FORM = createNameForm('about', MEANINGS.about, 'device');
 const CONCLUSION_TEXT = 'What the rule concludes.';
 
 /** The form of `bot-signals.yaml`. */
-export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
-  const weight = numberInRange(WEIGHT_RANGE, MEANINGS.weight);
-  const params = mapping(
+export function signalsFileForm(names: RuleNames): Form<ParsedRules['signals']> {
+  const weight = numberForm(WEIGHT_RANGE, MEANINGS.weight);
+  const params = mappingForm(
     CONCLUSION_TEXT,
-    { weight, about: optional(ABOUT_FORM) },
+    { weight, about: optionalForm(ABOUT_FORM) },
     ({ weight, about }): SignalParams => (about === undefined ? { weight } : { weight, about }),
   );
   return createRuleFileForm(names, 'bot-signals', (reader) =>
-    mapping(
+    mappingForm(
       'Bot signals: the weights of all that match are added.',
       {
-        conditions: optional(createConditionsForm(reader)),
+        conditions: optionalForm(createConditionsForm(reader)),
         exempt: withDefault(createExemptionForm(reader), null),
         rules: createRulesForm(reader, {
           prioritised: false,
@@ -99,7 +99,7 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
           params,
           onRule: refuseExemptName,
         }),
-        threshold: numberInRange(WEIGHT_RANGE, MEANINGS.threshold),
+        threshold: numberForm(WEIGHT_RANGE, MEANINGS.threshold),
       },
       ({ rules, threshold, exempt }, { file, members }) => {
         const reachable = sumSignalWeights(rules.map(({ params }) => params));
@@ -116,13 +116,13 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
 const FLAG = createNameForm('flag', MEANINGS.flag, 'large-first-order');
 
 /** The form of `flags.yaml`. */
-export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
-  const params = mapping(CONCLUSION_TEXT, { flag: FLAG }, (written): FlagParams => written);
+export function flagsFileForm(names: RuleNames): Form<ParsedRules['flags']> {
+  const params = mappingForm(CONCLUSION_TEXT, { flag: FLAG }, (written): FlagParams => written);
   return createRuleFileForm(names, 'flags', (reader) =>
-    mapping(
+    mappingForm(
       'Flags: the flag of every rule that matches is recorded beside the verdict and does not change it.',
       {
-        conditions: optional(createConditionsForm(reader)),
+        conditions: optionalForm(createConditionsForm(reader)),
         rules: createRulesForm(reader, { prioritised: false, mayHoldOut: false, eventType: 'flag', params }),
       },
       ({ rules }) => ({ rules }),
@@ -152,7 +152,7 @@ function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }:
   );
 }
 
-const FOUR_VERDICTS = choice(VERDICTS, 'The command to the caller (interface, section 4.2).');
+const FOUR_VERDICTS = choiceForm(VERDICTS, 'The command to the caller (interface, section 4.2).');
 
 /** Answers of other products between "allow" and "refuse". */
 const MIDDLE_ANSWER = /^(review|manual.?review|flag|hint|challenge|monitor|alert)$/i;
@@ -171,20 +171,23 @@ const VERDICT: Form<Verdict> = {
 };
 
 /** The form of `verdicts.yaml`. No text for the payer may contain the name of one of its rules, or of `otherRules`. */
-export function verdictsFile(names: RuleNames, otherRules: readonly string[]): Form<ParsedRules['verdicts']> {
+export function verdictsFileForm(
+  names: RuleNames,
+  otherRules: readonly string[],
+): Form<ParsedRules['verdicts']> {
   const payerTexts = new PayerTexts();
   const rulesHere: string[] = [];
   const params = (description: string, mayBeSticky: boolean) =>
-    mapping(
+    mappingForm(
       description,
       {
         verdict: VERDICT,
-        ladder: optional(names.ladders.name),
+        ladder: optionalForm(names.ladders.name),
         reason: withCheck(
-          text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
+          textForm('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
           (reason, file, node) => readReason(file, node, reason, names.refs),
         ),
-        payerText: optional(payerTexts.form),
+        payerText: optionalForm(payerTexts.form),
       },
       ({ ladder = null, payerText = null, ...written }): VerdictParams => ({ ...written, ladder, payerText }),
       ({ verdict, payerText }, { file, node, members }) => {
@@ -213,10 +216,10 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
       refuseSticky(file, members.get('event')?.value ?? node);
   };
   return createRuleFileForm(names, 'verdicts', (reader) =>
-    mapping(
+    mappingForm(
       'The verdict: the first match by priority, highest first.',
       {
-        conditions: optional(createConditionsForm(reader)),
+        conditions: optionalForm(createConditionsForm(reader)),
         rules: createRulesForm(reader, {
           prioritised: true,
           eventType: 'verdict',
@@ -285,7 +288,7 @@ function createRulesForm<Params>(
   kind: RuleKind<Params>,
 ): Form<readonly Rule<Params>[]> {
   const most = [RULES_MAX, () => `a file may hold at most ${RULES_MAX} rules`] as const;
-  return withMessageName('"rules"', listOf(createRuleForm(reader, kind), 'a rule', 'The rules.', most));
+  return withMessageName('"rules"', listForm(createRuleForm(reader, kind), 'a rule', 'The rules.', most));
 }
 
 function createRuleForm<Params>(
@@ -296,16 +299,16 @@ function createRuleForm<Params>(
     schema: CONDITIONS,
     read: (_file, node) => reader?.readTopLevel(node) ?? null,
   };
-  const event = mapping(
+  const event = mappingForm(
     'What happens when the rule matches.',
-    { type: withMessageName('event type', choice([eventType])), params },
+    { type: withMessageName('event type', choiceForm([eventType])), params },
     (written) => written.params,
   );
   const always = {
     name: RULE_NAME,
     conditions,
     event,
-    description: withDefault(text('Why the rule is there, in words for people.'), ''),
+    description: withDefault(textForm('Why the rule is there, in words for people.'), ''),
   };
   const forms = { ...always, ...HOLDOUT_FORMS };
   const moved: MovedNegations = new Map();
@@ -317,17 +320,17 @@ function createRuleForm<Params>(
     const taken = first.getOrInsert(rule.name ?? '', line);
     const isFree = rule.name === undefined || taken === line;
     if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
-    return boundsHoldout(place) && isFree;
+    return checkHoldoutBound(place) && isFree;
   };
   if (!mayHoldOut)
-    return mapping('A rule.', always, (rule, place) => buildRule(rule, 1, place, moved), check);
+    return mappingForm('A rule.', always, (rule, place) => buildRule(rule, 1, place, moved), check);
   if (!prioritised)
-    return mapping('A rule.', forms, (rule, place) => buildRule(rule, 1, place, moved), check);
-  const priority = numberInRange(
+    return mappingForm('A rule.', forms, (rule, place) => buildRule(rule, 1, place, moved), check);
+  const priority = numberForm(
     { min: 1, max: PRIORITY_MAX, integer: true },
     'Rules of higher priority are asked first.',
   );
-  return mapping(
+  return mappingForm(
     'A rule.',
     { priority, ...forms },
     (rule, place) => buildRule(rule, rule.priority, place, moved),

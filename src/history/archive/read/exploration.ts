@@ -158,7 +158,7 @@ export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 const NO_CURRENCY = '–';
 
 /** Counts the decisions of a span by what they have in common. Archive and journal are one source. */
-export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
+export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
   const ask = limitToKnown(asked);
   const { asOf, against, platform } = ask;
   return archive.reading(async (past) => {

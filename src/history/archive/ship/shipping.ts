@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
 import { type ArchivePlace, openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
@@ -168,7 +168,7 @@ export async function openShipper(
     temporaryFolder: join(archiveDir, 'staging', 'spill'),
   });
   const name = shipperName ?? createShipperName();
-  const clock = createStoreClock(exactSystemClock, store);
+  const clock = createStoreClock(readExactClock, store);
   const lease = new Lease(store.registers, name, () => performance.now());
   const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
   const shipper = new Shipper({

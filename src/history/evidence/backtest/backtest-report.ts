@@ -9,7 +9,7 @@ import {
   amounts,
   type Cell,
   type ColumnGroup,
-  certainInterval,
+  certainIntervalSchema,
   createColumns,
   type EvidenceTable,
   emptyLists,
@@ -18,7 +18,7 @@ import {
   formatRuleSet,
   formatShare,
   heldOutCounts,
-  interval,
+  intervalSchema,
   listHoldoutNotes,
   listSharedListNotes,
   listSpanNotes,
@@ -41,8 +41,8 @@ const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount
 
 const EFFECT = {
   orders: count('How many'),
-  share: interval('Of all paid, or unpaid, orders of the part, by client; null without such orders'),
-  amount: Type.Record(certainInterval, {
+  share: intervalSchema('Of all paid, or unpaid, orders of the part, by client; null without such orders'),
+  amount: Type.Record(certainIntervalSchema, {
     description: 'Their money by currency, by a bootstrap over clients',
   }),
 } as const;

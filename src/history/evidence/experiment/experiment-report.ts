@@ -14,7 +14,7 @@ import {
   formatPercent,
   listSpanNotes,
   listStatusCells,
-  number,
+  numberSchema,
   orderCounts,
   type Presentation,
   SPAN,
@@ -35,7 +35,7 @@ import {
   getMoments,
   MATTERS_SHARE,
   RecommendationSchema,
-  recommend,
+  recommendVersion,
   VETOES,
   type Veto,
   VetoSchema,
@@ -54,20 +54,20 @@ const ArmSchema = s.shape(
   'The clients that were drawn into a version, whichever came to decide, each with its first days once nothing of them changes any more',
   {
     version: s.word('The version'),
-    share: number('Of the clients, 0 to 1: the chance of the draw'),
+    share: numberSchema('Of the clients, 0 to 1: the chance of the draw'),
     clients: s.count('Who count'),
     young: s.count('Who asked, and do not count yet: they are in no other figure'),
-    matureShare: s.nullable(number('Of all who asked, those who count, 0 to 1; null without anybody')),
+    matureShare: s.nullable(numberSchema('Of all who asked, those who count, 0 to 1; null without anybody')),
     ...FIGURES,
     waitsEnded: s.count('Waits that a person ended before their time'),
     money: Type.Record(
       s.shape('Amounts of orders', {
-        paid: number('Whose last outcome is PAID'),
-        reversed: number('That were paid and taken back'),
+        paid: numberSchema('Whose last outcome is PAID'),
+        reversed: numberSchema('That were paid and taken back'),
       }),
       { description: 'By currency, in its units, each client up to the cap' },
     ),
-    capped: number('What clients paid above the cap, which counts nowhere'),
+    capped: numberSchema('What clients paid above the cap, which counts nowhere'),
   },
 );
 
@@ -76,9 +76,9 @@ const DIFFERENCE = {
   metric: s.word(
     'value, amount, reversedAmount, paid, unpaid, turnedAway, reversals, requisites, unpaidRequisites, waits, lostAfterWait, or like money.EUR.paid',
   ),
-  value: number('The difference of the means over all clients'),
-  low: number('Its 95 % interval, which holds at all times together: look as often as you like'),
-  high: number('Its upper end'),
+  value: numberSchema('The difference of the means over all clients'),
+  low: numberSchema('Its 95 % interval, which holds at all times together: look as often as you like'),
+  high: numberSchema('Its upper end'),
 };
 
 /** What `rules experiment --json` prints, without notes and tables. The member names are stable. */
@@ -194,7 +194,7 @@ export function evaluateExperiment(
       differences.map(({ clientsToGo: _, ...difference }) => ({ at, ...difference })),
     ),
     vetoes,
-    recommendation: recommend(isFixed ? active : null, candidates, vetoes),
+    recommendation: recommendVersion(isFixed ? active : null, candidates, vetoes),
   };
 }
 

@@ -1,5 +1,5 @@
 import { list, meaning, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { number } from '#history/evidence/presentation.ts';
+import { numberSchema } from '#history/evidence/presentation.ts';
 import {
   computeMean,
   estimateClientsToGo,
@@ -99,7 +99,7 @@ export type Veto = Shape<typeof VetoSchema>;
 export const RecommendationSchema = shape('What the figures say', {
   version: nullable(word('To make active, or to keep: then all others are to be taken back; null: go on')),
   takeBack: list(word('A version'), 'Worse than the active version'),
-  errorBound: number(
+  errorBound: numberSchema(
     'In at most this share of experiments on versions that are the same something is recommended',
   ),
 });
@@ -192,7 +192,7 @@ export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
  * Recommends by the value alone: it is the only figure, with the same rule for better and worse. For identical
  * versions the chance of any wrong recommendation is at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
  */
-export function recommend(
+export function recommendVersion(
   active: ArmTotals | null,
   candidates: readonly ArmTotals[],
   vetoes: readonly Veto[] = [],

@@ -12,10 +12,10 @@ import {
 import {
   createColumns,
   type EvidenceTable,
-  interval,
+  intervalSchema,
   listStatusCells,
   NO_ORDERS,
-  number,
+  numberSchema,
   orderCounts,
   STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
@@ -34,11 +34,11 @@ const FlagSchema = shape('What came of the orders that a flag marked', {
   flag: word('Its name'),
   decisions: count('Decisions beside which it was recorded, whichever version made them'),
   ...MARKED,
-  unpaidShare: interval(
+  unpaidShare: intervalSchema(
     'Of its orders with a known outcome, by client, or by device where its rules ask about shared ones; null without one',
   ),
   lift: nullable(
-    number('Its unpaid share over that of the orders without a flag; null when either has none'),
+    numberSchema('Its unpaid share over that of the orders without a flag; null when either has none'),
   ),
 });
 
@@ -49,7 +49,7 @@ export const flagFigures = list(
 
 const UnflaggedSchema = shape('Orders that no flag marked; null where no flag was recorded', {
   ...MARKED,
-  unpaidShare: interval('Of those with a known outcome, by client; null without one'),
+  unpaidShare: intervalSchema('Of those with a known outcome, by client; null without one'),
 });
 
 export const unflaggedFigures = nullable(UnflaggedSchema);

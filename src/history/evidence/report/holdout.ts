@@ -12,13 +12,19 @@ import {
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
-import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '#history/evidence/presentation.ts';
+import {
+  intervalSchema,
+  NO_ORDERS,
+  numberSchema,
+  orderCounts,
+  STATUSES,
+} from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import { type Evidence, knownRowsSql } from '#history/evidence/source/evidence.ts';
 import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
-import { type Estimate, estimateClusteredShare, student975 } from '#history/statistics/intervals.ts';
+import { type Estimate, estimateClusteredShare, findStudentQuantile } from '#history/statistics/intervals.ts';
 
 const SIDE = {
   clients: count('Who entered, each once in a period of the draw'),
@@ -26,13 +32,13 @@ const SIDE = {
     'Of these, those of whom the net counts nothing yet: less than a period of the draw and the time of reversals is over since they entered',
   ),
   orders: orderCounts,
-  paidShare: interval('Of all orders that they asked for, by client; null for fewer than 30'),
+  paidShare: intervalSchema('Of all orders that they asked for, by client; null for fewer than 30'),
 } as const;
 
 export const HoldoutFigures = shape(
   'What came of clients whom the rule would have hit, by the draw: all their orders from then until the period of the draw ends, whatever decided them',
   {
-    share: number('Of the clients, 0 to 1: the newest'),
+    share: numberSchema('Of the clients, 0 to 1: the newest'),
     ...SIDE,
     others: shape('Those to whom the rule applied', SIDE),
   },
@@ -47,11 +53,11 @@ export const NetFigures = nullable(
       currency: word('Of amounts and value'),
       by: choice(['holdout', 'trial'], 'From what it is known'),
       clients: count('To whom the rule applied, and who count: without the young'),
-      payments: interval('Lasting payments that did not happen'),
-      amount: interval('Their money'),
-      reversals: interval('Reversals that did not happen'),
-      requisites: interval('Unpaid requisites that were not shown'),
-      value: interval('What the rule brought in, by the objective; below 0 it cost that much'),
+      payments: intervalSchema('Lasting payments that did not happen'),
+      amount: intervalSchema('Their money'),
+      reversals: intervalSchema('Reversals that did not happen'),
+      requisites: intervalSchema('Unpaid requisites that were not shown'),
+      value: intervalSchema('What the rule brought in, by the objective; below 0 it cost that much'),
     },
   ),
 );
@@ -286,6 +292,6 @@ function estimateTotal(row: DuckRow, metric: Metric, clients: number): Estimate 
   const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];
   if (of(`${metric}_seen`) < NON_ZERO_MIN || fewest < 2 || variance === 0) return null;
   const value = clients * of(`${metric}_value`);
-  const half = clients * student975(fewest - 1) * Math.sqrt((variance * fewest) / (fewest - 1));
+  const half = clients * findStudentQuantile(fewest - 1) * Math.sqrt((variance * fewest) / (fewest - 1));
   return { value, low: value - half, high: value + half };
 }

@@ -12,11 +12,11 @@ import {
   formatPercent,
   formatRuleSet,
   formatShare,
-  interval,
+  intervalSchema,
   listSpanNotes,
   listStatusCells,
   type Money,
-  number,
+  numberSchema,
   orderCounts,
   type Presentation,
   SPAN,
@@ -57,10 +57,10 @@ const RULE_FIGURES = {
     count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
   ),
   orders: orderCounts,
-  unpaidShare: interval(
+  unpaidShare: intervalSchema(
     'Of its orders with a known outcome, by client, or by device where it is about shared ones; null without one',
   ),
-  lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
+  lift: nullable(numberSchema('Its unpaid share over that of all orders; null when either has none')),
   amount: amounts,
 } as const;
 
@@ -97,7 +97,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
     facts: list(word('Its label'), 'The facts'),
   }),
   orders: orderCounts,
-  unpaidShare: interval('Of all orders with a known outcome'),
+  unpaidShare: intervalSchema('Of all orders with a known outcome'),
   amount: amounts,
   technical: count('Orders that are left out because they ended in a technical failure'),
   reversals,

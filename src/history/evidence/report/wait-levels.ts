@@ -7,7 +7,12 @@ import {
   toNumbers,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { createColumns, type EvidenceTable, interval, number } from '#history/evidence/presentation.ts';
+import {
+  createColumns,
+  type EvidenceTable,
+  intervalSchema,
+  numberSchema,
+} from '#history/evidence/presentation.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
@@ -28,28 +33,28 @@ const WaitLevelSchema = shape(
     ladder: nullable(word('Its name; null for the one without')),
     level: count('Of the ladder, from 1'),
     currency: word('Of the orders'),
-    waitSeconds: number('How long its waits were, by their median'),
+    waitSeconds: numberSchema('How long its waits were, by their median'),
     orders: count('Orders that were told to wait on it, each once, by its last wait there'),
     unknown: count('Of these, whose 24 hours are not over: they are in no other figure'),
     ...ENDS,
     granted: count('Of those who came back, who got a requisite at once'),
     paid: count('Of these, whose order was paid within the 24 hours, each once'),
     shares: shape('The same of those of which it is known, by client', {
-      cameBack: interval('Who came back; null without one to tell it from'),
-      paid: interval('Who paid'),
-      lost: interval('Who did not ask again'),
+      cameBack: intervalSchema('Who came back; null without one to tell it from'),
+      paid: intervalSchema('Who paid'),
+      lost: intervalSchema('Who did not ask again'),
     }),
     backAfterSeconds: nullable(
       shape('From when they were allowed until they came back; null when nobody did', {
-        median: number('Half of them were back by then'),
-        p90: number('Nine of ten were'),
+        median: numberSchema('Half of them were back by then'),
+        p90: numberSchema('Nine of ten were'),
       }),
     ),
     amount: nullable(
       shape('Amounts of orders; null while nothing is known of any', {
-        asked: number('Of all of which it is known'),
-        paid: number('Of the paid ones, in the same currency'),
-        lost: number('Of those whose client did not ask again'),
+        asked: numberSchema('Of all of which it is known'),
+        paid: numberSchema('Of the paid ones, in the same currency'),
+        lost: numberSchema('Of those whose client did not ask again'),
       }),
     ),
   },

@@ -15,8 +15,8 @@ import {
   type EvidenceTable,
   formatNumber,
   formatShare,
-  interval,
-  number,
+  intervalSchema,
+  numberSchema,
 } from '#history/evidence/presentation.ts';
 import { estimateClusteredShares, predictInterval } from '#history/statistics/intervals.ts';
 import {
@@ -35,7 +35,7 @@ const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
 const MONEY = {
   currency: word('Of the amounts; - where none is known'),
   orders: count('How many'),
-  amount: number('Their money'),
+  amount: numberSchema('Their money'),
 } as const;
 
 export const reversals = shape('Why granted orders were not paid, and what may yet be taken back', {
@@ -56,7 +56,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
     shape('Paid orders that are younger, or all of them where nobody knows how old is enough', MONEY),
     'By currency; they are among the paid ones',
   ),
-  expected: interval(
+  expected: intervalSchema(
     'How many of these are to be expected reversed, by the ages at which older payments were reversed; its ends are where the number will lie in 95 of 100 cases. In no other figure. Null without maturityDays',
   ),
 });
@@ -249,7 +249,7 @@ export const closedPayments = shape('Payments as recorded that would not have be
   reversed: count('Mature ones that were reversed'),
   held: count('Mature ones that were not'),
   immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
-  reversedShare: interval('Of the mature ones, by client; null without one'),
+  reversedShare: intervalSchema('Of the mature ones, by client; null without one'),
 });
 
 type ClosedPayments = Shape<typeof closedPayments>;

@@ -17,17 +17,17 @@ import {
   sumTracedWeights,
 } from '#decision/rules/evaluate/trace.ts';
 import {
-  choice,
+  choiceForm,
   type Form,
   type JsonSchema,
-  listOrEmpty,
-  mapping,
-  nullAs,
-  numberInRange,
-  optional,
-  quotedDigits,
-  text,
-  yesNo,
+  listOrEmptyForm,
+  mappingForm,
+  numberForm,
+  optionalForm,
+  quotedDigitsForm,
+  readNullAs,
+  textForm,
+  yesNoForm,
 } from '#decision/rules/parse/form.ts';
 import type { Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Location } from '#decision/rules/problem.ts';
@@ -46,16 +46,16 @@ type Expectable = Readonly<Record<string, Form<unknown>>>;
 /** Lists what a case can expect of the answer to each kind of step. Without rules, it is what an editor can know. */
 export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
-    clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
-    paymentScore: quotedDigits('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
-    isBot: yesNo(),
-    signals: listOrEmpty(
+    clientGroup: choiceForm(CLIENT_GROUPS, 'The client group.'),
+    paymentScore: quotedDigitsForm('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
+    isBot: yesNoForm(),
+    signals: listOrEmptyForm(
       createNameForm(listNames(rules?.signals)),
       'signal',
       'Names of the signals that match.',
     ),
   };
-  const texts = (name: string) => nullAs(null, listOrEmpty(text('A key.'), `an item of ${name}`));
+  const texts = (name: string) => readNullAs(null, listOrEmptyForm(textForm('A key.'), `an item of ${name}`));
   return {
     score: {
       ...PAYER,
@@ -63,20 +63,20 @@ export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepK
       payLimitValue: texts('payLimitValue'),
     },
     verdict: {
-      verdict: choice(VERDICTS, 'The command to the caller.'),
-      waitSeconds: nullAs(null, numberInRange({ min: 1, max: 1e9, integer: true })),
-      ladder: nullAs(null, createNameForm(Object.keys(rules?.settings.ladder.ladders ?? {}))),
-      heldOut: heldOut(rules, 'The rules that matched and were skipped.'),
-      stickyRequisiteRef: nullAs(null, text('The requisite.')),
+      verdict: choiceForm(VERDICTS, 'The command to the caller.'),
+      waitSeconds: readNullAs(null, numberForm({ min: 1, max: 1e9, integer: true })),
+      ladder: readNullAs(null, createNameForm(Object.keys(rules?.settings.ladder.ladders ?? {}))),
+      heldOut: heldOutForm(rules, 'The rules that matched and were skipped.'),
+      stickyRequisiteRef: readNullAs(null, textForm('The requisite.')),
       rule: createNameForm([...listNames(rules?.verdicts), OTHERWISE], {
         description: 'Name of the rule that decides, or otherwise.',
       }),
-      reason: text('What the caller reads.'),
-      flags: listOrEmpty(createNameForm(listFlags(rules)), 'flag', 'The flags beside the verdict.'),
+      reason: textForm('What the caller reads.'),
+      flags: listOrEmptyForm(createNameForm(listFlags(rules)), 'flag', 'The flags beside the verdict.'),
       ...PAYER,
-      ruleVersion: text('The version that decides.'),
+      ruleVersion: textForm('The version that decides.'),
     },
-    outcome: { effect: choice(OUTCOME_EFFECTS, 'What the report did.') },
+    outcome: { effect: choiceForm(OUTCOME_EFFECTS, 'What the report did.') },
     binding: {},
     override: {},
   };
@@ -122,16 +122,16 @@ export function readExpectations(
  * answer.
  */
 export function createExpectationSchema(forms: Expectable): JsonSchema | false {
-  const members = Object.entries(forms).map(([name, form]) => [name, optional(form)]);
+  const members = Object.entries(forms).map(([name, form]) => [name, optionalForm(form)]);
   if (members.length === 0) return false;
-  return mapping('What must be answered.', Object.fromEntries(members), () => null).schema;
+  return mappingForm('What must be answered.', Object.fromEntries(members), () => null).schema;
 }
 
 /** Reads names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
-export function heldOut(rules: ParsedRules | null, description: string): Form<readonly string[]> {
+export function heldOutForm(rules: ParsedRules | null, description: string): Form<readonly string[]> {
   const names = rules === null ? [] : [...listHoldoutShares(rules).keys()];
   const rule = createNameForm(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
-  return listOrEmpty(rule, 'rule with a holdout', description);
+  return listOrEmptyForm(rule, 'rule with a holdout', description);
 }
 
 /** The files of rules, each of which draws one kind of conclusion. */

@@ -24,26 +24,26 @@ import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import { explainUndeclared } from '#decision/rules/parse/fact-refs.ts';
 import {
-  choice,
-  duration,
+  choiceForm,
+  durationForm,
   type Form,
   LIST_NAME,
-  listOf,
+  listForm,
   mapByName,
-  mapping,
-  nullAs,
-  nullable,
-  numberInRange,
-  optional,
-  parsedText,
-  quotedDigits,
-  text,
-  uncheckedMapping,
+  mappingForm,
+  nullableForm,
+  numberForm,
+  optionalForm,
+  parsedTextForm,
+  quotedDigitsForm,
+  readNullAs,
+  textForm,
+  uncheckedMappingForm,
   withDefault,
   withMessageName,
   withNode,
   withSchema,
-  yesNo,
+  yesNoForm,
 } from '#decision/rules/parse/form.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
@@ -61,7 +61,7 @@ import {
   type Action,
   type CaseStep,
   createExpectationSchema,
-  heldOut,
+  heldOutForm,
   listExpectable,
   type RuleCase,
   readExpectations,
@@ -74,7 +74,7 @@ const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 
 /** Parses the cases in `cases/*.yaml`, and adds their problems to `problems`. */
 export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
-  const form = caseFile(rules);
+  const form = caseFileForm(rules);
   return [...files].flatMap(([path, content]) => {
     if (!path.startsWith('cases/')) return [];
     const file = new YamlFile(path, content, problems);
@@ -83,19 +83,19 @@ export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Probl
 }
 
 /** Creates the form of `cases/*.yaml`. Without rules, it is what an editor can know. */
-export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
+export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[]> {
   const first = new Map<string, Location>();
-  const ruleCase = mapping(
+  const ruleCase = mappingForm(
     'A test of the rules.',
     {
-      name: text('What the case shows.'),
+      name: textForm('What the case shows.'),
       platform: withDefault(PLATFORM, toPlatformName('demo')),
       startsAt: withDefault(START, Date.UTC(2026, 0, 1)),
-      lists: optional(sharedLists(rules)),
-      heldOut: withDefault(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
+      lists: optionalForm(sharedLists(rules)),
+      heldOut: withDefault(heldOutForm(rules, 'The rules that the clients of the case are held out of.'), []),
       steps: withMessageName(
         '"steps"',
-        listOf(createStepForm(rules), 'a step', 'What happens, in this order.'),
+        listForm(createStepForm(rules), 'a step', 'What happens, in this order.'),
       ),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({
@@ -113,17 +113,17 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       return false;
     },
   );
-  const cases = withMessageName('"cases"', listOf(ruleCase, 'a case', 'The cases.'));
-  return mapping('Tests beside the rules.', { cases }, (file) => file.cases);
+  const cases = withMessageName('"cases"', listForm(ruleCase, 'a case', 'The cases.'));
+  return mappingForm('Tests beside the rules.', { cases }, (file) => file.cases);
 }
 
-const PLATFORM = parsedText(
+const PLATFORM = parsedTextForm(
   { pattern: PLATFORM_NAME_PATTERN, description: 'The platform whose settings apply; demo when left out.' },
   (name) => (isPlatformName(name) ? name : null),
   () => `must have ${PLATFORM_NAME_FORM}`,
 );
 
-const START = parsedText(
+const START = parsedTextForm(
   {
     description:
       'When the case begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
@@ -132,7 +132,7 @@ const START = parsedText(
   (found) => `must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "${found}"`,
 );
 
-const LISTED_ATTRIBUTE = parsedText(
+const LISTED_ATTRIBUTE = parsedTextForm(
   {
     pattern: ATTRIBUTE_NAME_PATTERN,
     description: 'Only with kind attribute: the attribute whose values are the entries.',
@@ -146,15 +146,15 @@ const sharedLists = (rules: ParsedRules | null) =>
   mapByName(
     'The shared lists while the case runs, by name; others have no entries.',
     LIST_NAME,
-    mapping(
+    mappingForm(
       'A shared list.',
       {
-        kind: choice(LIST_KINDS, 'What the entries are.'),
+        kind: choiceForm(LIST_KINDS, 'What the entries are.'),
         attribute: withDefault(LISTED_ATTRIBUTE, null),
         entries: withMessageName(
           '"entries"',
-          listOf(
-            withNode(text('A value, or for ip also a range.')),
+          listForm(
+            withNode(textForm('A value, or for ip also a range.')),
             'an entry',
             'Who or what is on the list.',
           ),
@@ -196,20 +196,20 @@ function createMembership(lists: ListEntries, owner: PlatformName): ListMembersh
 
 function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
   const expected = listExpectable(rules);
-  const step = mapping(
+  const step = mappingForm(
     'Something that happens, and what is expected of it.',
     {
-      after: withDefault(duration('Time since the step before.'), 0),
-      client: withDefault(text('The client who acts; payer-1 when left out.'), 'payer-1'),
-      score: optional(SCORE),
-      verdict: optional(VERDICT),
-      outcome: optional(OUTCOME),
-      binding: optional(BINDING),
-      override: optional(OVERRIDE),
-      times: withDefault(numberInRange({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
-      every: withDefault(duration('Time from one time to the next.'), 0),
+      after: withDefault(durationForm('Time since the step before.'), 0),
+      client: withDefault(textForm('The client who acts; payer-1 when left out.'), 'payer-1'),
+      score: optionalForm(SCORE),
+      verdict: optionalForm(VERDICT),
+      outcome: optionalForm(OUTCOME),
+      binding: optionalForm(BINDING),
+      override: optionalForm(OVERRIDE),
+      times: withDefault(numberForm({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
+      every: withDefault(durationForm('Time from one time to the next.'), 0),
       // The allowed members depend on the kind of the step.
-      expect: optional(uncheckedMapping('What the answer must be; null: the member must be absent.')),
+      expect: optionalForm(uncheckedMappingForm('What the answer must be; null: the member must be absent.')),
     },
     (read, { file, node, members }): CaseStep | null => {
       const action = STEP_KINDS.map((kind) => read[kind]).find((one) => one !== undefined);
@@ -249,16 +249,16 @@ function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
   });
 }
 
-const sellPointKey = withDefault(text('The point of sale.'), PAYER.sellPointKey);
+const sellPointKey = withDefault(textForm('The point of sale.'), PAYER.sellPointKey);
 const amountRequested = withDefault(
-  quotedDigits(DECIMAL_PATTERN, 'a decimal number in quotes, like "25.00"'),
+  quotedDigitsForm(DECIMAL_PATTERN, 'a decimal number in quotes, like "25.00"'),
   PAYER.amountRequested,
 );
-const method = withDefault(text('The payment method.'), PAYER.method);
-const orderRef = withDefault(text('The order.'), PAYER.orderRef);
-const toPayCurrency = optional(
-  nullable(
-    parsedText(
+const method = withDefault(textForm('The payment method.'), PAYER.method);
+const orderRef = withDefault(textForm('The order.'), PAYER.orderRef);
+const toPayCurrency = optionalForm(
+  nullableForm(
+    parsedTextForm(
       { pattern: REQUESTED_CURRENCY_PATTERN },
       (currency) => (REQUESTED_CURRENCY.test(currency) ? currency : null),
       (currency) => `must be 3 or 4 letters or digits, like EUR, not "${currency}"`,
@@ -266,7 +266,7 @@ const toPayCurrency = optional(
   ),
 );
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
-const maybe = optional(nullable(text('Null: none.')));
+const maybe = optionalForm(nullableForm(textForm('Null: none.')));
 
 /** An attribute's value: a text, a number, or true or false. */
 const ATTRIBUTE_VALUE: Form<AttributeValue> = {
@@ -280,7 +280,7 @@ const ATTRIBUTE_VALUE: Form<AttributeValue> = {
   },
 };
 
-const attributes = optional(
+const attributes = optionalForm(
   withSchema(
     mapByName(
       'What the caller says of the payer, by name; of any type, as a caller may send it.',
@@ -297,7 +297,7 @@ const attributes = optional(
 );
 
 const SCORE = requireRequest(
-  mapping(
+  mappingForm(
     'A score request; {} is that of an ordinary payer.',
     {
       sellPointKey,
@@ -306,11 +306,11 @@ const SCORE = requireRequest(
       toPayCurrency,
       fingerprint: maybe,
       ip: maybe,
-      userAgent: withDefault(nullable(text('The browser; null: none.')), BROWSER),
-      clientHints: optional(
-        mapping(
+      userAgent: withDefault(nullableForm(textForm('The browser; null: none.')), BROWSER),
+      clientHints: optionalForm(
+        mappingForm(
           'What the page saw.',
-          { jsOk: optional(yesNo()), honeypotTriggered: optional(yesNo()) },
+          { jsOk: optionalForm(yesNoForm()), honeypotTriggered: optionalForm(yesNoForm()) },
           removeUndefined,
         ),
       ),
@@ -336,7 +336,7 @@ const SCORE = requireRequest(
 );
 
 const VERDICT = requireRequest(
-  mapping(
+  mappingForm(
     'A verdict request; {} is that of an ordinary payer.',
     { sellPointKey, amountRequested, method, orderRef, toPayCurrency, attributes },
     ({ toPayCurrency: currency, attributes: said, ...body }): Action => ({
@@ -346,18 +346,18 @@ const VERDICT = requireRequest(
   ),
 );
 
-const OUTCOME = mapping(
+const OUTCOME = mappingForm(
   'The platform reports the result of an order.',
   {
     orderRef,
-    outcome: choice(OUTCOMES, 'The final result of the order.'),
-    cause: optional(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way.')),
+    outcome: choiceForm(OUTCOMES, 'The final result of the order.'),
+    cause: optionalForm(choiceForm(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way.')),
     ago: withDefault(
-      nullable(duration('How long before its report it happened; null: the report has no moment.')),
+      nullableForm(durationForm('How long before its report it happened; null: the report has no moment.')),
       0,
     ),
-    amount: optional(
-      parsedText(
+    amount: optionalForm(
+      parsedTextForm(
         { pattern: MONEY_PATTERN },
         normalizeMoney,
         (money) => `must be an amount and a currency, like "25.00 EUR", not "${money}"`,
@@ -375,15 +375,15 @@ const OUTCOME = mapping(
   },
 );
 
-const BINDING = nullAs<Action>(
+const BINDING = readNullAs<Action>(
   { kind: 'binding', binding: null },
-  mapping(
+  mappingForm(
     'The platform binds the client; null unbinds.',
     {
-      requisiteRef: text('The bound requisite.'),
-      acceptorKeys: listOf(text('An acceptor.'), 'an acceptor key', 'The acceptors.'),
+      requisiteRef: textForm('The bound requisite.'),
+      acceptorKeys: listForm(textForm('An acceptor.'), 'an acceptor key', 'The acceptors.'),
       method: maybe,
-      expiresAfter: optional(duration()),
+      expiresAfter: optionalForm(durationForm()),
     },
     ({ method: bound = null, expiresAfter: expiresAfterMs = null, ...binding }): Action => ({
       kind: 'binding',
@@ -392,11 +392,11 @@ const BINDING = nullAs<Action>(
   ),
 );
 
-const OVERRIDE_GROUP = choice(OVERRIDE_GROUPS, 'The group that a person sets.');
+const OVERRIDE_GROUP = choiceForm(OVERRIDE_GROUPS, 'The group that a person sets.');
 
-const OVERRIDE_WITH_END = mapping(
+const OVERRIDE_WITH_END = mappingForm(
   'With an end.',
-  { group: OVERRIDE_GROUP, expiresAfter: optional(duration()) },
+  { group: OVERRIDE_GROUP, expiresAfter: optionalForm(durationForm()) },
   ({ group, expiresAfter: expiresAfterMs = null }) => ({ group, expiresAfterMs }),
 );
 

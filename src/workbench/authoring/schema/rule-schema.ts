@@ -14,12 +14,17 @@ import {
   LIST_NAME,
   MEANINGS,
 } from '#decision/rules/parse/form.ts';
-import { LIMITS, ruleSetFile } from '#decision/rules/parse/parse.ts';
+import { LIMITS, ruleSetFileForm } from '#decision/rules/parse/parse.ts';
 import { RuleLadders } from '#decision/rules/parse/rule-ladders.ts';
 import { LIST_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
-import { flagsFile, groupsFile, signalsFile, verdictsFile } from '#decision/rules/parse/rules.ts';
+import {
+  flagsFileForm,
+  groupsFileForm,
+  signalsFileForm,
+  verdictsFileForm,
+} from '#decision/rules/parse/rules.ts';
 import { findTextForm } from '#decision/rules/value-forms.ts';
-import { caseFile } from '#workbench/authoring/cases/parse-cases.ts';
+import { caseFileForm } from '#workbench/authoring/cases/parse-cases.ts';
 
 /** The kinds of rule files. Each kind has a schema of this name. */
 export type RuleFileKind =
@@ -44,15 +49,15 @@ export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
     return { ...schema, definitions: createConditionDefinitions(stage) };
   };
   const schemas: Readonly<Record<RuleFileKind, JsonSchema>> = {
-    ruleset: ruleSetFile('', ladders).schema,
-    groups: withConditions('groups', groupsFile(names)),
-    'bot-signals': withConditions('bot-signals', signalsFile(names)),
-    verdicts: withConditions('verdicts', verdictsFile(names, [])),
-    flags: withConditions('flags', flagsFile(names)),
+    ruleset: ruleSetFileForm('', ladders).schema,
+    groups: withConditions('groups', groupsFileForm(names)),
+    'bot-signals': withConditions('bot-signals', signalsFileForm(names)),
+    verdicts: withConditions('verdicts', verdictsFileForm(names, [])),
+    flags: withConditions('flags', flagsFileForm(names)),
     ladder: ladders.file.schema,
     limits: LIMITS.schema,
     list: LIST_FORM.schema,
-    cases: caseFile(null).schema,
+    cases: caseFileForm(null).schema,
   };
   const kinds = Object.keys(schemas).filter((kind): kind is RuleFileKind => kind in schemas);
   return new Map(kinds.map((kind) => [kind, { ...HEADER, title: `${kind}.yaml`, ...schemas[kind] }]));

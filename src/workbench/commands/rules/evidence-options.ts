@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readConfig, signalSecretOf } from '#config.ts';
+import { getSignalSecret, readConfig } from '#config.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { JournalFileError } from '#history/archive/ship/journal-file.ts';
@@ -105,7 +105,7 @@ function readAsk(options: EvidenceOptions): EvidenceAsk {
     asOf: parseTime(asOf, '--as-of'),
     platform: platform === undefined ? null : parsePlatform(platform),
     ...(decidedBy === undefined ? {} : { decidedBy }),
-    holdoutSecret: signalSecretOf(readConfig()),
+    holdoutSecret: getSignalSecret(readConfig()),
     formerSecret: readConfig().signalSecretPrevious,
   };
 }

@@ -9,13 +9,13 @@ import {
   type GatedSpec,
   type GateParts,
 } from '#workbench/platform/gated-operation.ts';
-import { requiredText } from '#workbench/platform/parameters.ts';
+import { requiredTextParameter } from '#workbench/platform/parameters.ts';
 
 /**
  * The client that a request is about. It is in the query, because an id may be `..` or hold a slash, which no path
  * carries unchanged.
  */
-const CLIENT_ID_KEY = requiredText('clientIdKey', 'As the caller chose it');
+const CLIENT_ID_KEY = requiredTextParameter('clientIdKey', 'As the caller chose it');
 
 export type AskedAboutClient<Body> = GrantedRequest<Body> & { readonly clientIdKey: string };
 

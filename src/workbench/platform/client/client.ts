@@ -7,28 +7,16 @@ import {
   declareJsonBody,
   NO_CONTENT,
 } from '#checkout/http/operation/operation.ts';
-import { declareRefusal, HttpProblem, notFound, tooManyRequests } from '#checkout/http/request/problems.ts';
-import { BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
-import { labelFactValues } from '#decision/assess.ts';
-import { DecisionSchema, isBot, paymentScoreText } from '#decision/decision.ts';
-import { type FactReading, factReading } from '#decision/facts/fact.ts';
-import { REQUEST_FACTS } from '#decision/facts/request.ts';
-import { NextVerdictSchema } from '#decision/next-verdict.ts';
-import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
-import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
-  BindingSchema,
-  clientGroup,
-  keepIfValid,
-  OverrideSchema,
-  overrideGroup,
-} from '#decision/payer/client-state.ts';
+  createNotFound,
+  createTooManyRequests,
+  declareRefusal,
+  HttpProblem,
+} from '#checkout/http/request/problems.ts';
+import { BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
+import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
+import { BindingSchema, OverrideSchema, overrideGroup } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { LadderSchema } from '#decision/payer/ladder.ts';
-import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
-import { computePaymentScore, formatPaymentScore } from '#decision/payer/payment-score.ts';
-import { getPlatformSettings, ruleVersion } from '#decision/rules/rule-set.ts';
-import { unreadDecisions } from '#history/archive/unread-decisions.ts';
 import { ClientExportSchema } from '#workbench/payers/client-export.ts';
 import {
   ClientLinksSchema,
@@ -36,7 +24,6 @@ import {
   LINKS_DEFAULT,
   LINKS_MAX,
 } from '#workbench/payers/client-links.ts';
-import type { ClientView } from '#workbench/payers/records.ts';
 import { DECISION_REFUSALS, findDecision, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
 import * as query from '#workbench/platform/parameters.ts';
 import type { PlatformParts } from '#workbench/platform/parts.ts';
@@ -48,86 +35,13 @@ import {
   declareClientOperation,
   declareGatedClientOperation,
 } from './client-id-key.ts';
+import { ClientSchema, toClientView } from './client-view.ts';
 
-const ClientSchema = s.named(
-  'Client',
-  s.shape('What is known of a client', {
-    clientIdKey: s.word('As the caller chose it', 'ann'),
-    ruleVersion,
-    clientGroup,
-    paymentScore: paymentScoreText,
-    isBot,
-    signals: s.list(Type.String(), 'The bot signals that match now'),
-    firstSeenAt: s.nullable(s.epochMs('First contact')),
-    lastVerdictAt: s.nullable(s.epochMs('Last verdict')),
-    decisionCount: s.count('Decisions made'),
-    ladder: LadderSchema,
-    outcomes: s.shape('Final outcomes, each order counted once', {
-      paidCount: s.count('Paid orders'),
-      unpaidCount: s.count('Unpaid orders'),
-      lastPaidAt: s.nullable(s.epochMs('Last payment')),
-      lastUnpaidAt: s.nullable(s.epochMs('Last unpaid order')),
-    }),
-    binding: s.nullable(BindingSchema),
-    override: s.nullable(OverrideSchema),
-    facts: Type.Record(factReading, {
-      description:
-        'What the rules would see now, by label; none of a request, because nobody asks for anything',
-    }),
-    nextVerdict: NextVerdictSchema,
-    decisions: s.list(DecisionSchema, 'The last ones, newest first'),
-    unread: Type.Optional(unreadDecisions),
-  }),
-);
-
-/**
- * Returns a client as the platform sees it: its state in words, its facts by label, and its last decisions. HMACs are
- * left out.
- */
-function toClientView(
-  platform: PlatformName,
-  clientIdKey: string,
-  { state, ladder, facts, nextVerdict, rules, decisions, unread, now }: ClientView,
-): s.Shape<typeof ClientSchema> {
-  const { outcomes } = state;
-  const finalCount = outcomes.paidCount + outcomes.unpaidCount;
-  const { smoothing } = getPlatformSettings(rules, platform);
-  return {
-    clientIdKey,
-    ruleVersion: rules.version,
-    clientGroup: facts.clientGroup,
-    paymentScore: formatPaymentScore(computePaymentScore(outcomes.paidCount, finalCount, smoothing)),
-    isBot: facts.isBot,
-    signals: facts.signals,
-    firstSeenAt: state.firstSeenAt,
-    lastVerdictAt: state.lastVerdictAt,
-    decisionCount: state.seq,
-    ladder,
-    outcomes: {
-      paidCount: outcomes.paidCount,
-      unpaidCount: outcomes.unpaidCount,
-      lastPaidAt: findLastPaidAt(outcomes),
-      lastUnpaidAt: findLastUnpaidAt(outcomes),
-    },
-    binding: keepIfValid(state.binding, now),
-    override: keepIfValid(state.override, now),
-    facts: removeRequestFacts(labelFactValues(rules, facts.values)),
-    nextVerdict,
-    decisions,
-    ...(unread.length === 0 ? {} : { unread }),
-  };
-}
-
-/** Leaves out the facts of a request, like its amount, because no request was made. */
-function removeRequestFacts(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
-  return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
-}
-
-const AFTER = query.after(HISTORY_PLACES);
-const LIMIT = query.limit();
+const AFTER = query.afterParameter(HISTORY_PLACES);
+const LIMIT = query.limitParameter();
 
 const UNKNOWN_CLIENT = declareRefusal('unknown-client', 'Nothing is known of the client.', () =>
-  notFound('Nothing is known of this client.'),
+  createNotFound('Nothing is known of this client.'),
 );
 
 const readClient = declareClientOperation({
@@ -167,24 +81,24 @@ const readClientHistory = declareClientOperation({
   },
 });
 
-const DAYS = query.whole(
+const DAYS = query.wholeNumberParameter(
   'days',
   { min: 1, default: LINKS_DEFAULT.days, max: LINKS_MAX.days },
   'How many days to look back',
 );
 
-const DEPTH = query.whole(
+const DEPTH = query.wholeNumberParameter(
   'depth',
   { min: 1, default: LINKS_DEFAULT.depth, max: LINKS_MAX.depth },
   '1: clients who share a device or address with this one; 2: also clients who share one with those',
 );
 
-const AS_OF = query.instant(
+const AS_OF = query.instantParameter(
   'asOf',
   'Show what was known at this time, and look back `days` from it; absent: now',
 );
 
-const CLIENTS = query.limit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
+const CLIENTS = query.limitParameter({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
 export const readClientLinks = declareClientOperation({
   route: 'get /v1/platform/client/links',
@@ -382,7 +296,7 @@ const TOO_MANY_WAITS_ENDED = declareRefusal(
   'too-many-waits-ended',
   'Too many waits of this client, or by this person, were ended within 24 hours.',
   (whose: string) =>
-    tooManyRequests(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
+    createTooManyRequests(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
   TOO_MANY_OF_PAYER,
 );
 

@@ -10,12 +10,12 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
+  createNotFound,
+  createTooManyRequests,
+  createUnavailable,
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  notFound,
-  tooManyRequests,
-  unavailable,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isRuleVersion, type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
@@ -31,7 +31,7 @@ import {
 import { type EvidenceJob, JOB_STATES } from '#workbench/evidence/evidence-task.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import { declareKindBody } from '#workbench/platform/kind-body.ts';
-import { pathText } from '#workbench/platform/parameters.ts';
+import { pathParameter } from '#workbench/platform/parameters.ts';
 import type { EvidenceParts } from '#workbench/platform/parts.ts';
 import {
   DRAFT_UNSOUND,
@@ -130,13 +130,13 @@ const DESK_BUSY = declareRefusal(
   'evidence-busy',
   'The node answers one question at a time, and its queue for all platforms is full.',
   () =>
-    unavailable(
+    createUnavailable(
       `This node answers one question at a time, for the platforms in turn, and ${ALL_WAITING_MAX} are already waiting. Try again when one of them is done.`,
     ),
 );
 
 const QUEUE_FULL = declareRefusal('evidence-queue-full', 'The queue of the platform is full.', () =>
-  tooManyRequests(
+  createTooManyRequests(
     `A node answers one question at a time, and at most ${PLATFORM_WAITING_MAX} of one platform may wait. Try again when one of yours is done, or cancel one.`,
     10,
   ),
@@ -253,10 +253,10 @@ function readSpan({ platform }: Caller, given: Readonly<Record<string, unknown>>
 const UNKNOWN_JOB = declareRefusal(
   'unknown-job',
   'The platform has no such job, or it is older than seven days.',
-  () => notFound('There is no such job; results are kept for seven days. Ask the question again.'),
+  () => createNotFound('There is no such job; results are kept for seven days. Ask the question again.'),
 );
 
-const JOB_ID = pathText('jobId', 'The jobId of the answer that started the job');
+const JOB_ID = pathParameter('jobId', 'The jobId of the answer that started the job');
 
 const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
   kind,

@@ -1,11 +1,11 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
 import { type Parameter, refuseParameter } from '#checkout/http/operation/parameter.ts';
 import {
-  badRequest,
+  createBadRequest,
+  createNotFound,
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  notFound,
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
@@ -22,7 +22,7 @@ export const BAD_VERSION = declareRefusal(
   'bad-version',
   'The path has no valid name of a version.',
   (version: string) =>
-    badRequest(
+    createBadRequest(
       `${JSON.stringify(version.slice(0, 100))} is not a valid name of a version, which is ${RULE_VERSION_FORM}.`,
     ),
   'before',
@@ -32,21 +32,23 @@ export const UNSOUND_VERSION = declareRefusal(
   'unsound-version',
   'The version has problems.',
   (version: string) =>
-    badRequest(`${version} has problems; correct them first. The page Rules of the console lists them.`),
+    createBadRequest(
+      `${version} has problems; correct them first. The page Rules of the console lists them.`,
+    ),
   'p2.v12',
 );
 
 export const UNKNOWN_VERSION = declareRefusal(
   'unknown-version',
   'This node has no such rule set.',
-  (version: string) => notFound(`There is no rule set ${version} on this node.`),
+  (version: string) => createNotFound(`There is no rule set ${version} on this node.`),
   'p2.v99',
 );
 
 const PATTERN = { pattern: RULE_VERSION_PATTERN };
 
 export const VERSION_IN_PATH: Parameter<RuleVersion> = {
-  ...query.pathText('version', 'A rule set, like p2.v11', PATTERN),
+  ...query.pathParameter('version', 'A rule set, like p2.v11', PATTERN),
   read: ({ params: { version = '' } }) => {
     if (isRuleVersion(version)) return version;
     throw BAD_VERSION.problem(version);
@@ -55,7 +57,7 @@ export const VERSION_IN_PATH: Parameter<RuleVersion> = {
 
 /** Declares a version in the query. Its value is null when it is absent. */
 export function versionParameter(name: string, description: string): Parameter<RuleVersion | null> {
-  const text = query.text(name, description, PATTERN);
+  const text = query.textParameter(name, description, PATTERN);
   const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
     const version = text.read(ctx);
     if (version === null || isRuleVersion(version)) return version;

@@ -2,7 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { type Exploration, type ExplorationAsk, explore } from '#history/archive/read/exploration.ts';
+import {
+  type Exploration,
+  type ExplorationAsk,
+  exploreDecisions,
+} from '#history/archive/read/exploration.ts';
 import { NO_STORE } from '#history/archive/s3/open-archive.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';
 import { TEST_KEYS } from '../../../decision/payer/client-keys.ts';
@@ -51,7 +55,7 @@ describe('the exploration of decisions', () => {
 
     const incident = (place: number, ask: Partial<ExplorationAsk> = {}) => {
       const [from, verdict] = [incidentAt(place), INCIDENTS[place]?.verdict ?? 'WAIT'];
-      return explore(
+      return exploreDecisions(
         archive,
         of({
           from: from + DAY_MS,
@@ -108,7 +112,7 @@ describe('the exploration of decisions', () => {
     afterEach(() => place.close());
 
     const asked = (ask: Partial<ExplorationAsk> = {}) =>
-      explore(place.reader(), of({ platform, to: end, ...ask }));
+      exploreDecisions(place.reader(), of({ platform, to: end, ...ask }));
     const decide = async (clients: readonly ClientKey[], minutes: readonly number[]) => {
       for (const minute of minutes) {
         const client = clients[minute % clients.length] ?? expect.fail('there is no client');
@@ -194,7 +198,7 @@ describe('the exploration of decisions', () => {
       await shipped(payer, 'twice', T0 + 2000);
       await shipped(newClient(platform), 'elsewhere', T0 + 3000);
       const figures = async () => {
-        const { all, values, unreadable, gaps } = await explore(reader, ASKED);
+        const { all, values, unreadable, gaps } = await exploreDecisions(reader, ASKED);
         const money = values[0]?.money['EUR'] ?? [];
         return { decisions: sum(all), money: sum(money), unreadable, gaps };
       };
@@ -215,7 +219,11 @@ describe('the exploration of decisions', () => {
       await verdict(place.store, newClient(other), 'order', T0);
       await place.shipper().step();
       for (const filter of [{ amountMin: 10 }, { method: 'card' }]) {
-        const { all, unreadable, gaps } = await explore(reader, { ...ASKED, platform: other, filter });
+        const { all, unreadable, gaps } = await exploreDecisions(reader, {
+          ...ASKED,
+          platform: other,
+          filter,
+        });
         expect([sum(all), unreadable, gaps]).to.deep.equal([0, [], []]);
       }
     });

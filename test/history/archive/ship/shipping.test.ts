@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { exactSystemClock } from '#base/clock.ts';
+import { readExactClock } from '#base/clock.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { findCommonDay } from '#history/archive/period.ts';
@@ -123,7 +123,7 @@ describeWithServer('redis-server', 'a node whose clock jumps two years ahead', (
   it('keeps rows for ARCHIVE_KEEP by the clock of the store', async () => {
     const url = await emptyRedisUrl();
     let aheadMs = 0;
-    const clock = () => exactSystemClock() + aheadMs;
+    const clock = () => readExactClock() + aheadMs;
     const right = await openPatiently(url);
     await verdict(right, newClient(), 'order-1', Date.now());
     await right.close();

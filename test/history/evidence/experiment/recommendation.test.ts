@@ -4,7 +4,7 @@ import {
   computeDifferences,
   findVetoes,
   type Metric,
-  recommend,
+  recommendVersion,
   type Veto,
 } from '#history/evidence/experiment/recommendation.ts';
 
@@ -28,7 +28,7 @@ const PRICED = { reversals: true, requisites: true };
 const UNPRICED = { reversals: false, requisites: false };
 
 const recommended = (vetoes: readonly Veto[], ...candidates: readonly ArmTotals[]) => {
-  const { version, takeBack } = recommend(ACTIVE, candidates, vetoes);
+  const { version, takeBack } = recommendVersion(ACTIVE, candidates, vetoes);
   return { version, takeBack };
 };
 
@@ -89,7 +89,7 @@ describe('the recommendation of an experiment', () => {
   });
 
   it('is empty without clients of the active version', () => {
-    expect(recommend(null, [ACTIVE])).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
+    expect(recommendVersion(null, [ACTIVE])).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
   });
 
   it('compares every candidate with the active version by every metric that clients have', () => {

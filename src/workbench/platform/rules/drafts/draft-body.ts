@@ -4,10 +4,10 @@ import { QueueFull } from '#base/work/fair-queue.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { declareJsonBody } from '#checkout/http/operation/operation.ts';
 import {
+  createUnavailable,
   declareRefusal,
   HttpProblem,
   refuseKnownErrors,
-  unavailable,
 } from '#checkout/http/request/problems.ts';
 import { formatProblem, type Problem } from '#decision/rules/problem.ts';
 import { type RuleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
@@ -86,7 +86,7 @@ export const DESK_FULL = declareRefusal(
   'desk-full',
   'The node works on as many drafts as it can, of all platforms or of this one.',
   () =>
-    unavailable(
+    createUnavailable(
       `This node is working on ${DRAFTS_AT_HAND_MAX} drafts, or on ${PLATFORM_DRAFTS_MAX} of this platform, and takes no more at once. Try again in a moment.`,
     ),
 );

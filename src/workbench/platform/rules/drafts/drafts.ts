@@ -11,10 +11,10 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import {
-  badRequest,
+  createBadRequest,
+  createNotFound,
   declareRefusal,
   HttpProblem,
-  notFound,
   refuseKnownErrors as refusedOr,
 } from '#checkout/http/request/problems.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
@@ -33,7 +33,7 @@ import {
   BAD_PARAMETER,
   cutPageInTime,
   PAGE_IN_TIME,
-  text as parameterText,
+  textParameter as parameterText,
 } from '#workbench/platform/parameters.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
@@ -64,7 +64,7 @@ const IF_MATCH_FORM = `If-Match ${IF_MATCH_RULE}.`;
 const BAD_REVISION = declareRefusal(
   'bad-revision',
   'If-Match is not an ETag of a draft.',
-  (detail: string) => badRequest(detail, [{ header: 'If-Match', detail: IF_MATCH_RULE }]),
+  (detail: string) => createBadRequest(detail, [{ header: 'If-Match', detail: IF_MATCH_RULE }]),
   IF_MATCH_FORM,
 );
 
@@ -88,7 +88,7 @@ const UNKNOWN_DRAFT = declareRefusal(
   'unknown-draft',
   'The platform has no such draft.',
   (version: string) =>
-    notFound(
+    createNotFound(
       `There is no draft ${version} of this platform: it was discarded, or nobody changed it for ${DRAFT_DAYS_MAX} days.`,
     ),
   'p2.v11',
@@ -98,7 +98,7 @@ const NOT_PROPOSED = declareRefusal(
   'draft-not-proposed',
   'No proposal to release such a draft of the platform is open.',
   (version: string, platform: string) =>
-    notFound(
+    createNotFound(
       `No proposal to release a draft ${version} of ${platform} is open; GET /v1/platform/proposals lists those that are.`,
     ),
   'p2.v11',
