@@ -19,7 +19,7 @@ export class FileWatch {
   /** `path` is that of an open database. Its log is beside it as long as the database is open. */
   constructor(path: string) {
     this.#path = path;
-    this.#opened = [path, `${path}-wal`].map((one) => [one, identityOf(one)] as const);
+    this.#opened = [path, `${path}-wal`].map((one) => [one, readFileIdentity(one)] as const);
   }
 
   /** Why nothing may be read or written, as of the last look. Null while the files are in their places. */
@@ -29,7 +29,7 @@ export class FileWatch {
 
   /** Looks at the paths, which takes some microseconds. Returns the new value of `refusal`. */
   look(): StoreUnavailable | null {
-    const isInPlace = this.#opened.every(([path, identity]) => identityOf(path) === identity);
+    const isInPlace = this.#opened.every(([path, identity]) => readFileIdentity(path) === identity);
     if (isInPlace) this.#refusal = null;
     else
       this.#refusal ??= new StoreUnavailable(
@@ -47,7 +47,7 @@ export class FileWatch {
 const REMEDY =
   'what is still written goes to a file that nobody opens again; put the former file back with its -wal beside it, or restart the service to go on with the new one';
 
-function identityOf(path: string): FileIdentity {
+function readFileIdentity(path: string): FileIdentity {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? null : `${stats.dev}/${stats.ino}`;
 }

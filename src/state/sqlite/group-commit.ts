@@ -22,7 +22,7 @@ export interface LockPatience {
 }
 
 /** The patience that callers are promised. */
-const OF_CALLERS: LockPatience = { limitMs: 200, onLongWait: () => {} };
+const PATIENCE_OF_CALLERS: LockPatience = { limitMs: 200, onLongWait: () => {} };
 
 /**
  * The time, in ms, after which background work releases the lock, however much is left, because verdicts of other
@@ -97,7 +97,7 @@ export class GroupCommit {
     place: Pick<FileWatch, 'look'>,
     onCommit: () => void,
     onLost: (error: StoreUnavailable) => void,
-    patience = OF_CALLERS,
+    patience = PATIENCE_OF_CALLERS,
   ) {
     this.#patience = patience;
     this.#db = db;
@@ -165,7 +165,7 @@ export class GroupCommit {
       // A full disk ends the transaction by itself, and a closed database has none.
       if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
       const culprit = batch[written.length];
-      if (culprit === undefined || !isOfOneWrite(error)) rejectAll(batch, error);
+      if (culprit === undefined || !isFaultOfOneWrite(error)) rejectAll(batch, error);
       else this.#writeWithout(culprit, batch, error);
       return;
     }
@@ -248,7 +248,7 @@ function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): v
 const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
 
 /** Whether the write itself is to blame, and not the disk or the file. Then the other writes need not fail. */
-function isOfOneWrite(error: unknown): boolean {
+function isFaultOfOneWrite(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return true;
   // The lower byte is the code. The upper bytes only give details.
   return OF_ONE_WRITE.has(Number(error.errcode) & 0xff);

@@ -36,7 +36,7 @@ export function createSqliteJournal(
     cursors: NUMBER_CURSORS,
     readJournal: (after, limit) =>
       readPage(async () => {
-        const position = positionOf(after);
+        const position = parsePosition(after);
         const rows = table.entriesAfter(position, limit);
         // The cursor is from before the file was restored to an earlier moment: entries since then have lower
         // numbers.
@@ -44,7 +44,7 @@ export function createSqliteJournal(
         const last = rows.at(-1)?.['position'];
         // A reader that begins with the oldest kept entry misses nothing.
         const pushedOut = after === null ? null : losses.after(position);
-        const all = await wholeEntries(reader, rows);
+        const all = await readWholeEntries(reader, rows);
         const lost = all.filter((entry) => entry.kind === 'lost');
         return {
           entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
@@ -57,7 +57,7 @@ export function createSqliteJournal(
     newestCursor: (entries) =>
       read(() => (table.length() > entries ? String(table.newest() - entries) : null)),
     trimJournal: async (through, kept) => {
-      const position = positionOf(through);
+      const position = parsePosition(through);
       const trim = () => {
         const isMore = table.forgetShipped(position, kept);
         losses.forget(position);
@@ -71,24 +71,24 @@ export function createSqliteJournal(
       read(() =>
         losses
           .unshippedErasures()
-          .map(({ position, entry }) => ({ ...parseErasure(String(entry)), place: placeOf(position) })),
+          .map(({ position, entry }) => ({ ...parseErasure(String(entry)), place: toPlace(position) })),
       ),
   };
 }
 
 /** Returns the position of a cursor, or 0 before the first entry. Throws UnknownCursor. */
-function positionOf(cursor: string | null): number {
+function parsePosition(cursor: string | null): number {
   return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
 }
 
-function placeOf(position: unknown) {
+function toPlace(position: unknown) {
   return { partition: 0, ms: 0, seq: Number(position) };
 }
 
-async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise<readonly ReadEntry[]> {
+async function readWholeEntries(reader: RecordReader, rows: readonly Row[]): Promise<readonly ReadEntry[]> {
   const entries: ReadEntry[] = [];
   for (const row of rows) {
-    const place = placeOf(row['position']);
+    const place = toPlace(row['position']);
     const text = String(row['entry']);
     const stored = { place, text, clientHash: String(row['client'] ?? '') };
     entries.push(

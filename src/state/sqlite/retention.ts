@@ -64,8 +64,8 @@ export class SqliteRetention {
     this.#indexing = new JournalIndexing(journal, file.readPage);
     this.#removals = [
       ...[
-        ...INDEXED.map((table) => removalByTime(db, table)),
-        ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
+        ...INDEXED.map((table) => createRemovalByTime(db, table)),
+        ...LOOKED_THROUGH.map((table) => createRemovalByKey(db, table)),
         (nowMs: number) => journal.removeOld(nowMs),
       ].map(
         (remove): Removal =>
@@ -75,7 +75,7 @@ export class SqliteRetention {
       () => journal.removeOldIndex(),
       () => this.#pushOut(journal, losses),
       () => this.#indexing.write(),
-      freePages(db),
+      createPageRemoval(db),
     ];
     this.#timer = this.#after(LOOK_INTERVAL_MS);
   }
@@ -139,7 +139,7 @@ export function hasRoom({ bavail, blocks, bsize }: Pick<StatsFs, 'bavail' | 'blo
 type Removal = (nowMs: number) => boolean;
 
 /** Gives free pages back to the disk. */
-function freePages(db: DatabaseSync): Removal {
+function createPageRemoval(db: DatabaseSync): Removal {
   const count = (pragma: 'freelist_count' | 'page_count') => {
     const statement = db.prepare(`PRAGMA ${pragma}`);
     return () => Number(statement.get()?.[pragma]);
@@ -153,8 +153,8 @@ function freePages(db: DatabaseSync): Removal {
   };
 }
 
-function removalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Removal {
-  const key = keyOf(db, table).join(', ');
+function createRemovalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Removal {
+  const key = listKeyColumns(db, table).join(', ');
   const remove = db.prepare(
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
   );
@@ -162,8 +162,8 @@ function removalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Remov
 }
 
 /** Walks through the rows in the order of their key, and then begins again. */
-function removalByKey(db: DatabaseSync, table: (typeof LOOKED_THROUGH)[number]): Removal {
-  const names = keyOf(db, table);
+function createRemovalByKey(db: DatabaseSync, table: (typeof LOOKED_THROUGH)[number]): Removal {
+  const names = listKeyColumns(db, table);
   const key = names.join(', ');
   const values = names.map(() => '?').join(', ');
   const next = db.prepare(
@@ -181,7 +181,7 @@ function removalByKey(db: DatabaseSync, table: (typeof LOOKED_THROUGH)[number]):
   };
 }
 
-function keyOf(db: DatabaseSync, table: string): readonly string[] {
+function listKeyColumns(db: DatabaseSync, table: string): readonly string[] {
   const key = db.prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
   return key.map(({ name }) => String(name));
 }

@@ -31,14 +31,14 @@ import type { SqliteFile } from './open-file.ts';
 /** Creates the documents in the table `documents`, which knows when each of them ends. */
 export function createSqliteDocuments(file: SqliteFile, versions: Versions): Documents {
   return createKeyvDocuments(
-    createDocumentsKeyv({ store: tableAdapter(file) }),
-    tableIndex(file),
+    createDocumentsKeyv({ store: createTableAdapter(file) }),
+    createTableIndex(file),
     file.run,
     versions,
   );
 }
 
-function tableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
+function createTableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
   const read = db.prepare(
     'SELECT value FROM documents WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)',
   );
@@ -64,7 +64,7 @@ function tableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
 }
 
 /** The table is its own index, so nothing needs to be noted. */
-function tableIndex({ db, readPage }: SqliteFile): DocumentIndex {
+function createTableIndex({ db, readPage }: SqliteFile): DocumentIndex {
   const page = db.prepare('SELECT key FROM documents WHERE key > ? AND key < ? ORDER BY key LIMIT 500');
   return {
     add: async () => {},

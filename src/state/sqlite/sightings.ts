@@ -46,7 +46,7 @@ export function createSqliteSightings({
         noteOn(sql, ask, 'fingerprint', now);
         noteOn(sql, ask, 'ip', now);
         for (const { name, value } of ask.attributes ?? [])
-          noteValue(sql, ask, holderOf(ask, name, value), now);
+          noteValue(sql, ask, getValueHolder(ask, name, value), now);
         return count(ask);
       });
     },
@@ -94,14 +94,14 @@ function prepareStatements(db: DatabaseSync) {
 }
 
 function noteOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind, nowMs: number): void {
-  const device = deviceOf(ask, kind);
+  const device = getDevice(ask, kind);
   if (device === null) return;
   const { notes } = ask.sharing[kind];
   const untilMs = nowMs + RETENTION.sightingMs;
   const bits = encodeMarks(ask.marks);
   if (notes.unpaidOrders) sql.putSighting.run(device, ask.client.hash, ask.at, untilMs, bits);
   else sql.putMarkedSighting.run(device, ask.client.hash, ask.at, untilMs, bits & 7);
-  forgetTooMany(sql, device);
+  forgetOldestClients(sql, device);
   if (!notes.verdicts || ask.isRepeated === true) return;
   for (const [ring, { kept }] of VERDICT_STEPS.entries()) {
     const step = getStepNumber(ring, ask.at);
@@ -111,7 +111,7 @@ function noteOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind, nowMs: num
 }
 
 function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
-  const device = deviceOf(ask, kind);
+  const device = getDevice(ask, kind);
   if (device === null) return new Map();
   const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
   const verdicts = (windowMs: number, clients: number) => {
@@ -142,11 +142,11 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): Readonly
 /** Notes that a client has a value of an attribute. */
 function noteValue(sql: Statements, { client, at }: SightingsAsk, holder: string, nowMs: number): void {
   sql.putSighting.run(holder, client.hash, at, nowMs + RETENTION.sightingMs, 0);
-  forgetTooMany(sql, holder);
+  forgetOldestClients(sql, holder);
 }
 
 /** Forgets the clients that have not been seen for the longest time. */
-function forgetTooMany(sql: Statements, device: string): void {
+function forgetOldestClients(sql: Statements, device: string): void {
   const clients = Number(sql.clientsOn.get(device)?.['clients']);
   if (clients > CLIENTS_ON_DEVICE_MAX) sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
 }
@@ -159,7 +159,7 @@ function countWithValues(
   const { client, at } = ask;
   return groupCountsByName(
     asked.map(({ name, value, windowsMs }) => {
-      const holder = holderOf(ask, name, value);
+      const holder = getValueHolder(ask, name, value);
       const count = (windowMs: number) => {
         const others = sql.countOthers.get(holder, client.hash, at - windowMs, at + UNSETTLED_MS);
         return Math.min(CLIENTS_ON_DEVICE_MAX, Number(others?.['clients'] ?? 0) + 1);
@@ -170,12 +170,12 @@ function countWithValues(
 }
 
 /** Returns the name under which a value of an attribute is kept among the devices. */
-function holderOf({ client }: SightingsAsk, name: string, value: string): string {
+function getValueHolder({ client }: SightingsAsk, name: string, value: string): string {
   return `${client.platform}/attribute/${name}/${value}`;
 }
 
 /** Returns the name of a device. A device belongs to one platform: the same phone on two platforms is two devices. */
-function deviceOf({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
+function getDevice({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

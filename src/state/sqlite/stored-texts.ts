@@ -40,7 +40,7 @@ export function createSqliteStoredTexts(
   );
   const keep = db.prepare('UPDATE clients SET expires_at = ? WHERE client = ?');
   return {
-    all: () => allTexts(db, readPage),
+    all: () => readAllTexts(db, readPage),
     read: ({ kind, name }) => texts[kind].read(PLACES[kind].prefix + name),
     replace: async (place, stamp, next) => {
       const { kind, name } = place;
@@ -67,7 +67,7 @@ export function createSqliteStoredTexts(
   };
 }
 
-async function* allTexts(db: DatabaseSync, readPage: SqliteFile['readPage']): AsyncGenerator<StoredText> {
+async function* readAllTexts(db: DatabaseSync, readPage: SqliteFile['readPage']): AsyncGenerator<StoredText> {
   for (const kind of TEXT_KINDS) {
     const { table, name, text, prefix } = PLACES[kind];
     const page = db.prepare(
