@@ -3,16 +3,18 @@ import type { IndexedEntry, NewestEntries } from './newest-entries.ts';
 import type { SqliteFile } from './open-file.ts';
 
 interface IndexingSizes {
-  /** Entries whose keys are sorted together. Until they are, a search finds them by their keys in memory. */
+  /**
+   * The number of entries whose keys are sorted together. Until then a search finds entries by their keys in memory.
+   */
   readonly batchEntries: number;
-  /** Entries that are read, and keys that are written, at once: a millisecond or so. */
+  /** The numbers of entries that are read, and of keys that are written, at once. That takes a millisecond or so. */
   readonly stepEntries: number;
   readonly stepKeys: number;
 }
 
 const SIZES: IndexingSizes = { batchEntries: 8192, stepEntries: 200, stepKeys: 1000 };
 
-/** The keys of the entries after a position, sorted. */
+/** The sorted keys of the entries after a position. */
 interface Batch {
   readonly after: number;
   readonly last: number;
@@ -20,8 +22,8 @@ interface Batch {
 }
 
 /**
- * Brings the index of the journal up in sorted batches. The keys are random: put in one by one, each would write a page of its
- * own, and a sorted batch writes every page of a partition once.
+ * Writes the journal's index in sorted batches. The keys are random: written one by one, each would write a page of
+ * its own. A sorted batch writes every page of a partition once.
  */
 export class JournalIndexing {
   readonly #table: JournalTable;
@@ -38,7 +40,10 @@ export class JournalIndexing {
     this.#sizes = sizes;
   }
 
-  /** Reads the new entries, and sorts the next batch once there are enough. What cannot be read is tried again the next time. */
+  /**
+   * Reads the new entries, and sorts the next batch when there are enough. What cannot be read is tried again the
+   * next time.
+   */
   async read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -59,14 +64,14 @@ export class JournalIndexing {
     this.#batch = { after, last, entries: this.#newest.sortUpTo(last) };
   }
 
-  /** Writes some of the batch that was read, within a transaction; whether there may be more. */
+  /** Writes a part of the batch within a transaction. Returns whether there may be more. */
   write(): boolean {
     const batch = this.#batch;
     const { indexed, indexedKey } = this.#table.progress();
     if (batch === null || batch.after !== indexed) return false;
     const left = batch.entries.slice(batch.entries.findLastIndex(({ key }) => key <= indexedKey) + 1);
     const lastKey = left[this.#sizes.stepKeys - 1]?.key ?? Number.POSITIVE_INFINITY;
-    // The progress is noted by key, so all entries with the last key belong to it.
+    // The progress is noted by key, so all entries with the last key belong to this step.
     for (const { key, position } of left) {
       if (key > lastKey) break;
       this.#table.index(key, position);

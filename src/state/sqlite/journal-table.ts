@@ -7,42 +7,42 @@ import { NewestEntries, toClientIndexKey, toOrderIndexKey } from './newest-entri
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** How far the journal has come, by position; all are 0 in the beginning. */
+/** The progress of the journal, by positions. All are 0 at the beginning. */
 export interface JournalProgress {
-  /** Entries up to here are forgotten; of these the table holds only decisions. */
+  /** Entries up to this position are forgotten. The table has only their decisions. */
   readonly forgotten: number;
-  /** The archive has entries up to here, and their decisions are kept for `hotMs`. */
+  /** The archive has the entries up to this position. Their decisions are kept for `hotMs`. */
   readonly shipped: number;
   readonly hotMs: number;
-  /** `journal_index` leads to all entries up to here. */
+  /** `journal_index` has all entries up to this position. */
   readonly indexed: number;
-  /** Of the batch after `indexed` it leads to those that have a key up to this. */
+  /** Of the batch after `indexed`, the index has the entries whose key is at most this. */
   readonly indexedKey: number;
 }
 
 const NO_PROGRESS: JournalProgress = { forgotten: 0, shipped: 0, hotMs: 0, indexed: 0, indexedKey: -1 };
 
-/** Entries that are forgotten, or looked at for their age, at once: a millisecond or so. */
+/** The number of entries that are forgotten, or checked for their age, at once. That takes a millisecond or so. */
 const STEP_ENTRIES = 200;
 
-/** Rows of the index that are removed at once. */
+/** The number of index rows that are removed at once. */
 const STEP_KEYS = 1000;
 
-/** A partition of the index holds the keys of so many positions. */
+/** A partition of the index has the keys of 2^18 positions. */
 const PARTITION_BITS = 18;
 
 export function getIndexPartition(position: number): number {
   return Math.floor(position / 2 ** PARTITION_BITS);
 }
 
-/** What the row of a decision names its order. */
+/** Returns the name of an order in the row of a decision. */
 function journalOrder(platform: PlatformName, orderRef: string): string {
   return `${platform}/${orderRef}`;
 }
 
 /**
- * All of one payer or order: what the index has under the key, what stands at the known positions of those that are not
- * indexed yet, and what a look through the last ones finds.
+ * Returns SQL that finds all entries of one payer or order: those that the index has under the key, those at the
+ * known positions that are not indexed yet, and those that a look through the last entries finds.
  */
 export const findBySql = (column: 'client' | 'order_name') => `
   WITH RECURSIVE partitions (partition) AS (
@@ -59,15 +59,15 @@ export const findBySql = (column: 'client' | 'order_name') => `
 const NEWEST = '(SELECT max(position) FROM journal)';
 
 /**
- * The table of what was accepted and decided, in order. The row of a decision outlasts its entry: it is forgotten as an
- * entry when the archive has it, and stays as the decision's record. The newest row is emptied and not removed, because SQLite
- * would give its position to the next one.
+ * The table of accepted inputs and decisions, in order. The row of a decision outlasts its entry: as an entry it is
+ * forgotten when the archive has it, and as the decision's record it stays. The newest row is emptied instead of
+ * removed, because SQLite would give its position to the next row.
  */
 export class JournalTable {
   readonly #sql: ReturnType<typeof prepareStatements>;
-  /** What the index does not lead to yet. */
+  /** The entries that the index does not have yet. */
   readonly newestEntries: NewestEntries;
-  /** No decision up to here is past its retention, as far as this process has looked. */
+  /** No decision up to this position is past its retention, as far as this process has looked. */
   #looked = 0;
 
   constructor(db: DatabaseSync) {
@@ -76,14 +76,14 @@ export class JournalTable {
   }
 
   /**
-   * An entry that is no decision; `clientHash` is null where it is about nobody. `at` is when it is written, epoch ms. Returns
-   * its position.
+   * Appends an entry that is no decision. `at` is the time of writing, in epoch ms. `clientHash` is null for an entry
+   * about no client. Returns its position.
    */
   append(at: number, clientHash: string | null, entry: string): number {
     return Number(this.#sql.append.run(at, clientHash, entry).lastInsertRowid);
   }
 
-  /** A decision and its record; `idempotencyKey` is null where it came without one. Returns its position. */
+  /** Appends a decision and its record. `idempotencyKey` is null when the request had none. Returns its position. */
   appendDecision(
     at: number,
     { seq, platform, orderRef }: Pick<Decision, 'seq' | 'platform' | 'orderRef'>,
@@ -96,12 +96,12 @@ export class JournalTable {
     return Number(added.lastInsertRowid);
   }
 
-  /** Entries that are not forgotten, the oldest first. */
+  /** Returns entries that are not forgotten, the oldest first. */
   entriesAfter(position: number, limit: number): readonly Row[] {
     return this.#sql.entries.all(Math.max(position, this.progress().forgotten), limit);
   }
 
-  /** The position that was given last; 0 before the first. */
+  /** Returns the position that was given last, or 0 before the first. */
   newest(): number {
     return Number(this.#sql.newest.get()?.['position'] ?? 0);
   }
@@ -111,24 +111,24 @@ export class JournalTable {
     return this.newest() - Math.max(this.progress().forgotten, oldest - 1);
   }
 
-  /** Entries of a client, decisions included, in any order. */
+  /** Returns the entries of a client, decisions included, in any order. */
   ofClient(clientHash: string): readonly Row[] {
     return this.#sql.ofClient.all(...this.#places(toClientIndexKey(clientHash)), clientHash);
   }
 
-  /** Decisions about a client that have a number below `beforeSeq`, the newest first. */
+  /** Returns decisions about a client with a number below `beforeSeq`, the newest first. */
   decisionsOfClient(clientHash: string, beforeSeq: number, limit: number): readonly Row[] {
     const places = this.#places(toClientIndexKey(clientHash));
     return this.#sql.decisionsOfClient.all(...places, clientHash, beforeSeq, limit);
   }
 
-  /** Decisions about an order, the newest first. */
+  /** Returns decisions about an order, the newest first. */
   decisionsOfOrder(platform: PlatformName, orderRef: string, limit: number): readonly Row[] {
     const order = journalOrder(platform, orderRef);
     return this.#sql.decisionsOfOrder.all(...this.#places(toOrderIndexKey(order)), order, limit);
   }
 
-  /** Where a search looks, as `findBySql` takes it. */
+  /** Returns what a search needs, in the form of `findBySql`. */
   #places(key: number): readonly [key: number, positions: string, readThrough: number] {
     const { positions, readThrough } = this.newestEntries.find(key);
     return [key, JSON.stringify(positions), readThrough];
@@ -146,13 +146,13 @@ export class JournalTable {
     };
   }
 
-  /** Within a transaction. */
+  /** Notes progress, within a transaction. */
   noteProgress(changed: Partial<JournalProgress>): void {
     const { forgotten, shipped, hotMs, indexed, indexedKey } = { ...this.progress(), ...changed };
     this.#sql.putProgress.run(forgotten, shipped, hotMs, indexed, indexedKey);
   }
 
-  /** Forgets some entries up to a position that were shipped; whether there are more of them. */
+  /** Forgets some entries up to a position that were shipped. Returns whether there are more of them. */
   forgetShipped(through: number, { journalEntries, decisionsHotMs }: KeptAfterShipping): boolean {
     const last = Math.min(through, this.newest() - journalEntries);
     const end = this.#forget(last);
@@ -160,7 +160,7 @@ export class JournalTable {
     return end !== null && end < last;
   }
 
-  /** Pushes out the oldest of more entries than `kept`, some at a time; null when there are no more. */
+  /** Pushes out some of the oldest entries, when there are more than `kept`. Returns null when there are no more. */
   pushOut(kept: number): { readonly entries: number; from: number; to: number; position: number } | null {
     const { forgotten } = this.progress();
     const last = Math.min(this.newest() - kept, forgotten + STEP_ENTRIES);
@@ -170,7 +170,9 @@ export class JournalTable {
     return { entries: Number(entries), from: Number(from ?? 0), to: Number(to ?? 0), position };
   }
 
-  /** Where it came to; null when nothing up to `last` is left to be forgotten. */
+  /**
+   * Forgets entries. Returns the position that it reached, or null when nothing up to `last` is left to be forgotten.
+   */
   #forget(last: number): number | null {
     const { forgotten } = this.progress();
     const end = Math.min(last, forgotten + STEP_ENTRIES);
@@ -182,8 +184,8 @@ export class JournalTable {
   }
 
   /**
-   * Removes decisions past their retention among the oldest ones; whether there may be more. One that a clock made which was
-   * ahead is looked at when the process starts again.
+   * Removes decisions past their retention among the oldest ones. Returns whether there may be more. A decision whose
+   * clock was ahead is checked again when the process starts anew.
    */
   removeOld(nowMs: number): boolean {
     const { forgotten, shipped, hotMs } = this.progress();
@@ -200,13 +202,19 @@ export class JournalTable {
     return rows.length === STEP_ENTRIES;
   }
 
-  /** An entry that is not forgotten stays without its record, so that readers learn of the loss. */
+  /**
+   * Removes a decision. When its entry is not forgotten, the entry stays without its record, so that readers learn of
+   * the loss.
+   */
   #remove(position: number, forgotten: number): void {
     const isRemoved = position <= forgotten && this.#sql.remove.run(position).changes > 0;
     if (!isRemoved) this.#sql.empty.run(position);
   }
 
-  /** Removes all that is about a client, and what leads to it; gives the keys under which it was answered. */
+  /**
+   * Removes everything about a client, and its keys in the index. Returns the Idempotency-Keys under which the client
+   * was answered.
+   */
   erase(clientHash: string): readonly string[] {
     const rows = this.ofClient(clientHash);
     for (const { position, order_name: order } of rows) {
@@ -221,17 +229,17 @@ export class JournalTable {
     return rows.flatMap(({ idempotency_key: key }) => (key === null ? [] : [String(key)]));
   }
 
-  /** Removes an entry that is about nobody. */
+  /** Removes an entry that is about no client. */
   removeEntry(position: number): void {
     if (this.#sql.remove.run(position).changes === 0) this.#sql.empty.run(position);
   }
 
-  /** Makes the index lead to an entry, if that is still there. */
+  /** Adds an entry to the index, if the entry still exists. */
   index(key: number, position: number): void {
     this.#sql.index.run(getIndexPartition(position), key, position);
   }
 
-  /** Removes some of the index's partitions whose entries are all gone; whether there may be more. */
+  /** Removes some rows of index partitions whose entries are all gone. Returns whether there may be more. */
   removeOldIndex(): boolean {
     const oldest = Number(this.#sql.oldest.get()?.['position'] ?? 0);
     return this.#sql.removeOldIndex.run(getIndexPartition(oldest), STEP_KEYS).changes === STEP_KEYS;
@@ -271,7 +279,7 @@ function prepareStatements(db: DatabaseSync) {
     empty: sql(
       "UPDATE journal SET client = NULL, seq = NULL, order_name = NULL, idempotency_key = NULL, entry = '' WHERE position = ?",
     ),
-    /** An erasure has appended an entry of its own before. */
+    /** The erasure has appended its own entry before. */
     erase: sql('DELETE FROM journal WHERE position = ?'),
     index: sql(
       'INSERT OR IGNORE INTO journal_index (partition, key, position) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM journal WHERE position = ?3)',

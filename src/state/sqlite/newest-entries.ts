@@ -1,23 +1,28 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** An entry of the journal under one of its keys: that of its payer, or that of its order. */
+/** An entry of the journal under one of its keys: the key of its payer or of its order. */
 export interface IndexedEntry {
   readonly key: number;
   readonly position: number;
 }
 
-/** 48 bits of the hash of a payer stand for it in the index; whoever finds an entry by them compares the whole hash. */
+/**
+ * Returns the key of a payer in the index: 48 bits of its hash. A search that finds an entry by this key compares the
+ * whole hash.
+ */
 export function toClientIndexKey(clientHash: string): number {
   return Buffer.from(clientHash.slice(0, 8), 'base64url').readUIntBE(0, 6);
 }
 
-/** The same for an order, by the name that the row of a decision has for it. */
+/** Returns the key of an order, from its name in the row of a decision. */
 export function toOrderIndexKey(order: string): number {
   return Number.parseInt(hash('sha256', order, 'hex').slice(0, 12), 16);
 }
 
-/** A search reads so many new entries: a tenth of a millisecond or so. It looks through the others. */
+/**
+ * The most new entries that a search reads, which takes a tenth of a millisecond or so. It looks through the others.
+ */
 export const SEARCH_READS_MAX = 64;
 
 /** Where a search finds the entries that are not indexed: at these positions, and among all after `readThrough`. */
@@ -27,9 +32,9 @@ export interface NewestPlaces {
 }
 
 /**
- * The keys of the entries that the index does not lead to yet, in memory. They are read from the file, each entry once, by
- * searches and in the background: so it does not matter which process wrote an entry. An entry that was erased since stays here
- * by its key and position, until its batch is indexed; a search finds no row there.
+ * The keys of the entries that the index does not have yet, in memory. Searches and the background read them from the
+ * file, each entry once, so it does not matter which process wrote an entry. An erased entry stays here by its key
+ * and position until its batch is indexed, but a search finds no row there.
  */
 export class NewestEntries {
   readonly #db: DatabaseSync;
@@ -60,7 +65,10 @@ export class NewestEntries {
     return { positions: this.#positions.get(key) ?? [], readThrough: this.#readThrough };
   }
 
-  /** Reads so many of the entries that are new since the last time, outside of any transaction; whether there may be more. */
+  /**
+   * Reads at most `limit` of the entries that are new since the last time, outside of any transaction. Returns
+   * whether there may be more.
+   */
   read(limit: number): boolean {
     this.#forgetIndexed();
     const rows = this.#names.all(this.#readThrough, limit);
@@ -73,7 +81,7 @@ export class NewestEntries {
     return rows.length === limit;
   }
 
-  /** Keys and positions of the entries that are not indexed, up to a position, sorted. */
+  /** Returns the keys and positions of the entries up to a position that are not indexed, sorted. */
   sortUpTo(last: number): readonly IndexedEntry[] {
     this.#forgetIndexed();
     return this.#entries
@@ -88,7 +96,7 @@ export class NewestEntries {
     else positions.push(entry.position);
   }
 
-  /** Forgets the entries that are indexed, whichever process did that. */
+  /** Forgets the entries that are indexed, whichever process indexed them. */
   #forgetIndexed(): void {
     const indexed = Number(this.#progress.get()?.['indexed'] ?? 0);
     if (indexed === this.#indexed) return;
