@@ -53,6 +53,45 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.page.locator('.editor .cm-content').waitFor();
   });
 
+  it('marks the results of a former text until those of the new one are there', async () => {
+    const page = await begin('p2.v28');
+    await isSound();
+    await page.getByText('Results of the text as it stands.').waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/v1/platform/rules/drafts/check', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await editorOf(page).focus();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('# a remark\n');
+    await page.getByText('Results of the text before your last change').waitFor();
+    const stale = page.locator('.stale');
+    await stale.getByText('Nodes accept this version.').waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    held.resolve();
+    await page.getByText('Results of the text as it stands.').waitFor();
+    expect(await stale.count()).to.equal(0);
+  });
+
+  it('says which file of cases has a mistake, and not that there are no cases', async () => {
+    const { body } = await tab.shop.ask<{ files: readonly { path: string; text: string }[] }>(
+      'GET',
+      'rules/versions/p2.v10',
+    );
+    const texts = body.files.map(({ path, text }) => [path, text.replaceAll('p2.v10', 'p2.v29')] as const);
+    const [name = ''] = texts.find(([path]) => path.startsWith('cases/')) ?? [];
+    const files = { ...Object.fromEntries(texts), [name]: 'cases: oops\n' };
+    const kept = await tab.shop.ask('PUT', 'rules/drafts/p2.v29', { from: 'p2.v10', files });
+    expect(kept.status).to.equal(200);
+    await tab.open('#/rules/p2.v29');
+    const cases = tab.page.getByRole('region', { name: 'Cases' });
+    await cases.getByText('No case is run while a file of cases has a mistake').waitFor();
+    await cases.getByRole('button', { name: new RegExp(`^${name}:\\d+:\\d+$`) }).waitFor();
+    await tab.page.getByText(`Mend the cases first: ${name} cannot be read, from line 1 on.`).waitFor();
+    expect(await tab.page.getByText('there must be at least one').count()).to.equal(0);
+  });
+
   it('leads from a problem to its place, where it can be mended', async () => {
     const page = await begin('p2.v31', { from: 'p2.v12' });
     await tab.button('verdicts.yaml:43:19').click();
@@ -80,7 +119,9 @@ describeConsole("the console's page Draft", (tab) => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     try {
       await tab.openAs(owner.key, '#/settings/audit');
-      const effect = tab.page.getByRole('listitem').getByText('the draft p2.v36 of shop is fixed for good');
+      const effect = tab.page
+        .getByRole('listitem')
+        .getByText('the draft p2.v36 of shop is released: its files never change again');
       await effect.waitFor();
       await tab.page.getByText('p2.v10 and p2.v36 decide alike.').waitFor();
       await tab.button('Approve …').click();

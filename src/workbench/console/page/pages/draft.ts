@@ -73,12 +73,36 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   };
   const rounds = rewritten + draft.round;
   const values = useValueEdits(copy, current, rewrite);
+  const isStale = checked !== null && current === null;
   return html`
     ${h(DraftStatus, { draft, bytesMax })}
     ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
-    ${renderRemarks(check, go)}
-    ${checked?.coverage && renderCases(checked.coverage, session, { copy, change: rewrite })}
+    <div class=${isStale ? 'stale' : undefined}>
+      <p class="faint" role="status" hidden=${checked === null}>
+        ${isStale ? STALE : 'Results of the text as it stands.'}
+      </p>
+      ${renderRemarks(check, go)}
+      ${checked?.coverage && renderCases(checked.coverage, session, { copy, change: rewrite })}
+      ${checked && renderUnreadCases(checked, go)}
+    </div>
     ${h(Release, { draft, checked: current, list, session })}`;
+}
+
+const STALE = 'Results of the text before your last change; the new ones are on their way.';
+
+/** While a file of cases cannot be read none is run: that is not to have none. */
+function renderUnreadCases({ problems }: CheckedDraft, go: GoTo) {
+  const unread = listUnreadCases(problems);
+  if (unread.length === 0) return null;
+  return html`<section class="card" aria-label="Cases">
+    <h2>Cases ${renderPill('not run', 'bad')}</h2>
+    <p>No case is run while a file of cases has a mistake:</p>
+    ${renderRemarkList(unread, go)}
+  </section>`;
+}
+
+function listUnreadCases(problems: readonly Remark[]) {
+  return problems.filter(({ at }) => at.file.startsWith('cases/'));
 }
 
 interface ReleaseProps {
@@ -218,6 +242,11 @@ function listMissingSteps(version: string, checked: CheckedDraft | null): readon
   if (version.includes('-'))
     return ['Only a version named like p2.v11 can be released. Begin one with such a name.'];
   const { passed = 0, failed = 0 } = checked?.coverage ?? {};
+  const [unread] = listUnreadCases(checked?.problems ?? []);
+  if (unread !== undefined) {
+    const { file, line } = unread.at;
+    return [`Mend the cases first: ${file} cannot be read, from line ${line} on.`];
+  }
   return [
     ...(checked?.problems.length === 0 ? [] : ['Fix the problems.']),
     ...(passed > 0 && failed === 0 ? [] : ['All cases must pass, and there must be at least one.']),
