@@ -91,14 +91,14 @@ export function presentDrift(found: Drift): Presentation {
     notes: [
       ...head,
       `The later part begins at ${formatTime(splitAt)}.`,
-      'A hint where to look, no proof: whatever else changed between the two parts is in these figures. Payments of the later part may still be reported: until then their orders are unknown.',
+      'These figures are a hint where to look, not a proof: they include everything else that changed between the two parts. Payments of the later part may still be reported; until then their orders are unknown.',
       ...(beganAt === null
         ? []
         : [
-            `The earlier part compares with a store that began empty: the first decision that is kept was made at ${formatTime(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+            `The earlier part begins with an empty store: the first recorded decision was made at ${formatTime(beganAt)}, and every payer looked new then. Choose a later beginning (from).`,
           ]),
       `The score is measured on ${formatLeftOutOrders(found)}`,
-      ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
+      ...(beyond.length === 0 ? ['No fact has changed by more than chance explains.'] : []),
     ],
     tables: [
       partsTable('sizes', 'The two parts', 'count', found, [
@@ -127,7 +127,7 @@ export function presentDrift(found: Drift): Presentation {
 /** Says which orders the figures of the score leave out. */
 function formatLeftOutOrders({ earlier, later, unknown }: Drift): string {
   const never = earlier.orders.neverGranted + later.orders.neverGranted;
-  return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;
+  return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all orders that were turned away: for those it is not known whether the score was right.`;
 }
 
 function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): EvidenceTable {
@@ -166,7 +166,7 @@ function partsTable(
 function factsTable(facts: readonly FactDrift[]): EvidenceTable {
   return {
     name: 'facts',
-    title: 'Facts that moved by more than chance explains',
+    title: 'Facts that changed by more than chance explains',
     columns: createColumns(
       ['text', 'fact'],
       ['figure', 'PSI', 'by chance up to'],

@@ -287,7 +287,7 @@ export function listAsOfNotes(asOf: AsOf | WithMomentsAsText<AsOf> | undefined):
   if (erasedPayers === 0) return [known];
   return [
     known,
-    `Payers who were erased since: ${formatNumber(erasedPayers)}. They were counted then and are no more, with ${formatCount(erasedRows, 'row')} of all times.`,
+    `Payers erased since: ${formatNumber(erasedPayers)}, with ${formatCount(erasedRows, 'row')} of all times. They were counted then, but are not counted here.`,
   ];
 }
 
@@ -304,15 +304,15 @@ export function listSpanNotes({
   return [
     ...listAsOfNotes(asOf),
     from === null || to === null
-      ? 'There is no decision within this time.'
+      ? 'There is no decision in this time span.'
       : `${formatCount(decisions, 'decision')}, ${formatTime(from)} to ${formatTime(to)}.`,
     ...gaps.map(
       (gap) =>
-        `Gap: about ${formatCount(gap.entries, 'entry', 'entries')} between ${formatTime(gap.from)} and ${formatTime(gap.to)} lost.`,
+        `Gap: about ${formatCount(gap.entries, 'entry', 'entries')} between ${formatTime(gap.from)} and ${formatTime(gap.to)} were lost.`,
     ),
     ...silences.map(
       ({ platform, from, to, orders }) =>
-        `${platform} reported nothing from ${formatTime(from)} ${to === null ? 'on' : `to ${formatTime(to)}`}, of ${formatCount(orders, 'granted order')}: figures of that time are of what was told later, if anything.`,
+        `${platform} reported nothing from ${formatTime(from)} ${to === null ? 'on' : `to ${formatTime(to)}`}, of ${formatCount(orders, 'granted order')}; figures of that time rest on what was reported later, if anything.`,
     ),
     ...(torn
       ? ['The last line of the journal is incomplete and was left out; export again to complete it.']
@@ -327,7 +327,7 @@ export function listSpanNotes({
 export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(
     ({ rule, share, decisions, clients }) =>
-      `As in live traffic, ${side} holds ${formatPercent(share)} of the clients out of ${rule}: it matched and was skipped in ${formatCount(decisions, 'decision')} about ${formatCount(clients, 'client')}.`,
+      `As in live traffic, ${side} holds ${formatPercent(share)} of the clients out of ${rule}: the rule matched and was skipped in ${formatCount(decisions, 'decision')} about ${formatCount(clients, 'client')}.`,
   );
 }
 
@@ -337,5 +337,7 @@ export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[])
  */
 export function listSharedListNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
-  return [`In a replay nobody is on ${formatSharedLists(lists)}: the inputs do not tell who was.`];
+  return [
+    `In a replay nobody is on ${formatSharedLists(lists)}, because recorded inputs do not say who was.`,
+  ];
 }

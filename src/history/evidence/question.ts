@@ -190,7 +190,7 @@ export async function findRulesOrLast(
   if (version !== null) return rules.named(version);
   const [last] = await evidence.decidingRules();
   if (last === undefined)
-    throw new BadQuestion('there is no decision within this time, so name the version to look at');
+    throw new BadQuestion('there is no decision in this time span; name the version to look at');
   return requireRecordedRules(rules, last, 'name the version to look at');
 }
 
@@ -203,6 +203,6 @@ export function requireRecordedRules(rules: RulesAtHand, decided: DecidingRules,
   if (found !== null) return found;
   const { ruleVersion, digest } = decided;
   throw new BadQuestion(
-    `${ruleVersion} with digest ${digest.slice(0, 12)} decided, and this rule set is neither in RULES_DIR nor in the archive; ${wayOn}`,
+    `${ruleVersion} with digest ${digest.slice(0, 12)} decided, but this rule set is neither in RULES_DIR nor in the archive; ${wayOn}`,
   );
 }

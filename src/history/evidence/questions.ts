@@ -41,7 +41,7 @@ const BY = choiceOption({
 const REPORT = declareQuestion({
   kind: 'report',
   title: 'Results of each rule',
-  description: 'what each rule matched, decided and was needed for, and what became of those orders',
+  description: 'show what each rule matched, decided and was needed for, and what became of those orders',
   options: [LOOKED_AT, AGAINST, BY, ...OBJECTIVE_OPTIONS],
   example: { version: 'p2.v11', by: 'day' },
   namesOrders: true,
@@ -73,7 +73,7 @@ const BACKTEST = declareQuestion({
   kind: 'backtest',
   title: 'What a version would have decided',
   description:
-    'what a version, draft or released, would have opened and closed, replayed from an empty state',
+    'show what a version, draft or released, would have granted and refused, replayed from an empty state',
   options: [TRIED, AGAINST, VARY],
   reads: 'span',
   example: { version: 'p2.v11', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..8'] },
@@ -136,7 +136,7 @@ export const EXPERIMENT = declareQuestion({
   kind: 'experiment',
   title: 'Results of the versions on trial',
   description:
-    'compare the versions of the newest trial by their clients: orders, money, requisites and waits, with intervals that hold however often somebody looks, and what to do next',
+    'compare the versions of the newest trial by their clients: orders, money, requisites and waits, with intervals that hold at every look, and say what to do next',
   options: [VERSIONS, ...TRIAL_OPTIONS],
   example: { versions: ['p2.v11'] },
   resultName: 'Experiment',

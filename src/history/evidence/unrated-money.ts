@@ -47,6 +47,6 @@ export function listUnratedNotes(figure: string, unrated: UnratedMoney, where: s
   );
   const rates = Object.keys(amounts).map((currency) => `--rate ${currency}=NUMBER`);
   return [
-    `${figure} is in ${valueIn} and leaves out ${told.join(', ')}, because no rate was given. Say what one unit is worth in ${valueIn}: ${rates.join(' ')}, ${where}.`,
+    `${figure} is in ${valueIn} and leaves out ${told.join(', ')}, because no rate was given. Give the value of one unit in ${valueIn}: ${rates.join(' ')}, ${where}.`,
   ];
 }

@@ -106,7 +106,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
         expect(found.undecidable).to.deep.equal({ count: 6, facts: ['attribute(cardBin)'] });
         expect([found.compared, found.reproduced], 'who says none').to.deep.equal([1, 1]);
         expect(presentBacktest(found).notes).to.include(
-          '6 requests are compared nowhere: rules compare attribute(cardBin) with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.',
+          '6 requests are not compared: rules compare attribute(cardBin) with constants, and the recorded pseudonym was made with another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.',
         );
       }
     });
@@ -124,7 +124,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
       const label = 'attribute(cardBin) under this SIGNAL_SECRET';
       expect(found.undecidable).to.deep.equal({ count: 6, facts: [label] });
       const { notes } = presentReport(found);
-      expect(notes).to.include(`6 decisions are counted nowhere: their records lack ${label}.`);
+      expect(notes).to.include(`6 decisions are not counted: their records lack ${label}.`);
       expect(notes).to.include(`6 decisions cannot be compared: the records lack ${label}.`);
     });
   }

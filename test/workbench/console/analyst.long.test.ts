@@ -285,7 +285,7 @@ describeConsole('a version that is rolled out', (tab) => {
     const { page, complaints } = tab;
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText(/\d+ do not count yet\./).waitFor();
-    await page.getByText('Nothing can be compared yet: it takes 50 clients in each arm who count').waitFor();
+    await page.getByText('Nothing can be compared yet: each arm needs 50 clients who count').waitFor();
     expect(complaints).to.deep.equal([]);
   });
 

@@ -172,14 +172,14 @@ export function presentBacktest(report: BacktestReport): Presentation {
 function undecidableNotes({ undecidable: { count, facts } }: BacktestReport): readonly string[] {
   if (count === 0) return [];
   return [
-    `${formatCount(count, 'request is', 'requests are')} compared nowhere: rules compare ${joinWords(facts, 'and')} with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+    `${formatCount(count, 'request is', 'requests are')} not compared: rules compare ${joinWords(facts, 'and')} with constants, and the recorded pseudonym was made with another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
   ];
 }
 
 function reproducedNotes({ reproduced, compared, against }: BacktestReport): readonly string[] {
   if (against !== null || reproduced === compared) return [];
   return [
-    `Replayed, the recorded versions repeat ${formatNumber(reproduced)} of ${formatNumber(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
+    `Replayed, the recorded versions repeat ${formatNumber(reproduced)} of ${formatNumber(compared)} recorded verdicts, because the history does not begin with an empty state, clients were erased, or entries were lost.`,
   ];
 }
 
@@ -209,18 +209,18 @@ function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderSums['orders
 }
 
 const PAYERS_REPLAYED =
-  'Replayed payers come back when they did, whatever wait they are told. Only those outcomes happen whose order a version grants.';
+  'In the replay payers come back when they did in fact, whatever wait they are given. An outcome happens only if the version grants its order.';
 
 /** Says why the backtest claims nothing about another ladder, and how its effect can be seen. */
 function ladderNotes(names: readonly string[], version: string): readonly string[] {
   if (names.length === 0) return [];
   return [
-    `No headline for ${names.join(', ')}: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout ${version} --canary 10; "rules experiment" then shows what both are worth.`,
+    `No headline for ${names.join(', ')}: its waits have another length, and it is not known when payers would have come back. Try it on a share of the payers: rules rollout ${version} --canary 10; "rules experiment" then shows what both are worth.`,
   ];
 }
 
 const CHOOSING =
-  'Marked as on the front are choices that no other one betters in everything. Choose by the earlier part and believe the later one: whatever is best of many where it was chosen looks better there than it is.';
+  '"On the front" marks candidates that no other candidate beats in everything. Choose by the earlier part and trust the figures of the later part: the best of many looks better than it is where it was chosen.';
 
 /** Sorts candidates by the first path in which two differ: smaller numbers and shorter durations first. */
 function compareValues(one: Candidate, other: Candidate, paths: readonly string[]): number {

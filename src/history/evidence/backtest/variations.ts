@@ -57,12 +57,12 @@ function parseValues(list: string, text: string): readonly string[] {
     const values = list.split(',').map((value) => value.trim());
     const bad = values.find((value) => !/^[\w.+-]+$/.test(value));
     if (bad === undefined) return values;
-    throw new BadQuestion(`"${bad}" in "${text}" is no number, duration or word; --vary is ${VARY_FORM}`);
+    throw new BadQuestion(`"${bad}" in "${text}" is not a number, duration or word; --vary is ${VARY_FORM}`);
   }
   const [first, last, step] = [Number(range[1]), Number(range[2]), Number(range[3] ?? 1)];
   if (last < first || step === 0)
     throw new BadQuestion(
-      `"${list}" in "${text}" is no range; the smaller number comes first, like 2..8 or 2..8:2`,
+      `"${list}" in "${text}" is not a range; the smaller number comes first, like 2..8 or 2..8:2`,
     );
   const count = Math.floor((last - first) / step) + 1;
   if (count > COMBINATIONS_MAX)

@@ -252,7 +252,7 @@ export function presentExperiment(found: Experiment): Presentation {
   return {
     notes: [
       ...notes,
-      `On trial with these shares since ${formatTime(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version it was drawn into, whichever came to decide.`,
+      `On trial with these shares since ${formatTime(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version that it was drawn into, whichever version decided.`,
       ...objectiveNotes(found),
       ...(found.version === null ? [NOBODY_LEFT] : []),
       ...(found.version !== null && found.differences.length === 0 ? [TOO_FEW] : []),
@@ -271,10 +271,10 @@ const NO_TRIAL =
   'No version was on trial within this time. Begin with: rules rollout p2.v11 --canary 10 --reason TEXT; several candidates are named by --also p2.v12:10.';
 
 const NOBODY_LEFT =
-  'All clients are drawn into candidates, so there is nobody to compare them with; give them less than 100 percent.';
+  'All clients are drawn into candidates, so there are none to compare them with; give the candidates less than 100 percent in all.';
 
 const TOO_FEW =
-  'Nothing can be compared yet: it takes 50 clients in each arm who count and have some of what is compared.';
+  'Nothing can be compared yet: each arm needs 50 clients who count and have a value of what is compared.';
 
 function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experiment): readonly string[] {
   if (objective === null || earliest === null) return [];
@@ -283,11 +283,11 @@ function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experim
   const capped = arms.map((arm) => `${formatCell(arm.capped, 'money')} of ${arm.version}`).join(', ');
   const young = arms.reduce((sum, arm) => sum + arm.young, 0);
   return [
-    `Judged by ${formatObjective(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
+    `Judged by ${formatObjective(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so nothing is recommended by this one.'}`,
     `A client counts once, by what it does within ${formatDays(windowDays)}, ${formatDays(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${formatTime(earliest)}. ${formatNumber(young)} do not count yet.`,
     cap === null
-      ? 'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.'
-      : `Of a client's money up to ${formatCell(cap, 'money')} ${currency} count. What was paid above that counts nowhere: ${capped}.`,
+      ? 'No amount is capped, because too few clients paid in the 30 days before; give a cap with the rollout if a few clients pay most of the money.'
+      : `Of a client's money up to ${formatCell(cap, 'money')} ${currency} count. Amounts above that are not counted: ${capped}.`,
     ...listUnratedNotes('Value', unrated, RATE_OF_A_TRIAL),
   ];
 }
@@ -301,14 +301,14 @@ function formatDays(some: number): string {
 
 function recommendationNote({ recommendation, version, differences }: Experiment): string {
   const { version: best, takeBack, errorBound } = recommendation;
-  const bound = `Of experiments on versions that are the same at most ${formatPercent(errorBound)} end with a recommendation, however often somebody looks.`;
+  const bound = `If the versions were the same, at most ${formatPercent(errorBound)} of experiments would end with a recommendation, however often somebody looks.`;
   const back = takeBack.map((one) => `rules rollback ${one} --reason "worse by the experiment"`).join('; ');
   if (best !== null && best !== version)
     return `Recommended: make ${best} active. ${bound} Next: rules rollout ${best} --active --reason "better by the experiment"`;
-  if (takeBack.length > 0) return `Recommended: take ${takeBack.join(', ')} back. ${bound} Next: ${back}`;
+  if (takeBack.length > 0) return `Recommended: roll back ${takeBack.join(', ')}. ${bound} Next: ${back}`;
   return differences.length === 0
-    ? 'Go on: nothing is recommended yet.'
-    : `Go on: no version is shown to be better. ${bound}`;
+    ? 'Continue: nothing is recommended yet.'
+    : `Continue: no version is shown to be better. ${bound}`;
 }
 
 /** Estimates how much longer the trial takes at the present pace. */
@@ -320,7 +320,8 @@ function waitingNote({ arms, differences, trend, earliest }: Experiment): readon
   return values.flatMap(({ version, clientsToGo }) => {
     if (clientsToGo === null) return [];
     const shows = `a difference of ${formatPercent(MATTERS_SHARE)} in value between ${version} and the active version`;
-    if (clientsToGo === 0) return [`There are clients enough to show ${shows} in four of five experiments.`];
+    if (clientsToGo === 0)
+      return [`There are enough clients: ${shows} would show in four of five experiments.`];
     const wait = days > 0 ? `, at the pace so far ${daysText((clientsToGo / clients) * days)}` : '';
     return [
       `About ${formatNumber(clientsToGo)} more clients${wait}, until ${shows} shows in four of five experiments.`,

@@ -175,7 +175,7 @@ async function completeObjective(
   const objective = otherwise ?? given;
   if (objective === null)
     throw new BadQuestion(
-      'the objective that the trial was begun with is damaged; name one in the question, or begin the trial again',
+      'the objective of the trial cannot be read; name one in the question, or begin the trial again',
     );
   const { duck, ask } = evidence;
   const currency =

@@ -77,10 +77,10 @@ interface MetricDifference extends Estimate {
 }
 
 export const VETOES = {
-  sampleRatio: 'the arms have other shares of the clients than were drawn',
+  sampleRatio: 'the shares of clients in the arms differ from the draw',
   sharedDevices: 'the arms share devices',
-  outcomesStopped: 'outcomes are not reported any more',
-  outcomesMissing: 'the arms differ in how many of their orders are without a report',
+  outcomesStopped: 'outcomes are no longer reported',
+  outcomesMissing: 'the arms differ in the share of orders without a report',
   money: 'less money lasts',
   reversals: 'more is reversed',
   requisites: 'more requisites are shown and not paid',

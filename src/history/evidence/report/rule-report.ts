@@ -180,7 +180,7 @@ function againstNotes({ against, version }: Report): readonly string[] {
   if (against === null) return [];
   const { version: base, changed, compared, changedShare, undecidable, missing, unseen } = against;
   return [
-    `On the recorded facts, which no answer changes: from ${base} to ${version} ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}. As if nobody were held out.`,
+    `On the recorded facts, from ${base} to ${version}, ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}. Holdouts are ignored, and facts stay as recorded.`,
     ...(undecidable === 0
       ? []
       : [
@@ -189,23 +189,23 @@ function againstNotes({ against, version }: Report): readonly string[] {
     ...(unseen.length === 0
       ? []
       : [
-          `They differ in ${unseen.join(', ')}, which recorded facts cannot show: rules backtest ${version}.`,
+          `The versions also differ in ${unseen.join(', ')}, which recorded facts cannot show; run: rules backtest ${version}.`,
         ]),
   ];
 }
 
 const ABOUT: Readonly<Record<string, string>> = {
   ruleMoney:
-    'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Turned away is what was asked, mostly again and again by the same payers, and no cost; what a rule costs its holdout shows, and without one it is not known: give it a holdout.',
+    'Money by rule: an order counts under every rule that matched, also if another rule decided, so rows overlap and do not add up to the total. Turned-away money was asked for, mostly by the same payers again and again, and is not a cost. Only a holdout shows what a rule costs: give it one.',
   rules:
-    'Intervals are of 95 %, by client, or by device where a rule is about shared ones. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+    'Intervals are of 95 %, by client, or by device where a rule is about shared devices. It is not known what would have become of blocked orders; a rule with a holdout shows it.',
   flags:
-    'Flags: orders that a flag marked at any of their decisions, as it was recorded then, beside those without a flag. Unpaid are also those that were paid and taken back. A flag changes no verdict, so its orders show what became of them as they were; the lift is above 1 where it finds orders that go bad.',
+    'Flags: orders with a flag recorded at any of their decisions, beside orders without one. Reversed orders count as unpaid. A flag changes no verdict; a lift above 1 means that its orders go bad more often.',
   waitLevels:
-    'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
+    'The price of a wait covers the 24 hours after it was imposed. Payers who asked too early count again on the level that this led to. It is not a comparison: only an experiment with another ladder shows what they would have done without the wait.',
   holdouts:
-    'Held out: clients whom the rule would have hit and did not, beside the others, each with all orders from then until the period of the draw ends. The share is of all orders that were asked for.',
-  net: 'Net: what did not happen because a rule applied, with 95 % intervals: by its holdout, by client, or by device where the rule is about shared ones; or by a trial of a version that differs in this rule alone, within the first days of each client. By a holdout a client counts when a period of the draw, 30 days, and the time in which reversals mostly come are over since it entered; the others are too young.',
+    'Held out: clients for whom a matching rule was skipped, beside those to whom it applied, each with all orders from then until the draw period ends. The share is of all orders asked for.',
+  net: 'Net: what did not happen because a rule applied, with 95 % intervals. It is measured by the holdout of the rule, by client, or by device where the rule is about shared devices; or by a trial of a version that differs in this rule alone, within the first days of each client. With a holdout, a client counts 30 days (one draw period) and the usual time of reversals after it entered; the others are too young.',
 };
 
 function totalsNotes(report: Report): readonly string[] {
@@ -216,16 +216,16 @@ function totalsNotes(report: Report): readonly string[] {
     `Orders: ${formatOrders(orders)}. Of those with an outcome ${formatShare(unpaidShare)} are unpaid.`,
     ...when(
       orders.turnedAway > 0,
-      `Turned away: ${formatCount(orders.turnedAway, 'order was', 'orders were')} asked for, never granted and not paid. What was reported of such orders proves nothing.`,
+      `Turned away: ${formatCount(orders.turnedAway, 'order was', 'orders were')} asked for, never granted and not paid. Reports about such orders prove nothing.`,
     ),
     ...when(technical > 0, `Left out: ${formatCount(technical, 'order')} that ended in a technical failure.`),
     ...when(
       others > 0,
-      `${formatCount(others, 'decision was', 'decisions were')} made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
+      `${formatCount(others, 'decision was', 'decisions were')} made by other rule sets; ${report.version} is asked about the facts recorded then.`,
     ),
     ...when(
       undecidable.count > 0,
-      `${formatCount(undecidable.count, 'decision is', 'decisions are')} counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
+      `${formatCount(undecidable.count, 'decision is', 'decisions are')} not counted: their records lack ${undecidable.facts.join(', ')}.`,
     ),
   ];
 }

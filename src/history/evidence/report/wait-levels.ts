@@ -173,7 +173,7 @@ export function createWaitLevelsTable(found: readonly WaitLevel[]): EvidenceTabl
   const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {
     name: 'waitLevels',
-    title: 'The price of a wait by level, no comparison',
+    title: 'The price of a wait by level (not a comparison)',
     columns: createColumns(
       ['text', 'version', 'ladder', 'level', 'currency'],
       ['money', 'asked', 'then paid', 'lost'],

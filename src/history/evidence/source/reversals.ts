@@ -218,15 +218,17 @@ export function listReversalNotes({
   expected,
 }: Reversals): readonly string[] {
   if (seen === 0)
-    return ['No reversal was ever reported: whether payments last nobody knows, and none counts as mature.'];
+    return [
+      'No reversal was ever reported, so it is not known whether payments last, and none counts as mature.',
+    ];
   const young = immature.reduce((sum, { orders }) => sum + orders, 0);
   const reversed = causes.filter(({ cause }) => cause === 'REVERSED');
   const ofThese = formatNumber(reversed.reduce((sum, { orders }) => sum + orders, 0));
   return [
     `Reversed: ${ofThese} of the unpaid orders were paid and taken back.`,
     maturityDays === null
-      ? `Not mature: reversals seen so far: ${formatNumber(seen)}, too few or too young to tell when a payment is safe. ${formatCount(young, 'paid order')} may yet be reversed: do not judge by that yet.`
-      : `Immature: ${formatCount(young, 'paid order is', 'paid orders are')} younger than ${formatCount(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'Nobody knows how many of them will be reversed' : `Of these ${expected.value.toFixed(1)} are to be expected reversed, in 95 of 100 cases ${formatNumber(expected.low)} to ${formatNumber(expected.high)}`}, which no figure here counts.`,
+      ? `Reversals reported so far: ${formatNumber(seen)}, too few or too recent to tell when a payment is safe. ${formatCount(young, 'paid order')} may still be reversed, so do not judge by these yet.`
+      : `Immature: ${formatCount(young, 'paid order is', 'paid orders are')} younger than ${formatCount(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'It is not known how many of them will be reversed' : `Expect ${expected.value.toFixed(1)} of these to be reversed, in 95 of 100 cases ${formatNumber(expected.low)} to ${formatNumber(expected.high)}`}, which no figure here counts.`,
   ];
 }
 

@@ -135,7 +135,7 @@ describe('a backtest', () => {
     expect(firstOf(found).waits).to.deep.equal({ longer: 0, shorter: 1, onAnotherLadder: 1 });
     const { notes, tables } = presentBacktest(found);
     expect(notes.at(-1)).to.equal(
-      'No headline for p2.v14: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout p2.v14 --canary 10; "rules experiment" then shows what both are worth.',
+      'No headline for p2.v14: its waits have another length, and it is not known when payers would have come back. Try it on a share of the payers: rules rollout p2.v14 --canary 10; "rules experiment" then shows what both are worth.',
     );
     expect(notes.join()).not.to.include('closes');
     expect(tables.map(({ name }) => name)).to.deep.equal(['verdicts', 'changes']);
@@ -311,12 +311,12 @@ describe('the variation of a version', () => {
     ],
     [
       `${chain}=8..2`,
-      `"8..2" in "${chain}=8..2" is no range; the smaller number comes first, like 2..8 or 2..8:2`,
+      `"8..2" in "${chain}=8..2" is not a range; the smaller number comes first, like 2..8 or 2..8:2`,
     ],
     [`${chain}=1..9999`, `"1..9999" in "${chain}=1..9999" has 9999 values; at most 200 are tried`],
     ['groups.nothing.unpaidChain=3', 'groups.nothing'],
     ['ladder.levels[0]=10m', 'ladder.levels[0]=10m gives a rule set with problems: ladder.yaml:'],
-    [`${chain}=3,{ }`, `"{ }" in "${chain}=3,{ }" is no number, duration or word;`],
+    [`${chain}=3,{ }`, `"{ }" in "${chain}=3,{ }" is not a number, duration or word;`],
   ];
   for (const [text, message] of refused)
     it(`refuses ${text}`, () => {

@@ -69,7 +69,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
     expect(notes).to.deep.equal([
       `Of the payments that ${WINDOW}=7d closes 26 of 26 mature ones were reversed later (100.0 % (87.1 to 100.0)), 14 are immature.`,
       'Reversed: 34 of the unpaid orders were paid and taken back.',
-      'Immature: 77 paid orders are younger than 33 days, by which 95 % of the reversals come. Of these 12.2 are to be expected reversed, in 95 of 100 cases 5 to 20, which no figure here counts.',
+      'Immature: 77 paid orders are younger than 33 days, by which 95 % of the reversals come. Expect 12.2 of these to be reversed, in 95 of 100 cases 5 to 20, which no figure here counts.',
     ]);
     const young = await on(20);
     expect(young.candidates[1]?.closedPayments).to.deep.equal({
@@ -79,7 +79,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
       reversedShare: null,
     });
     expect(presentBacktest(young).notes).to.include(
-      'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. 49 paid orders may yet be reversed: do not judge by that yet.',
+      'Reversals reported so far: 1, too few or too recent to tell when a payment is safe. 49 paid orders may still be reversed, so do not judge by these yet.',
     );
   });
 

@@ -97,10 +97,10 @@ describe('drift', () => {
     const byChance = { ...first, fact: 'by chance', index: first.byChance };
     const { tables } = presentDrift({ ...found, facts: [byChance, first] });
     // A reader may sort them otherwise, so the title names no order.
-    expect(tables.at(-1)?.title).to.equal('Facts that moved by more than chance explains');
+    expect(tables.at(-1)?.title).to.equal('Facts that changed by more than chance explains');
     expect(tables.at(-1)?.rows.map(([fact]) => fact)).to.deep.equal(['amount']);
     const none = presentDrift({ ...found, facts: [byChance] });
-    expect(none.notes.at(-1)).to.equal('No fact has moved by more than chance explains.');
+    expect(none.notes.at(-1)).to.equal('No fact has changed by more than chance explains.');
     expect(none.tables.some(({ name }) => name === 'facts')).to.equal(false);
   });
 
@@ -162,14 +162,14 @@ describe('drift', () => {
       const later = await withEvidence({ ...all(sources.archive), from }, (evidence) =>
         measureDrift(evidence, split),
       );
-      const notes = presentDrift(later).notes.filter((note) => note.includes('began empty'));
+      const notes = presentDrift(later).notes.filter((note) => note.includes('begins with an empty store'));
       return [later.beganAt, notes] as const;
     };
     const began = JULY + 1000;
     expect(await ask(null, null)).to.deep.equal([
       began,
       [
-        `The earlier part compares with a store that began empty: the first decision that is kept was made at ${formatTime(began)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+        `The earlier part begins with an empty store: the first recorded decision was made at ${formatTime(began)}, and every payer looked new then. Choose a later beginning (from).`,
       ],
     ]);
     expect(await ask(JULY + 20_000, null)).to.deep.equal([null, []]);

@@ -156,7 +156,7 @@ describeOnStores('an experiment', (store) => {
   it('shows another objective than that of the rollout, and recommends nothing by it', () => {
     expect([found.isFixed, other.isFixed, other.objective?.margin]).to.deep.equal([true, false, 0.5]);
     expect(presentExperiment(other).notes.join('\n')).to.include(
-      'Judged by value = 0.5 x lasting amount, in EUR. The rollout was begun with another objective, so this one recommends nothing.',
+      'Judged by value = 0.5 x lasting amount, in EUR. The rollout was begun with another objective, so nothing is recommended by this one.',
     );
   });
 
@@ -168,7 +168,7 @@ describeOnStores('an experiment', (store) => {
     expect(unrated.unrated).to.deep.equal({ valueIn: 'USD', amounts: { EUR: { paid, reversed } } });
     const notes = presentExperiment(unrated).notes.filter((note) => note.includes('leaves out'));
     expect(notes).to.deep.equal([
-      `Value is in USD and leaves out ${paid.toLocaleString('en', { minimumFractionDigits: 2 })} EUR paid and ${reversed.toFixed(2)} EUR reversed, because no rate was given. Say what one unit is worth in USD: --rate EUR=NUMBER, when the next trial begins; in rules experiment it is shown for this one, and recommends nothing.`,
+      `Value is in USD and leaves out ${paid.toLocaleString('en', { minimumFractionDigits: 2 })} EUR paid and ${reversed.toFixed(2)} EUR reversed, because no rate was given. Give the value of one unit in USD: --rate EUR=NUMBER, when the next trial begins; in rules experiment it is shown for this one, and recommends nothing.`,
     ]);
     expect([rated.unrated, found.unrated]).to.deep.equal([null, null]);
   });
@@ -179,7 +179,7 @@ describeOnStores('an experiment', (store) => {
     if (arm === undefined) expect.fail('there is no arm');
     const capped = { ...found, objective, arms: [{ ...arm, capped: 166.694 }] };
     expect(presentExperiment(capped).notes).to.include(
-      "Of a client's money up to 1,234.50 EUR count. What was paid above that counts nowhere: 166.69 of p2.v10.",
+      "Of a client's money up to 1,234.50 EUR count. Amounts above that are not counted: 166.69 of p2.v10.",
     );
   });
 
@@ -190,10 +190,10 @@ describeOnStores('an experiment', (store) => {
     expect(notes).to.include.members([
       'Judged by value = 1 x lasting amount - 5 x reversals, in EUR.',
       'A client counts once, by what it does within 1 day, 1 day after that, in which payments may be reversed: the first on 2026-11-03T00:00:00Z. 1 do not count yet.',
-      'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.',
-      'Nothing can be compared yet: it takes 50 clients in each arm who count and have some of what is compared.',
+      'No amount is capped, because too few clients paid in the 30 days before; give a cap with the rollout if a few clients pay most of the money.',
+      'Nothing can be compared yet: each arm needs 50 clients who count and have a value of what is compared.',
     ]);
-    expect(notes.at(-1)).to.equal('Go on: nothing is recommended yet.');
+    expect(notes.at(-1)).to.equal('Continue: nothing is recommended yet.');
   });
 });
 

@@ -70,7 +70,7 @@ describe('the net of a rule by its holdout', () => {
     const dollars = { paid: truth.dollars, reversed: 0 };
     expect(unrated).to.deep.equal({ valueIn: 'EUR', amounts: { USD: dollars } });
     expect(presentReport(await found()).notes).to.include(
-      `The net of blocked-by-unpaid-chain is in EUR and leaves out ${truth.dollars.toFixed(2)} USD paid and 0.00 USD reversed, because no rate was given. Say what one unit is worth in EUR: --rate USD=NUMBER, to this report.`,
+      `The net of blocked-by-unpaid-chain is in EUR and leaves out ${truth.dollars.toFixed(2)} USD paid and 0.00 USD reversed, because no rate was given. Give the value of one unit in EUR: --rate USD=NUMBER, to this report.`,
     );
     const rated = chainOf(await found({ rates: { USD: USD_RATE } }));
     expect(rated.unrated).to.equal(null);

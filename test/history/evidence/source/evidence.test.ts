@@ -306,7 +306,7 @@ describe('evidence of a time in which a platform told nothing', () => {
       { platform: PLATFORM, from: start + 101 * minute, to: start + 161 * minute, orders: 61 },
     ]);
     expect(notes.join(' ')).to.contain(
-      `${PLATFORM} reported nothing from 2026-07-01T01:41:00Z to 2026-07-01T02:41:00Z, of 61 granted orders: figures of that time`,
+      `${PLATFORM} reported nothing from 2026-07-01T01:41:00Z to 2026-07-01T02:41:00Z, of 61 granted orders; figures of that time`,
     );
     expect((await silencesOf(170, 240)).found).to.deep.include.members([
       { platform: PLATFORM, from: start + 171 * minute, to: null, orders: 70 },
@@ -326,7 +326,7 @@ describe('what a reader must know of reversals', () => {
     const [, young] = listReversalNotes({ ...seen, maturityDays: 33 });
     expect(young).to.match(/^Immature: 1 paid order is younger than 33 days, /);
     const [, unknown] = listReversalNotes({ ...seen, maturityDays: null });
-    expect(unknown).to.match(/ 1 paid order may yet be reversed: do not judge by that yet\.$/);
+    expect(unknown).to.match(/ 1 paid order may still be reversed, so do not judge by these yet\.$/);
   });
 });
 

@@ -113,7 +113,7 @@ describe('figures of the past', () => {
     expect(told.asOf?.erasedRows).to.be.at.least(rows);
     expect(presentReport(told).notes.slice(1, 3)).to.deep.equal([
       `As known at ${formatTime(first.at)}.`,
-      `Payers who were erased since: 1. They were counted then and are no more, with ${told.asOf?.erasedRows} rows of all times.`,
+      `Payers erased since: 1, with ${told.asOf?.erasedRows} rows of all times. They were counted then, but are not counted here.`,
     ]);
   });
 });

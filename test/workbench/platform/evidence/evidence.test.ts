@@ -98,7 +98,7 @@ describe('POST /v1/platform/evidence', () => {
     const { notes } = await worked<Report & Presentation>(body);
     expect(notes.slice(1)).to.deep.equal([
       'As known at 2020-01-01T00:00:00Z.',
-      'There is no decision within this time.',
+      'There is no decision in this time span.',
     ]);
   });
 
