@@ -51,7 +51,7 @@ interface Options {
 async function main(): Promise<void> {
   const program = new Command('bench')
     .description('Measures the service beside what it is compared with; see scripts/bench/README.md')
-    .option('--quick', 'a run of about a minute: fewer rounds, smaller stores')
+    .option('--quick', 'a run of a few minutes: fewer rounds, smaller stores')
     .option('--json', 'print one JSON object')
     .option('--archive <folder>', 'keep the made-up archive there, and take it when it is there already')
     .option('--runs <count>', 'do all of it so often, and show the spread', parseWholeNumber, 1)
