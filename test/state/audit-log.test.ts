@@ -225,14 +225,21 @@ async function onSqlite(): Promise<Opened> {
   const store = openSqliteStore(directory, { salt: TEST_SALT });
   return {
     store,
-    put: async (links) => {
+    put: async (links, newest) => {
       const db = new DatabaseSync(join(directory, 'scoring.sqlite'));
-      db.exec('DELETE FROM audit; DELETE FROM audit_payers');
+      db.exec("DELETE FROM log_records WHERE log = 'audit'; DELETE FROM log_parts WHERE log = 'audit'");
       for (const { number, previous, hash, body, payer } of links) {
-        db.prepare('INSERT INTO audit VALUES (?, ?, ?, ?)').run(number, previous, hash, body);
+        const text = JSON.stringify([previous, hash, body]);
+        db.prepare("INSERT INTO log_records VALUES ('audit', ?, ?, ?, NULL)").run(
+          String(number),
+          number,
+          text,
+        );
+        const part = payer && JSON.stringify([payer.clientHash, payer.text]);
         if (payer !== null)
-          db.prepare('INSERT INTO audit_payers VALUES (?, ?, ?)').run(number, payer.clientHash, payer.text);
+          db.prepare("INSERT INTO log_parts VALUES ('audit', ?, ?, ?)").run(number, payer.clientHash, part);
       }
+      db.prepare("UPDATE log_heads SET latest = ? WHERE log = 'audit'").run(newest);
       db.close();
     },
     end: async () => {

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { AUDIT } from '#state/keys.ts';
-import { LIST_REMOVAL_KEPT_MS, type ListChange, type ListRecord, type OtherText } from '#state/store.ts';
+import type { RecordLog } from '#state/record-log.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
+import type { RunCall } from '#state/store-errors.ts';
 import type { RedisAccess, RedisCommands } from './connection/connection.ts';
 import { areTexts, callChecked, requireItems, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
-
-/** The conditions of an append, and the part of the first record that is stored separately. */
-interface AppendTerms {
-  readonly unless?: OtherText | undefined;
-  /** The number that the first record must get. */
-  readonly number?: number;
-  /** The part that leads to an owner. It can be forgotten separately. */
-  readonly part?: { readonly owner: string; readonly text: string } | null;
-}
 
 const appendScript = new RedisScript('append-records-6.lua');
 
@@ -20,7 +13,7 @@ const appendScript = new RedisScript('append-records-6.lua');
  * Creates a log in Redis. Records are appended under numbers, read after a number, and trimmed up to a number. When
  * several records have the same id, the newest is kept. All keys lie in one slot.
  */
-export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
+export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLog {
   const { records, numbers, removals, head, parts, partsOf } = keys;
   const call = <T>(command: (commands: RedisCommands) => Promise<T>) =>
     door.runOn(head)(() => command(door.commands));
@@ -28,12 +21,13 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
     ids.length === 0
       ? []
       : call((commands) => callChecked('HMGET', commands.hmGet(records, [...ids]), areTexts(ids.length)));
+  const onParts: RunCall = (command) => door.runOn(parts)(command);
   return {
     /**
      * Appends all records, or returns null when the terms are not met. A change whose record has another number than
      * `expected` is left out.
      */
-    append: (changes: readonly ListChange[], { unless, number, part }: AppendTerms = {}) => {
+    append: (changes, { unless, number, part } = {}) => {
       const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
       const terms = [LIST_REMOVAL_KEPT_MS, since, idsBegin, textsBegin, number ?? '', part?.text ?? ''];
       const args = [randomUUID(), ...terms.map(String), ...changes.flatMap(createChangeArgs)];
@@ -56,7 +50,7 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
      * Reads the records after a number. A record that changes between the two commands comes with its newer text, and
      * comes again under its newer number.
      */
-    readAfter: async (after: number, limit: number): Promise<readonly ListRecord[]> => {
+    readAfter: async (after, limit) => {
       const terms = { BY: 'SCORE', LIMIT: { offset: 0, count: limit } } as const;
       const found = await call((commands) =>
         callChecked('ZRANGE', commands.zRangeWithScores(numbers, `(${after}`, '+inf', terms), Array.isArray),
@@ -75,12 +69,21 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
       return text;
     },
     /** Removes the records up to a number without leaving a trace of them. */
-    trim: async (through: number) => {
+    trim: async (through) => {
       const ids = await call((commands) => commands.zRange(numbers, '-inf', through, { BY: 'SCORE' }));
       if (ids.length === 0) return;
       await call((commands) =>
         commands.multi().hDel(records, ids).zRemRangeByScore(numbers, '-inf', through).exec(),
       );
+    },
+    readParts: (ofNumbers) => onParts(() => door.commands.hmGet(parts, ofNumbers.map(String))),
+    listParts: (owner) =>
+      onParts(async () => (await door.commands.sMembers(partsOf(owner))).map(Number).sort((a, b) => a - b)),
+    // The index of the owner's records is removed last, so that an interrupted erasure can be repeated.
+    forgetParts: async (owner, ofNumbers) => {
+      const names = ofNumbers.map(String);
+      await onParts(() => door.commands.hDel(parts, names));
+      await onParts(() => door.commands.sRem(partsOf(owner), names));
     },
   };
 }

@@ -1,6 +1,5 @@
 import KeyvRedis from '@keyv/redis';
 import { isJsonObject } from '#base/files/json-object.ts';
-import type { AuditLink, AuditRows } from '#state/audit-log.ts';
 import {
   createDocumentsKeyv,
   createKeyvDocuments,
@@ -20,7 +19,6 @@ import {
 import { RETENTION } from '#state/retention.ts';
 import {
   formatWriterField,
-  type ListLog,
   NO_TEXT_STAMP,
   type Registers,
   readTallyCounts,
@@ -30,7 +28,6 @@ import type { RunCall } from '#state/store-errors.ts';
 import { compareAndSet, computeStamp } from './compare-and-set.ts';
 import type { RedisAccess, RedisCommands, RedisConnection } from './connection/connection.ts';
 import { callChecked, isTextOrNull, requireItems, requireWhole } from './connection/reply.ts';
-import { createRecordLog } from './record-log.ts';
 import { RedisScript } from './script.ts';
 
 const documentNames = new RedisScript('document-names-1.lua');
@@ -121,82 +118,6 @@ export async function agreeOnText(
   const known = await registers.read(name);
   if (known !== null) return known;
   return (await registers.compareAndSet(name, null, own)) ? own : agreeOnText(registers, name, own);
-}
-
-export function createRedisListLog(door: RedisAccess): ListLog {
-  const log = createRecordLog(door, redis.LISTS);
-  return {
-    write: (changes, unless) => log.append(changes, { unless }),
-    // The head is read first, so it never names a change that the records lack.
-    read: async (after, limit) => {
-      const head = await log.head();
-      return { ...head, records: head.latest <= after ? [] : await log.readAfter(after, limit) };
-    },
-  };
-}
-
-/** Stores the audit in a log. The parts that lead to payers are stored apart from the entries. */
-export function createRedisAuditRows(door: RedisAccess): AuditRows {
-  const { commands } = door;
-  const { parts, partsOf } = redis.AUDIT;
-  const log = createRecordLog(door, redis.AUDIT);
-  const run: RunCall = (call) => door.runOn(parts)(call);
-  return {
-    // The head is read before the text. If another entry is added in between, the number is taken already, and the
-    // addition fails instead of following the wrong entry.
-    newest: async () => {
-      const { latest } = await log.head();
-      const text = await log.newestText();
-      return latest === 0 ? null : { number: latest, hash: parseLink(text ?? '').hash };
-    },
-    add: async ({ number, previous, hash, body, payer }) => {
-      const record = { id: String(number), text: JSON.stringify([previous, hash, body]) };
-      const part = payer && {
-        owner: payer.clientHash,
-        text: JSON.stringify([payer.clientHash, payer.text]),
-      };
-      return (await log.append([record], { number, part })) !== null;
-    },
-    read: async (after, limit) => {
-      const records = await log.readAfter(after, limit);
-      const numbers = records.map(({ version }) => String(version));
-      const payers = numbers.length === 0 ? [] : await run(() => commands.hmGet(parts, numbers));
-      return records.flatMap(({ version, text }, place) =>
-        text === null ? [] : { number: version, ...parseLink(text), payer: parsePart(payers[place] ?? null) },
-      );
-    },
-    about: (clientHash) =>
-      run(async () => (await commands.sMembers(partsOf(clientHash))).map(Number).sort((a, b) => a - b)),
-    // The index of the client's entries is removed last, so that an interrupted erasure can be repeated.
-    forgetPayer: async (clientHash, numbers) => {
-      const names = numbers.map(String);
-      if (names.length === 0) return;
-      await run(() => commands.hDel(parts, names));
-      await run(() => commands.sRem(partsOf(clientHash), names));
-    },
-    drop: (through) => log.trim(through),
-  };
-}
-
-/** Parses a stored entry. A damaged one becomes an entry without hashes, whose body is the stored text. */
-function parseLink(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
-  try {
-    const [previous, hash, body]: readonly unknown[] = JSON.parse(text);
-    return { previous: String(previous), hash: String(hash), body: String(body) };
-  } catch {
-    return { previous: '', hash: '', body: text };
-  }
-}
-
-/** Parses a stored part. A damaged one is returned with its stored text. */
-function parsePart(text: string | null) {
-  if (text === null) return null;
-  try {
-    const [clientHash, part]: readonly unknown[] = JSON.parse(text);
-    return { clientHash: String(clientHash), text: String(part) };
-  } catch {
-    return { clientHash: '', text };
-  }
 }
 
 const addToTally = new RedisScript('add-to-tally-1.lua');

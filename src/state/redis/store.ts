@@ -2,8 +2,9 @@ import { readExactClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
 import { createClientKeys } from '#state/client-salt.ts';
 import { Versions } from '#state/documents.ts';
-import { claimKey, DOCUMENTS, hashName, registerKey } from '#state/keys.ts';
+import { AUDIT, claimKey, DOCUMENTS, hashName, LISTS, registerKey } from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
+import { createAuditRows, createListLog } from '#state/record-log.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
@@ -18,10 +19,9 @@ import { RedisHealth } from './health.ts';
 import { Installation } from './installation.ts';
 import { createRedisJournal } from './journal.ts';
 import { NodeClocks } from './node-clocks.ts';
+import { createRecordLog } from './record-log.ts';
 import {
-  createRedisAuditRows,
   createRedisDocuments,
-  createRedisListLog,
   createRedisRateBuckets,
   createRedisRegisters,
   createRedisTallies,
@@ -145,9 +145,9 @@ function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installatio
     versions,
     documents: createRedisDocuments(door.connection, onDocuments, versions),
     registers: createRedisRegisters(door, versions),
-    auditLog: new AuditLog(createRedisAuditRows(door)),
+    auditLog: new AuditLog(createAuditRows(createRecordLog(door, AUDIT))),
     tallies: createRedisTallies(door),
-    listLog: createRedisListLog(door),
+    listLog: createListLog(createRecordLog(door, LISTS)),
   };
 }
 

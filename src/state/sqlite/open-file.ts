@@ -157,22 +157,18 @@ const SCHEMA = `
     indexed INTEGER NOT NULL, indexed_key INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS unshipped_erasures (position INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS audit (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, previous TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS audit_payers (
-    number INTEGER PRIMARY KEY, client TEXT NOT NULL, text TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS audit_payers_client ON audit_payers (client);
-  CREATE TABLE IF NOT EXISTS list_records (
-    id TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT, removed_at INTEGER
+  CREATE TABLE IF NOT EXISTS log_heads (
+    log TEXT PRIMARY KEY, latest INTEGER NOT NULL, horizon INTEGER NOT NULL, epoch TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS list_records_version ON list_records (version);
-  CREATE INDEX IF NOT EXISTS list_records_removal ON list_records (removed_at) WHERE removed_at IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS list_head (
-    only INTEGER PRIMARY KEY CHECK (only = 1), latest INTEGER NOT NULL, horizon INTEGER NOT NULL,
-    epoch TEXT NOT NULL
-  ) STRICT;
+  CREATE TABLE IF NOT EXISTS log_records (
+    log TEXT NOT NULL, id TEXT NOT NULL, number INTEGER NOT NULL, text TEXT, removed_at INTEGER, PRIMARY KEY (log, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS log_records_number ON log_records (log, number);
+  CREATE INDEX IF NOT EXISTS log_records_removal ON log_records (log, removed_at) WHERE removed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS log_parts (
+    log TEXT NOT NULL, number INTEGER NOT NULL, owner TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (log, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS log_parts_owner ON log_parts (log, owner);
   CREATE TABLE IF NOT EXISTS journal_loss (
     only INTEGER PRIMARY KEY CHECK (only = 1), entries INTEGER NOT NULL, from_ms INTEGER NOT NULL,
     to_ms INTEGER NOT NULL, last_position INTEGER NOT NULL

@@ -11,6 +11,7 @@ import {
   requireExpectedInstallation,
 } from '#state/known-installation.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
+import { createAuditRows, createListLog } from '#state/record-log.ts';
 import type { Store } from '#state/store.ts';
 import type { StoreUnavailable } from '#state/store-errors.ts';
 import { explainFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
@@ -23,11 +24,10 @@ import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
 import { createSqliteDecisions, createSqliteJournal, JournalLosses } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
 import { createSqliteFile, getDbPath, isEmptyFile, openSqliteFile, type SqliteFile } from './open-file.ts';
+import { createRecordLog } from './record-log.ts';
 import { SqliteRetention } from './retention.ts';
 import {
-  createSqliteAuditRows,
   createSqliteDocuments,
-  createSqliteListLog,
   createSqliteRegisters,
   createSqliteTallies,
   createSqliteVersions,
@@ -138,8 +138,8 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
   return {
     documents: createSqliteDocuments(file, versions),
     registers: createSqliteRegisters(file, versions),
-    auditLog: new AuditLog(createSqliteAuditRows(file, traces)),
-    listLog: createSqliteListLog(file),
+    auditLog: new AuditLog(createAuditRows(createRecordLog(file, 'audit', (work) => traces.write(work)))),
+    listLog: createListLog(createRecordLog(file, 'lists')),
     texts: createSqliteStoredTexts(file, journal, versions),
     tallies: createSqliteTallies(file),
   };

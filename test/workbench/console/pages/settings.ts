@@ -85,8 +85,9 @@ describeConsole("the console's audit", (tab) => {
 
   it('names an entry that was changed past recognition, beside those that were not', async () => {
     const db = new DatabaseSync(join(tab.seeded.environment.DATA_DIR, 'scoring.sqlite'));
-    const body = db.prepare('SELECT body FROM audit WHERE number = 1').get()?.['body'] ?? null;
-    const change = db.prepare('UPDATE audit SET body = ? WHERE number = 1');
+    const body =
+      db.prepare("SELECT text FROM log_records WHERE log = 'audit' AND number = 1").get()?.['text'] ?? null;
+    const change = db.prepare("UPDATE log_records SET text = ? WHERE log = 'audit' AND number = 1");
     change.run('gone');
     await tab.openOwn(await tab.seeded.keyFor('audit'), '#/settings/audit');
     const { page } = tab;

@@ -1,0 +1,104 @@
+import type { AuditLink, AuditRows } from './audit-log.ts';
+import type { ListChange, ListLog, ListPage, ListRecord, OtherText } from './store.ts';
+
+/**
+ * The one way in which a store keeps records under numbers: they are appended, read after a number, and trimmed up to a
+ * number. When several records have the same id, the newest is kept. The lists and the audit stand on it.
+ */
+export interface RecordLog {
+  /**
+   * Appends all records, or returns null when the terms are not met. A change whose record has another number than
+   * `expected` is left out.
+   */
+  append(changes: readonly ListChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
+  /** Reads the number that was given last (0 before the first), and the other members of the head. */
+  head(): Promise<Omit<ListPage, 'records'>>;
+  /**
+   * Reads the records after a number, the oldest first. A record that changes meanwhile may come with its newer text,
+   * and comes again under its newer number.
+   */
+  readAfter(after: number, limit: number): Promise<readonly ListRecord[]>;
+  /** Reads the text of the newest record. Returns null when there is none. */
+  newestText(): Promise<string | null>;
+  /** Removes the records up to a number without leaving a trace of them. */
+  trim(through: number): Promise<void>;
+  /** Reads the parts of the records with these numbers. A record without a part has null. */
+  readParts(numbers: readonly number[]): Promise<readonly (string | null)[]>;
+  /** Lists the numbers of the records whose part leads to an owner, the smallest first. */
+  listParts(owner: string): Promise<readonly number[]>;
+  forgetParts(owner: string, numbers: readonly number[]): Promise<void>;
+}
+
+/** The conditions of an append, and the part of the first record that is stored separately. */
+export interface AppendTerms {
+  readonly unless?: OtherText | undefined;
+  /** The number that the first record must get. */
+  readonly number?: number;
+  /** The part that leads to an owner. It can be forgotten separately. */
+  readonly part?: { readonly owner: string; readonly text: string } | null;
+}
+
+export function createListLog(log: RecordLog): ListLog {
+  return {
+    write: (changes, unless) => log.append(changes, { unless }),
+    // The head is read first, so it never names a change that the records lack.
+    read: async (after, limit) => {
+      const head = await log.head();
+      return { ...head, records: head.latest <= after ? [] : await log.readAfter(after, limit) };
+    },
+  };
+}
+
+/** Stores the audit in a log. The parts that lead to payers are stored apart from the entries. */
+export function createAuditRows(log: RecordLog): AuditRows {
+  return {
+    // The head is read before the text. If another entry is added in between, the number is taken already, and the
+    // addition fails instead of following the wrong entry.
+    newest: async () => {
+      const { latest } = await log.head();
+      const text = await log.newestText();
+      return latest === 0 ? null : { number: latest, hash: parseLink(text ?? '').hash };
+    },
+    add: async ({ number, previous, hash, body, payer }) => {
+      const record = { id: String(number), text: JSON.stringify([previous, hash, body]) };
+      const part = payer && {
+        owner: payer.clientHash,
+        text: JSON.stringify([payer.clientHash, payer.text]),
+      };
+      return (await log.append([record], { number, part })) !== null;
+    },
+    read: async (after, limit) => {
+      const records = await log.readAfter(after, limit);
+      const parts = records.length === 0 ? [] : await log.readParts(records.map(({ version }) => version));
+      return records.flatMap(({ version, text }, place) =>
+        text === null ? [] : { number: version, ...parseLink(text), payer: parsePart(parts[place] ?? null) },
+      );
+    },
+    about: (clientHash) => log.listParts(clientHash),
+    forgetPayer: async (clientHash, numbers) => {
+      if (numbers.length > 0) await log.forgetParts(clientHash, numbers);
+    },
+    drop: (through) => log.trim(through),
+  };
+}
+
+/** Parses a stored entry. A damaged one becomes an entry without hashes, whose body is the stored text. */
+function parseLink(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
+  try {
+    const [previous, hash, body]: readonly unknown[] = JSON.parse(text);
+    return { previous: String(previous), hash: String(hash), body: String(body) };
+  } catch {
+    return { previous: '', hash: '', body: text };
+  }
+}
+
+/** Parses a stored part. A damaged one is returned with its stored text. */
+function parsePart(text: string | null): AuditLink['payer'] {
+  if (text === null) return null;
+  try {
+    const [clientHash, part]: readonly unknown[] = JSON.parse(text);
+    return { clientHash: String(clientHash), text: String(part) };
+  } catch {
+    return { clientHash: '', text };
+  }
+}
