@@ -76,6 +76,17 @@ describeConsole("a payer's page in the console", (tab) => {
     expect(await tab.axeFindings()).to.deep.equal([]);
   });
 
+  it('shows a name that looks like another one with marks, in the head and among decisions', async () => {
+    const name = 'p\u0430yer\u202E ';
+    await tab.shop.verdict({ clientIdKey: name, orderRef: 'odd-1' });
+    await tab.open(`#/find/payer/${encodeURIComponent(name)}`);
+    const head = tab.page.getByRole('heading', { level: 2, name: /U\+0430.*U\+202E.*\u2423/ });
+    await head.waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await tab.visit('#/find?orderRef=odd-1');
+    await tab.page.locator('.decisions .odd-letter').first().waitFor();
+  });
+
   it('sets and removes a binding', async () => {
     await tab.shop.verdict({ clientIdKey: 'bound-bea' });
     await tab.open('#/find/payer/bound-bea');

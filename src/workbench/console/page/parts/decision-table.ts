@@ -2,6 +2,7 @@ import { h, html } from '#workbench/console/page/html.ts';
 import type { Decision, FoundDecisions, HistoryEntry } from '#workbench/console/page/questions.ts';
 import { formatDateTime, formatFact, formatMoney } from './format.ts';
 import { toDecisionPath, toOrderPath, toPayerPath } from './links.ts';
+import { renderName } from './name.ts';
 import { declareColumns, declareNumberColumns, renderTable } from './table.ts';
 import { renderFlagPill, renderPill, type Tone, Verdict } from './verdict.ts';
 
@@ -50,8 +51,8 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
     h(Verdict, decision),
-    html`<a href=${toOrderPath(orderRef)} title=${orderRef}>${orderRef}</a>`,
-    html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
+    html`<a href=${toOrderPath(orderRef)} title=${orderRef}>${renderName(orderRef)}</a>`,
+    html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${renderName(clientIdKey)}</a>`,
     ...[formatAmount(decision), formatMethod(decision)],
     outcome === null
       ? renderMissingOutcome(decision)
@@ -65,7 +66,7 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
 
 /** Of an order that was granted it is unknown what came of it; of another one nothing is expected. */
 function renderMissingOutcome({ verdict }: Decision) {
-  return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY' ? renderPill('UNKNOWN') : '–';
+  return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY' ? html`<small>UNKNOWN</small>` : '–';
 }
 
 /** `25.00 EUR`. */

@@ -15,6 +15,7 @@ import {
   toPayerPath,
   toVersionPath,
 } from '#workbench/console/page/parts/links.ts';
+import { renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderFactsTable, renderRulesTrace } from '#workbench/console/page/parts/trace.ts';
@@ -95,8 +96,8 @@ function Explained({ explanation, session }: { explanation: Explanation; session
 function renderDecisionFigures(decision: Decision) {
   const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup, flags } = decision;
   return [
-    ['order', html`<a href=${toOrderPath(orderRef)}>${orderRef}</a>`],
-    ['payer', html`<a href=${toPayerPath(clientIdKey)}>${clientIdKey}</a>`],
+    ['order', html`<a href=${toOrderPath(orderRef)}>${renderName(orderRef)}</a>`],
+    ['payer', html`<a href=${toPayerPath(clientIdKey)}>${renderName(clientIdKey)}</a>`],
     ['time', formatDateTime(decision.at)],
     ['amount', formatAmount(decision)],
     ['method', formatMethod(decision)],

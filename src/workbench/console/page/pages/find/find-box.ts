@@ -8,6 +8,7 @@ import {
   toOrderPath,
   toPayerPath,
 } from '#workbench/console/page/parts/links.ts';
+import { renderName } from '#workbench/console/page/parts/name.ts';
 import type { Decision, Session } from '#workbench/console/page/questions.ts';
 import {
   clientQuestion,
@@ -83,7 +84,7 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
 function renderHit({ href, name, about }: Hit, title: string, id: string, active: string | undefined) {
   return html`<div role="option" id=${id} aria-selected=${id === active ? 'true' : 'false'}
     onClick=${() => goTo(href)}>
-    <span class="faint">${title}</span> <b>${name}</b> <span class="faint">${about}</span>
+    <span class="faint">${title}</span> <b>${renderName(name)}</b> <span class="faint">${about}</span>
   </div>`;
 }
 

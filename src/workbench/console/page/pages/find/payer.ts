@@ -2,6 +2,7 @@ import { useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import { useProposal } from '#workbench/console/page/parts/confirm.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
 import { chooseGroupTone, renderFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
@@ -36,7 +37,8 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
     answer,
     (view) => html`<section class="card">
         <h2>
-          <span>${clientIdKey}</span> ${renderPill(view.clientGroup, chooseGroupTone(view.clientGroup))}
+          <span>${renderName(clientIdKey)}</span>${' '}
+          ${renderPill(view.clientGroup, chooseGroupTone(view.clientGroup))}
           ${view.isBot && renderPill('bot', 'bad')}
         </h2>
         ${h(PayerStatus, { view, reload: answer.reload })}
