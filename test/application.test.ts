@@ -78,7 +78,7 @@ describe('a service whose SQLite file is moved away', () => {
     const [status, why] = await readiness(shop);
     expect(status).to.equal(503);
     expect(why).to.include(
-      `The clients on ${store.name} get 503: another file lies at ${path} than the one that this process opened, or none:`,
+      `The clients on ${store.name} get 503: the file at ${path} is missing, or is not the one that this process opened:`,
     );
     expect(await metric(shop, 'scoring_store_another')).to.equal('1');
     renameSync(`${path}.away`, path);

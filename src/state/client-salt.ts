@@ -14,7 +14,7 @@ export function createClientKeys(salt: string): ClientKeys {
     return new ClientKeys(salt);
   } catch (cause) {
     throw new SaltRefused(
-      `what the store holds as register/${SALT_REGISTER} is no salt, so no payer can be found; put back what stood there, from a backup of the store or from the file ${SALT_REGISTER} in the folder of its archive`,
+      `what the store holds as register/${SALT_REGISTER} is not a salt, so no payer can be found; restore it from a backup of the store, or from the file ${SALT_REGISTER} in the folder of its archive`,
       { cause },
     );
   }

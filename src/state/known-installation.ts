@@ -32,7 +32,7 @@ export interface ExpectedInstallation {
 export class AnotherStore extends StoreUnavailable {}
 
 export const ANOTHER_STORE_REMEDY =
-  'put the known store back, or accept this one: "state accept-empty --reason TEXT"';
+  'restore the known store, or accept this one: "state accept-empty --reason TEXT"';
 
 export function explainOtherInstallation(other: string, known: string): string {
   return `it belongs to installation ${other}, and this node to ${known}; ${ANOTHER_STORE_REMEDY}`;
@@ -43,7 +43,7 @@ export function explainEmptyStore(known: string): string {
 }
 
 export function explainSaltDifference(): string {
-  return `its payers are hashed under another salt, so this node would know none of them; ${ANOTHER_STORE_REMEDY}`;
+  return `its payers are hashed with another salt, so this node would recognise none of them; ${ANOTHER_STORE_REMEDY}`;
 }
 
 /**
@@ -59,11 +59,11 @@ export function requireExpectedInstallation(
   const { id, toldBy } = expected;
   if (found === null)
     throw new AnotherStore(
-      `the store ${name} is empty, and ${toldBy} says that an installation was there; ${ANOTHER_STORE_REMEDY}`,
+      `the store ${name} is empty, but ${toldBy} says that it held an installation; ${ANOTHER_STORE_REMEDY}`,
     );
   if (id === null || found.id === id) return;
   throw new AnotherStore(
-    `the store ${name} belongs to installation ${found.id}, and ${toldBy} names ${id}; ${ANOTHER_STORE_REMEDY}`,
+    `the store ${name} belongs to installation ${found.id}, but ${toldBy} names ${id}; ${ANOTHER_STORE_REMEDY}`,
   );
 }
 

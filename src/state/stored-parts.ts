@@ -42,7 +42,7 @@ function readState(text: string): ClientState {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StoreUnavailable(
-      `the stored state of the client cannot be read (${why}); "state rebuild" mends it, and it can be erased`,
+      `the stored state of the client cannot be read (${why}); repair it with "state rebuild", or erase the client`,
       { cause },
     );
   }

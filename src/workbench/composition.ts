@@ -110,7 +110,7 @@ export function composeParts(parts: CompositionParts, metrics: Metrics) {
 }
 
 const LOST_KEY =
-  'the store has lost an access key that was live: its callers get 503; put a backup of the store back, or issue another key';
+  'the store has lost a live access key, and its callers get 503; restore a backup of the store, or issue another key';
 
 /**
  * Creates the function that logs background failures as warnings. When the store is away, its message says

@@ -115,7 +115,7 @@ describe('the flags of a rule set', () => {
     }
     const read = readRuleSet(folder);
     expect(read.ok ? '' : read.problems.map(({ message }) => message).join()).to.match(
-      /^the rule set has 50\d\d comparisons; a node takes up at most 5000$/,
+      /^the rule set has 50\d\d comparisons; a node loads at most 5000$/,
     );
   });
 

@@ -131,7 +131,7 @@ describe("a disk that refuses to sync SQLite's writes", () => {
     expect(answered).to.equal('no answer');
     expect(await first.exited).to.equal(1);
     expect(first.stderr()).to.include(
-      'the disk refused to keep what was written (EIO: i/o error, fdatasync); look at the disk, then start the service again',
+      'the disk could not store what was written (EIO: i/o error, fdatasync); check the disk, then start the service again',
     );
 
     rmSync(refusing);

@@ -83,7 +83,7 @@ describe('the log of a running service', () => {
     const refused = await line(({ requestId }) => requestId === 'refused');
     expect(refused).to.include({ msg: 'request failed', operation: 'verdict', status: 503 });
     expect(refused['why']).to.match(
-      /^the stored state of the client cannot be read \(.+\); "state rebuild" mends it, and it can be erased$/,
+      /^the stored state of the client cannot be read \(.+\); repair it with "state rebuild", or erase the client$/,
     );
     expect(JSON.stringify(refused)).not.to.include('    at ');
   });

@@ -245,7 +245,7 @@ describe('starting the service', () => {
       const changed = `${SIGNAL_SECRET}, and changed`;
       expect(await (await spawnService(dataDir, { SIGNAL_SECRET })).stop()).to.equal(0);
       expect(await refused({ SIGNAL_SECRET: changed }, dataDir)).to.match(
-        /^Cannot start: SIGNAL_SECRET is not the one under which this store's fingerprints and IPs are kept, .*\n$/,
+        /^Cannot start: SIGNAL_SECRET is not the one with which the fingerprints and IPs of this store were hashed, .*\n$/,
       );
       const forgotten = await scoring(['state', 'forget-secret', '--reason', 'lost'], { DATA_DIR: dataDir });
       expect(forgotten.stdout).to.match(/^The next node that starts notes its own SIGNAL_SECRET\./);

@@ -9,7 +9,7 @@ import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
 
-const REMEDY = 'put the known store back, or accept this one: "state accept-empty --reason TEXT"';
+const REMEDY = 'restore the known store, or accept this one: "state accept-empty --reason TEXT"';
 const PATIENT = { patience: { limitMs: 10_000, onLongWait: () => {} } };
 
 /** A kind of store under a DATA_DIR, and how it is lost. */
@@ -42,7 +42,7 @@ function startSuite(make: () => Promise<Kind>): void {
   it('is refused when it is empty and DATA_DIR names an installation, and stays empty', async () => {
     const { name } = await closed(open());
     await kind.empty(dataDir);
-    const text = `the store ${name} is empty, and ${join(dataDir, kind.memory)} says that an installation was there; ${REMEDY}`;
+    const text = `the store ${name} is empty, but ${join(dataDir, kind.memory)} says that it held an installation; ${REMEDY}`;
     expect(await refusal(open())).to.equal(text);
     expect(await refusal(open())).to.equal(text);
   });
@@ -50,7 +50,7 @@ function startSuite(make: () => Promise<Kind>): void {
   it('is refused when it is empty and an archive says that a store was beside it', async () => {
     const expected = { id: null, salt: 'salt-of-the-archive---', toldBy: 'the archive in /archive' };
     expect(await refusal(open({ expected }))).to.match(
-      /^the store .* is empty, and the archive in \/archive says that an installation was there; put the known store back/,
+      /^the store .* is empty, but the archive in \/archive says that it held an installation; restore the known store/,
     );
     const store = await closed(open({ expected, isAccepted: true }));
     expect(store.clientKeys.salt).to.equal(expected.salt);
@@ -71,7 +71,7 @@ function startSuite(make: () => Promise<Kind>): void {
     expect(stranger.installation.id).to.not.equal(installation.id);
     rmSync(memory);
     expect(await refusal(open({ expected: known }))).to.equal(
-      `the store ${stranger.name} belongs to installation ${stranger.installation.id}, and a file names ${installation.id}; ${REMEDY}`,
+      `the store ${stranger.name} belongs to installation ${stranger.installation.id}, but a file names ${installation.id}; ${REMEDY}`,
     );
   });
 
@@ -79,7 +79,7 @@ function startSuite(make: () => Promise<Kind>): void {
     const known = await closed(open());
     await kind.empty(dataDir);
     const forCommand = { isForCommand: true };
-    expect(await refusal(open(forCommand))).to.include('is empty, and');
+    expect(await refusal(open(forCommand))).to.include('is empty, but');
     const other = {
       redisUrl: kind.redisUrl,
       dataDir: kind.redisUrl === null ? dataDir : temporaryDirectory(),

@@ -56,7 +56,7 @@ function saltSuite(make: () => Installations): void {
     const refused = await opened().catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(SaltRefused);
     expect(String(refused)).to.equal(
-      'SaltRefused: what the store holds as register/client-salt is no salt, so no payer can be found; put back what stood there, from a backup of the store or from the file client-salt in the folder of its archive',
+      'SaltRefused: what the store holds as register/client-salt is not a salt, so no payer can be found; restore it from a backup of the store, or from the file client-salt in the folder of its archive',
     );
   });
 }
@@ -102,7 +102,7 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
     await close();
     await command(redis.nodes[0]?.port ?? 0, ['DEL', registerKey(SALT_REGISTER)]);
     expect(await open().catch(String)).to.equal(
-      `StoreUnavailable: ${name} has lost its register client-salt, so no payer could be found; put back what stood there, from a backup of the store or from the file client-salt in the folder of its archive`,
+      `StoreUnavailable: ${name} has lost its register client-salt, so no payer could be found; restore it from a backup of the store, or from the file client-salt in the folder of its archive`,
     );
     await flush();
   });
@@ -113,7 +113,7 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
     await node.registers.compareAndSet(SALT_REGISTER, node.clientKeys.salt, ANOTHER_SALT);
     const [health] = await node.check();
     expect(health?.failure).to.equal(
-      `${node.name} is another store: its payers are hashed under another salt, so this node would know none of them; put the known store back, or accept this one: "state accept-empty --reason TEXT"`,
+      `${node.name} is another store: its payers are hashed with another salt, so this node would recognise none of them; restore the known store, or accept this one: "state accept-empty --reason TEXT"`,
     );
     await node.close();
   });

@@ -77,7 +77,7 @@ describe('the clock of several servers', () => {
   });
 });
 
-const LOST = 'the connection to the store is lost, and tried again';
+const LOST = 'the connection to the store is lost; trying again';
 const STILL_LOST = 'the connection to the store is still lost';
 const BACK = 'the connection to the store is back';
 

@@ -878,7 +878,7 @@ function describeUnreadable(opened: () => StoreUnderTest): void {
       await live(store, client);
       await opened().spoil(client, text);
       expect(await store.load(client).catch(String)).to.match(
-        /^StoreUnavailable: the stored state of the client cannot be read \(.+\); "state rebuild" mends it, and it can be erased$/,
+        /^StoreUnavailable: the stored state of the client cannot be read \(.+\); repair it with "state rebuild", or erase the client$/,
       );
       await store.erase(client);
       expect((await store.load(client)).state).to.deep.equal(UNKNOWN_CLIENT);

@@ -58,7 +58,7 @@ export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKe
   const archived = readSalt(folder);
   if (archived === null || archived === clientKeys.salt) return;
   throw new SaltRefused(
-    `the payers of the store ${name} are hashed under another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
+    `the payers of the store ${name} are hashed with another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or restore the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
   );
 }
 

@@ -333,7 +333,7 @@ const READING_TRIES_MAX = 10;
 class ArchiveRewritten extends NamedError {
   constructor(cause: unknown) {
     super(
-      `the archive was rewritten ${READING_TRIES_MAX} times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased`,
+      `the archive was rewritten ${READING_TRIES_MAX} times while it was read, which happens when clients are erased; ask for a shorter time span, or later`,
       { cause },
     );
   }

@@ -7,8 +7,8 @@ const WHY_UNREAD = {
   away: 'cannot be fetched now from where the archive is kept',
   damaged: 'cannot be read',
   noRoom:
-    'does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
-  tooMany: 'waits to be shipped and is more than a node looks through',
+    'does not fit into the cache of this node beside other requests: raise ARCHIVE_CACHE_MAX, or ask about less',
+  tooMany: 'waits to be shipped and is too much for a node to search',
 } as const;
 
 export type WhyUnread = keyof typeof WHY_UNREAD;

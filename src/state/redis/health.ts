@@ -228,17 +228,17 @@ function listSettingWarnings(server: string, info: string | null): readonly Stor
     ...warn(
       'append-only',
       appendOnly !== null && appendOnly !== '1',
-      'keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.',
+      'has no append-only file, so a restart loses acknowledged verdicts; set appendonly yes.',
     ),
     ...warn(
       'memory',
       isNearlyFull(info) && !mayEvictKeys(policy),
-      `${NEARLY_FULL}: when it is full every verdict is 503; give it more.`,
+      `${NEARLY_FULL}: when it is full, every verdict gets 503; give it more memory.`,
     ),
     ...warn(
       'unchecked',
       unknown.length > 0,
-      `does not tell ${unknown.join(', ')}: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
+      `does not report ${unknown.join(', ')}, so it could not be checked whether it may lose data; allow INFO, or check it yourself.`,
     ),
   ];
 }
@@ -259,13 +259,13 @@ function explainEviction(policy: string | null, info: string | null): string | n
   const lost = 'payers among them look new, and callers whose access key is among them get 503';
   if (!mayEvictKeys(policy)) {
     if (evicted === 0) return null;
-    return `has forgotten keys since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`;
+    return `has evicted keys since it started, because its maxmemory was reached: ${lost}; restore a backup if they matter, and end this warning with "redis-cli CONFIG RESETSTAT".`;
   }
   const has = `has maxmemory-policy ${policy}`;
-  if (evicted > 0) return `${has} and has forgotten keys: ${lost}; give it more memory, then set noeviction.`;
+  if (evicted > 0) return `${has} and has evicted keys: ${lost}; give it more memory, then set noeviction.`;
   return isNearlyFull(info)
-    ? `${has} and ${NEARLY_FULL}: soon it forgets payers, who then look new; give it more memory, then set noeviction.`
-    : `${has}: short of memory it forgets payers, who then look new; set noeviction.`;
+    ? `${has} and ${NEARLY_FULL}: soon it evicts payers, who then look new; give it more memory, then set noeviction.`
+    : `${has}: when memory runs out it evicts payers, who then look new; set noeviction.`;
 }
 
 /** Returns the number of keys that a server evicted to stay within its memory, and null when it does not report it. */

@@ -93,7 +93,7 @@ export class Installation {
     const [first, second] = owners;
     if (first !== undefined && second !== undefined)
       throw new StoreUnavailable(
-        `the masters belong to several installations: ${first[1]} to ${first[0]}, ${second[1]} to ${second[0]}; take the restored copies out of this cluster`,
+        `the masters belong to several installations: ${first[1]} to ${first[0]}, ${second[1]} to ${second[0]}; remove the restored copies from this cluster`,
       );
     const salt = await this.#registers.read(SALT_REGISTER);
     return { id: first?.[0] ?? null, salt, held: new Set(ids.map(([partition]) => partition)) };
@@ -239,5 +239,5 @@ export class Installation {
 }
 
 function explainLostSalt(name: string): string {
-  return `${name} has lost its register ${SALT_REGISTER}, so no payer could be found; put back what stood there, from a backup of the store or from the file ${SALT_REGISTER} in the folder of its archive`;
+  return `${name} has lost its register ${SALT_REGISTER}, so no payer could be found; restore it from a backup of the store, or from the file ${SALT_REGISTER} in the folder of its archive`;
 }

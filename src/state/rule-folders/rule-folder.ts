@@ -58,7 +58,7 @@ function readFolder(folder: string): ReadResult {
   if (problems.length > 0) return { ok: false, problems };
   const comparisons = listComparisons(listConditions(result.rules)).length;
   if (comparisons > COMPARISONS_MAX) {
-    const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
+    const message = `the rule set has ${comparisons} comparisons; a node loads at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [createProblem('ruleset.yaml', message)] };
   }
   return { ok: true, rules: result.rules, digest: computeDigest(files), released: release !== null };
@@ -143,7 +143,7 @@ function resolvePlace(folder: string, path: string, problems: Problem[]): string
     problems.push(
       createProblem(
         path,
-        'it is a link that leads out of the folder of rule sets; put what it points to in its place',
+        'it is a link that leads out of the folder of rule sets; replace it by what it points to',
       ),
     );
     return null;

@@ -46,7 +46,7 @@ export class ThreadedReader implements RuleReader {
         : read;
     } catch (error) {
       if (!(error instanceof LimitExceeded)) throw error;
-      const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
+      const message = `it was not loaded: ${error.message} to read and prove it; "rules check ${version}" has no such limit and says more`;
       return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
     }
   }

@@ -11,7 +11,7 @@ const REGISTER = 'erased-in-log';
 const WAIT_MS_MAX = 2000;
 
 const LEFT =
-  'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file. They go as soon as that process has ended its reading; the service tries it four times a second, and after a restart again.';
+  'The payer is erased, but the write-ahead log of SQLite still holds bytes of it, because another process is reading the file. They are removed when that process has finished; the service tries four times a second, and again after a restart.';
 
 /**
  * Removes erased payers from SQLite's log of writes, which holds pages as they were before. A mark in the file stays

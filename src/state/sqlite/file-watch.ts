@@ -33,7 +33,7 @@ export class FileWatch {
     if (isInPlace) this.#refusal = null;
     else
       this.#refusal ??= new StoreUnavailable(
-        `another file lies at ${this.#path} than the one that this process opened, or none: ${REMEDY}`,
+        `the file at ${this.#path} is missing, or is not the one that this process opened: ${REMEDY}`,
       );
     return this.#refusal;
   }
@@ -45,7 +45,7 @@ export class FileWatch {
 }
 
 const REMEDY =
-  'what is still written goes to a file that nobody opens again; put the former file back with its -wal beside it, or restart the service to go on with the new one';
+  'further writes would be lost; put the former file back together with its -wal file, or restart the service to go on with the new one';
 
 function readFileIdentity(path: string): FileIdentity {
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -212,7 +212,7 @@ export class GroupCommit {
     if (this.#lost === null) {
       const why = cause instanceof Error ? cause.message : String(cause);
       this.#lost = new StoreUnavailable(
-        `the disk refused to keep what was written (${why}); look at the disk, then start the service again, which reads what the disk holds`,
+        `the disk could not store what was written (${why}); check the disk, then start the service again, which goes on with what the disk holds`,
         { cause },
       );
       this.#onLost(this.#lost);
@@ -226,7 +226,7 @@ export class GroupCommit {
     const { limitMs, onLongWait } = this.#patience;
     const late = (write: Pending) => now - write.askedMs >= limitMs;
     // SQLite does not say who holds the lock.
-    const why = `the SQLite file has been locked for ${limitMs} ms, by a command, another program or the shipper of the service`;
+    const why = `the SQLite file has been locked for ${limitMs} ms, by a command, another program or the shipper of this service`;
     rejectAll(batch.filter(late), new StoreLate(why, { cause }));
     this.#pending.unshift(...batch.filter((write) => !late(write)));
     if (!this.#hasTold && this.#pending.some(({ askedMs }) => now - askedMs >= LONG_WAIT_MS)) {

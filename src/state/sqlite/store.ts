@@ -163,7 +163,7 @@ function clockWarnings(jumps: ClockJumps): readonly StoreWarning[] {
   const pause = jumps.isSettled() ? '' : ` Nothing is deleted by time for ${UNSETTLED_MS / 60_000} minutes.`;
   const how =
     byMs > 0 ? `set ahead by ${seconds} s, or the machine was suspended` : `set back by ${seconds} s`;
-  const text = `The clock of this machine, which decides, was ${how}.${pause} Look whether it is right, and set it by NTP.`;
+  const text = `The clock of this machine, which decides, was ${how}.${pause} Check that it is right, and set it by NTP.`;
   return [{ kind: 'clock', text }];
 }
 

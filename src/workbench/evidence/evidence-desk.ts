@@ -307,7 +307,7 @@ export class EvidenceDesk {
 
 const NOWHERE = 'This node has no archive, because ARCHIVE_DIR is off.';
 const NOT_THIS_STORES =
-  "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.";
+  "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or if that archive is lost, run state forget-archive.";
 
 const CANCELLED = 'cancelled';
 

@@ -74,9 +74,9 @@ export const SEEN_EVERY_MS = 1_000;
 /** After this time without a report, the node counts as gone. */
 const SILENT_MS_MAX = 30_000;
 
-export const NODE_GONE = 'the node that worked on it was stopped; ask again';
+export const NODE_GONE = 'the node that worked on it was stopped; ask the question again';
 
-export const ASKER_GONE = 'the access key or session that asked has ended; ask again';
+export const ASKER_GONE = 'the access key or session that asked has ended; ask the question again';
 
 /** Returns the present state of a job. A job whose node fell silent has failed. */
 export function expireJob(job: EvidenceJob, now: number): EvidenceJob {

@@ -32,7 +32,7 @@ export class ConnectionErrors {
   failed(nowMs: number): ConnectionNews | null {
     if (this.#outage === null) {
       this.#outage = { sinceMs: nowMs, lastErrorMs: nowMs, errors: 1, toldMs: nowMs };
-      return createNews(this.#outage, 'the connection to the store is lost, and tried again');
+      return createNews(this.#outage, 'the connection to the store is lost; trying again');
     }
     this.#outage.lastErrorMs = nowMs;
     this.#outage.errors++;

@@ -65,7 +65,7 @@ export async function agreeOnSecret(
   // A node that still has the former secret may restart until the change is finished.
   if (own === known.former && isChanging) return null;
   throw new SecretRefused(
-    "SIGNAL_SECRET is not the one under which this store's fingerprints and IPs are kept, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret",
+    'SIGNAL_SECRET is not the one with which the fingerprints and IPs of this store were hashed, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret',
   );
 }
 

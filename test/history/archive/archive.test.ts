@@ -84,7 +84,7 @@ describe('the folder of an archive', () => {
     }).catch((error: Error) => error.message);
     expect(tries).to.equal(10);
     expect(failure).to.equal(
-      'the archive was rewritten 10 times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased',
+      'the archive was rewritten 10 times while it was read, which happens when clients are erased; ask for a shorter time span, or later',
     );
   });
 

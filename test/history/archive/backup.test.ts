@@ -154,7 +154,7 @@ describe('the salt of payers in the archive', () => {
     const refused = await beside(archiveDir, dataDir).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(SaltRefused);
     expect(String(refused)).to.equal(
-      `SaltRefused: the payers of the store sqlite ${dataDir}/scoring.sqlite are hashed under another salt than those of the archive in ${archiveDir}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
+      `SaltRefused: the payers of the store sqlite ${dataDir}/scoring.sqlite are hashed with another salt than those of the archive in ${archiveDir}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or restore the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
     );
   });
 

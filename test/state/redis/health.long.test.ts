@@ -87,8 +87,8 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     const health = await checkedAnew();
     expect(isServing(health)).to.equal(true);
     expect(listHealthProblems(health)).to.deep.equal([
-      `${store.name} has maxmemory-policy allkeys-lru: short of memory it forgets payers, who then look new; set noeviction.`,
-      `${store.name} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`,
+      `${store.name} has maxmemory-policy allkeys-lru: when memory runs out it evicts payers, who then look new; set noeviction.`,
+      `${store.name} has no append-only file, so a restart loses acknowledged verdicts; set appendonly yes.`,
     ]);
   });
 
@@ -100,7 +100,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     const health = await checkedAnew();
     expect(health[0]?.memoryUsedShare).to.be.within(0.86, 1.1);
     expect(listHealthProblems(health)).to.include(
-      `${store.name} has used more than 85 % of its maxmemory: when it is full every verdict is 503; give it more.`,
+      `${store.name} has used more than 85 % of its maxmemory: when it is full, every verdict gets 503; give it more memory.`,
     );
   });
 
@@ -109,7 +109,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     await set('maxmemory-policy', 'volatile-ttl');
     await set('maxmemory', String(Math.round(used * 1.1)));
     expect(listHealthProblems(await checkedAnew())).to.deep.equal([
-      `${store.name} has maxmemory-policy volatile-ttl and has used more than 85 % of its maxmemory: soon it forgets payers, who then look new; give it more memory, then set noeviction.`,
+      `${store.name} has maxmemory-policy volatile-ttl and has used more than 85 % of its maxmemory: soon it evicts payers, who then look new; give it more memory, then set noeviction.`,
     ]);
     await set('maxmemory', '0');
     await makeEvict(port());
@@ -117,12 +117,12 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(evicting?.evictedKeys).to.be.above(0);
     const lost = 'payers among them look new, and callers whose access key is among them get 503';
     expect(listHealthProblems(evicting === undefined ? [] : [evicting])).to.deep.equal([
-      `${store.name} has maxmemory-policy volatile-ttl and has forgotten keys: ${lost}; give it more memory, then set noeviction.`,
+      `${store.name} has maxmemory-policy volatile-ttl and has evicted keys: ${lost}; give it more memory, then set noeviction.`,
     ]);
     await set('maxmemory', '0');
     await set('maxmemory-policy', 'noeviction');
     expect(listHealthProblems(await checkedAnew())).to.deep.equal([
-      `${store.name} has forgotten keys since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`,
+      `${store.name} has evicted keys since it started, because its maxmemory was reached: ${lost}; restore a backup if they matter, and end this warning with "redis-cli CONFIG RESETSTAT".`,
     ]);
     await command(port(), ['CONFIG', 'RESETSTAT']);
     expect(listHealthProblems(await checkedAnew())).to.deep.equal([]);
@@ -135,7 +135,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(listHealthProblems(await checkedAnew(url))).to.deep.equal([]);
     await command(port(), [...user, '-info']);
     expect(listHealthProblems(await checkedAnew(url))).to.deep.equal([
-      `${store.name} does not tell its version, maxmemory-policy, appendonly: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
+      `${store.name} does not report its version, maxmemory-policy, appendonly, so it could not be checked whether it may lose data; allow INFO, or check it yourself.`,
     ]);
   });
 

@@ -13,7 +13,7 @@ import { until } from '../../servers/until.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
 import { newClient, verdict } from '../clients.ts';
 
-const REMEDY = 'put the known store back, or accept this one: "state accept-empty --reason TEXT"';
+const REMEDY = 'restore the known store, or accept this one: "state accept-empty --reason TEXT"';
 
 describeWithServer('redis-server', 'the installation that masters belong to', () => {
   let servers: RedisServers;
@@ -144,7 +144,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     expect(refused).to.include('does not hold this installation');
     const [health] = await store.check();
     expect(health?.failure).to.match(
-      /^1 of its 64 partitions hold nothing of installation \S+; put the known store back/,
+      /^1 of its 64 partitions hold nothing of installation \S+; restore the known store/,
     );
     await makeEvict(port());
     await command(port(), ['CONFIG', 'SET', 'maxmemory', '0']);
@@ -159,7 +159,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     const ours = await command(port(), ['GET', registerKey('installation')]);
     await giveToCopy(PARTITIONS[7] ?? '');
     expect(await openRedisStore(servers.url, () => {}).catch(String)).to.equal(
-      `StoreUnavailable: the masters belong to several installations: 127.0.0.1:${port()} to ${ours}, 127.0.0.1:${port()} to a-copy; take the restored copies out of this cluster`,
+      `StoreUnavailable: the masters belong to several installations: 127.0.0.1:${port()} to ${ours}, 127.0.0.1:${port()} to a-copy; remove the restored copies from this cluster`,
     );
   });
 });

@@ -202,8 +202,7 @@ describe('reading rule sets in a thread', () => {
       problems: [
         {
           at: { file: 'cases', line: 1, column: 1 },
-          message:
-            'it is a link that leads out of the folder of rule sets; put what it points to in its place',
+          message: 'it is a link that leads out of the folder of rule sets; replace it by what it points to',
         },
       ],
     });

@@ -125,7 +125,7 @@ describe('the group commit', () => {
 
   it('acknowledges nothing any more, and says so, once the disk refused a commit', async () => {
     const refused =
-      'the disk refused to keep what was written (EIO); look at the disk, then start the service again, which reads what the disk holds';
+      'the disk could not store what was written (EIO); check the disk, then start the service again, which goes on with what the disk holds';
     const [first, second] = await putApart('one', 'two');
     expect(writes.lost).to.equal(null);
     disk.finish(new Error('EIO'), 1);
@@ -148,7 +148,7 @@ describe('the group commit', () => {
     const outcome = await writes.run(() => null).catch((error: Error) => error);
     expect(outcome).to.be.instanceOf(StoreLate);
     const late =
-      'StoreUnavailable: the SQLite file has been locked for 1100 ms, by a command, another program or the shipper of the service';
+      'StoreUnavailable: the SQLite file has been locked for 1100 ms, by a command, another program or the shipper of this service';
     expect(String(outcome)).to.equal(late);
     expect(waits).to.deep.equal(['long']);
     theirs.close();

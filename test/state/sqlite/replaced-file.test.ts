@@ -14,7 +14,7 @@ describe('a SQLite file that is replaced while it is open', () => {
   let store: Store;
   const path = (name = 'scoring.sqlite') => join(folder, name);
   const refused = () =>
-    `another file lies at ${path()} than the one that this process opened, or none: what is still written goes to a file that nobody opens again; put the former file back with its -wal beside it, or restart the service to go on with the new one`;
+    `the file at ${path()} is missing, or is not the one that this process opened: further writes would be lost; put the former file back together with its -wal file, or restart the service to go on with the new one`;
 
   beforeEach(() => {
     folder = temporaryDirectory();

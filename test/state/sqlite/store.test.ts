@@ -66,7 +66,7 @@ describe('the SQLite store', () => {
         const started = performance.now();
         const failure = await verdict(store, newClient(), 'order').catch((error: unknown) => error);
         expect(String(failure)).to.equal(
-          'StoreUnavailable: the SQLite file has been locked for 200 ms, by a command, another program or the shipper of the service',
+          'StoreUnavailable: the SQLite file has been locked for 200 ms, by a command, another program or the shipper of this service',
         );
         return usableMsSince(started);
       }),
@@ -125,7 +125,7 @@ describe('the SQLite store', () => {
     it('says that traces of an erased client are left, until they are not', async () => {
       expect(held()).to.equal(true);
       expect(await store.tracesOfErased()).to.equal(
-        'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file. They go as soon as that process has ended its reading; the service tries it four times a second, and after a restart again.',
+        'The payer is erased, but the write-ahead log of SQLite still holds bytes of it, because another process is reading the file. They are removed when that process has finished; the service tries four times a second, and again after a restart.',
       );
       reader.exec('COMMIT');
       await until('nothing is left', async () => (await store.tracesOfErased()) === null);
@@ -160,7 +160,7 @@ describe('the SQLite store', () => {
       [
         {
           kind: 'clock',
-          text: 'The clock of this machine, which decides, was set ahead by 172800.0 s, or the machine was suspended. Nothing is deleted by time for 10 minutes. Look whether it is right, and set it by NTP.',
+          text: 'The clock of this machine, which decides, was set ahead by 172800.0 s, or the machine was suspended. Nothing is deleted by time for 10 minutes. Check that it is right, and set it by NTP.',
         },
       ],
       setMs,

@@ -120,7 +120,7 @@ describe('state accept-empty', () => {
 
   it('is what every other command and a start ask for when the store came back empty', async () => {
     const { exitCode, stderr } = await scoring(['keys', 'list'], env);
-    const text = `the store sqlite ${join(dataDir, 'scoring.sqlite')} is empty, and ${join(dataDir, 'sqlite-installation.json')} says that an installation was there; put the known store back, or accept this one: "state accept-empty --reason TEXT"`;
+    const text = `the store sqlite ${join(dataDir, 'scoring.sqlite')} is empty, but ${join(dataDir, 'sqlite-installation.json')} says that it held an installation; restore the known store, or accept this one: "state accept-empty --reason TEXT"`;
     expect([exitCode, stderr]).to.deep.equal([3, `error: ${text}\n`]);
     expect(String(await store().catch(String))).to.equal(`AnotherStore: ${text}`);
   });

@@ -25,7 +25,7 @@ describeOnStores('the secret of the HMACs', (store) => {
     const refused = await refusal(agree(SECOND));
     expect(refused).to.be.instanceOf(SecretRefused);
     expect(String(refused)).to.equal(
-      "SecretRefused: SIGNAL_SECRET is not the one under which this store's fingerprints and IPs are kept, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret",
+      'SecretRefused: SIGNAL_SECRET is not the one with which the fingerprints and IPs of this store were hashed, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret',
     );
     expect(await refusal(agree(SECOND, THIRD))).to.be.instanceOf(SecretRefused);
   });

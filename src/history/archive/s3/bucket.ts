@@ -199,7 +199,7 @@ async function explainError(error: unknown): Promise<string> {
   const told = `${status} ${error.name}`;
   if (error.name === 'RequestTimeTooSkewed')
     return `${told}; the clock of this machine or of that store is wrong: set both by NTP`;
-  if (status === 403) return `${told}; look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow`;
-  if (error.name === 'NoSuchBucket') return `${told}; make the bucket, or set ARCHIVE_DIR right`;
+  if (status === 403) return `${told}; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and their permissions`;
+  if (error.name === 'NoSuchBucket') return `${told}; create the bucket, or correct ARCHIVE_DIR`;
   return `${told}; it is tried again`;
 }

@@ -84,7 +84,7 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
   if (claimed === own) return;
   if (claimed === null && home.adoptedBy === 'person')
     throw new AnotherArchive(
-      `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
+      `${home.name} holds an archive of another store; if that store is lost, run "archive adopt", otherwise set ARCHIVE_DIR to another place`,
     );
   if (claimed === null) {
     // The commit comes first: a process that ends in between begins anew, and no node continues from the other
@@ -93,7 +93,7 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
     if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
   }
   throw new AnotherArchive(
-    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the place that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
+    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the place that the fleet shares, or to "off" on this node; if that archive is lost, run "state forget-archive"`,
   );
 }
 
@@ -101,11 +101,13 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
 async function beginArchive(registers: Registers, archive: Archive, claimed: string | null): Promise<void> {
   const { home } = archive;
   if (claimed !== null && archive.read().version > 0)
-    throw new AnotherArchive(`${home.name} is empty, but this store has an archive; set ARCHIVE_DIR right`);
+    throw new AnotherArchive(
+      `${home.name} is empty, but this store has an archive elsewhere; set ARCHIVE_DIR to it`,
+    );
   const id = claimed ?? randomUUID();
   if (claimed !== null || (await registers.compareAndSet(ARCHIVE_REGISTER, null, id)))
     return home.writeId(id);
-  throw new AnotherArchive(`another node has just begun the archive in ${home.name}; it is tried again`);
+  throw new AnotherArchive(`another node has just begun the archive in ${home.name}; trying again`);
 }
 
 const COLLECTION = 'shipping-troubles';

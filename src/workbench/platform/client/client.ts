@@ -163,7 +163,7 @@ const TracesLeftSchema = s.named(
   s.shape('What is still left of an erased client', {
     traces: s.word(
       'Which part of the store still holds bytes of the client, and until when',
-      'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file.',
+      'The payer is erased, but the write-ahead log of SQLite still holds bytes of it, because another process is reading the file.',
     ),
   }),
 );

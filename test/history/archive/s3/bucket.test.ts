@@ -11,8 +11,8 @@ describe('what a store that speaks S3 refuses', () => {
     const bucket = new Bucket(s3Place(proxy.port, 'a/b'));
     for (const [status, code, advice] of [
       [503, 'SlowDown', 'it is tried again'],
-      [403, 'AccessDenied', 'look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow'],
-      [404, 'NoSuchBucket', 'make the bucket, or set ARCHIVE_DIR right'],
+      [403, 'AccessDenied', 'check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and their permissions'],
+      [404, 'NoSuchBucket', 'create the bucket, or correct ARCHIVE_DIR'],
       [403, 'RequestTimeTooSkewed', 'the clock of this machine or of that store is wrong: set both by NTP'],
     ] as const) {
       proxy.treat(() => ({ status, code }));

@@ -214,7 +214,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const unread = [{ from: T0, to: T0, decisions: 1, why: 'noRoom' as const }];
     expect((await lookup.find(platform, {}, 10)).lookedAt).to.deep.include({ complete: false, unread });
     expect(unread.map(formatUnread)).to.deep.equal([
-      '1 decision from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lies in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
+      '1 decision from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lies in a file of the archive that does not fit into the cache of this node beside other requests: raise ARCHIVE_CACHE_MAX, or ask about less',
     ]);
     expect(await leftOutOf(small)).to.deep.equal([
       '1 row in 1 file left out: they do not fit into ARCHIVE_CACHE_MAX together; raise it, or ask about less.',
@@ -322,7 +322,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const other = await ArchivedStore.open(store, archives);
     place = other;
     expect(await failureOf(other.shipper().step())).to.equal(
-      `AnotherArchive: s3://${BUCKET}/${prefix} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
+      `AnotherArchive: s3://${BUCKET}/${prefix} holds an archive of another store; if that store is lost, run "archive adopt", otherwise set ARCHIVE_DIR to another place`,
     );
     const adopted = await command('adopt', '--reason', 'the store was lost', '--json');
     expect([adopted.exitCode, JSON.parse(adopted.stdout).segments]).to.deep.equal([0, 1]);

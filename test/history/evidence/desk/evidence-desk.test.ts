@@ -139,7 +139,7 @@ describe('the evidence desk', () => {
       const desk = open(claimed);
       expect(await refusal(desk.ask(shop, task(2)))).to.have.property(
         'message',
-        "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.",
+        "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or if that archive is lost, run state forget-archive.",
       );
     });
 
@@ -261,7 +261,7 @@ describe('the evidence desk', () => {
       const jobs = await fill(desk, key, 3000, 2);
       await new AccessKeys(store().documents, () => now).revoke(key.credential.id);
       const [first, second] = jobs.map((job) => over(desk, job));
-      const trouble = 'the access key or session that asked has ended; ask again';
+      const trouble = 'the access key or session that asked has ended; ask the question again';
       expect(await second).to.include({ state: 'failed', trouble, startedAt: null });
       goOn();
       expect(await first).to.include({ state: 'failed', trouble });
@@ -283,7 +283,7 @@ describe('the evidence desk', () => {
       const desk = open();
       const job = await desk.ask(shop, task(200));
       await desk.close();
-      const trouble = 'the node that worked on it was stopped; ask again';
+      const trouble = 'the node that worked on it was stopped; ask the question again';
       expect(await over(desk, job)).to.include({ state: 'failed', trouble });
       await desk.jobStore.put({ ...job, jobId: 'silent', state: 'running' });
       now += 30_001;

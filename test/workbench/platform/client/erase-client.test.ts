@@ -17,7 +17,7 @@ describe('erasing a payer', () => {
     const left = await shop.ask('DELETE', 'client?clientIdKey=read-meanwhile');
     expect(left.status).to.equal(202);
     expect(Object(left.body).traces).to.match(
-      /^The payer is erased, but the log of writes of SQLite still holds bytes/,
+      /^The payer is erased, but the write-ahead log of SQLite still holds bytes/,
     );
     reader.exec('COMMIT');
     reader.close();
