@@ -141,8 +141,8 @@ export const VERSION_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0
 
 /** The same in words. */
 export const VERSION_FORM = [
-  'p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it,',
-  'of at most 16 small letters and digits, like p2.v11-night',
+  'p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters',
+  'and digits, like p2.v11-night',
 ].join(' ');
 
 /** Why a version cannot have this name. */
