@@ -19,7 +19,7 @@ import { shedOverload } from './checkout/http/server/overload.ts';
 import { WorkLimit } from './checkout/http/server/work-limit.ts';
 import type { ListNode } from './checkout/lists/list-node.ts';
 import { Metrics } from './checkout/metrics/metrics.ts';
-import type { NodeReport } from './checkout/rollout/fleet.ts';
+import type { OwnNodeReport } from './checkout/rollout/fleet.ts';
 import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
@@ -44,7 +44,7 @@ import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
 
 export interface ApplicationParts extends CompositionParts {
-  readonly rollout: (RolloutView & { readonly report: () => NodeReport }) | null;
+  readonly rollout: (RolloutView & { readonly report: () => OwnNodeReport }) | null;
   /** The archive for the metrics. Null without one. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped. Absent when it does not ship. */

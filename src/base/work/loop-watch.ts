@@ -9,7 +9,7 @@ const STANDSTILL_MS_MAX = 10_000;
 const BEAT_MS = 500;
 
 /** The data of the watching thread. */
-export interface WatchedProcess {
+export interface WatcherInput {
   /** A counter that the event loop increments as long as it runs. */
   readonly beats: Int32Array;
   readonly standstillMsMax: number;
@@ -22,7 +22,7 @@ export interface WatchedProcess {
 export function watchEventLoop(onTrouble: (message: string, error: unknown) => void): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
-  const workerData: WatchedProcess = { beats, standstillMsMax: STANDSTILL_MS_MAX };
+  const workerData: WatcherInput = { beats, standstillMsMax: STANDSTILL_MS_MAX };
   const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 };
   new Worker(new URL('./loop-watcher.js', import.meta.url), { workerData, resourceLimits })
     .on('error', (error) =>

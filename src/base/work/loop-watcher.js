@@ -30,7 +30,7 @@ export class Standstill {
 }
 
 function watch() {
-  /** @type {import('./loop-watch.ts').WatchedProcess} */
+  /** @type {import('./loop-watch.ts').WatcherInput} */
   const { beats, standstillMsMax } = workerData;
   const standstill = new Standstill(performance.now());
   setInterval(() => {

@@ -11,14 +11,14 @@ export interface Actor {
   readonly text: string;
 }
 
-export function toActor({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
+export function toKeyActor({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
   const name = `key ${id}`;
   return owner === undefined
     ? { id: name, owner: null, text: name }
     : { id: name, owner, text: `${name} of ${owner}` };
 }
 
-export interface Credential {
+export interface CredentialRef {
   /** `user` is a user of the operating system who has access to the store and works by commands. */
   readonly kind: 'key' | 'session' | 'user';
   readonly id: string;
@@ -30,12 +30,12 @@ export interface Caller {
   readonly platform: PlatformName;
   readonly operations: readonly Operation[];
   /** The key or session. When it ends, long work that it started ends too. */
-  readonly credential: Credential;
+  readonly credential: CredentialRef;
   /** ISO 8601. Null when the key or session does not expire. */
   readonly expiresAt: string | null;
 }
 
-export function toCaller(key: AccessKey): Caller {
+export function toKeyCaller(key: AccessKey): Caller {
   const { id, platform, operations, expiresAt } = key;
-  return { actor: toActor(key), platform, operations, credential: { kind: 'key', id }, expiresAt };
+  return { actor: toKeyActor(key), platform, operations, credential: { kind: 'key', id }, expiresAt };
 }

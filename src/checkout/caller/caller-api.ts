@@ -19,7 +19,7 @@ import { hashCallerAddress, limitRate, type RateLimit } from '#checkout/http/req
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
-import { assignWork, countWork } from '#checkout/http/server/overload.ts';
+import { assignWorkToPlatform, countWork } from '#checkout/http/server/overload.ts';
 import { logBrokenAnswers, logRequests } from '#checkout/http/server/request-log.ts';
 import type { WorkLimit } from '#checkout/http/server/work-limit.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
@@ -213,7 +213,7 @@ export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
     // Reading a body does not count as work under way. Otherwise callers who send their bodies slowly would keep all
     // others out.
     whileReading: ({ req, state }, read) => {
-      assignWork(workLimit, state);
+      assignWorkToPlatform(workLimit, state);
       return req.complete ? read() : workLimit.aside(read);
     },
     searches: createSearchQueue(),

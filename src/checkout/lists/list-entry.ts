@@ -50,19 +50,19 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
 }
 
 /** Derives the id of the record of a list itself. That record says what the list holds, and has no value. */
-export function hashListId(owner: ListOwner, list: string): string {
+export function formatListRecordId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }
 
 /**
  * Describes the change that a writer must exclude: the list was made with other contents after change number `since`.
  */
-export function findOtherContent(
+export function describeOtherContent(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,
 ): OtherText {
   const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
-  return { since, idsBegin: hashListId(owner, list), textsBegin };
+  return { since, idsBegin: formatListRecordId(owner, list), textsBegin };
 }
 
 function toPlainKey(value: string): string {

@@ -9,7 +9,7 @@ import {
   type SharedLists,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '#state/store.ts';
-import { decodeEntry, hashEntryId, hashListId, type StoredEntry } from './list-entry.ts';
+import { decodeEntry, formatListRecordId, hashEntryId, type StoredEntry } from './list-entry.ts';
 
 /** A copy of all shared lists, as of the newest change that the node has read. */
 export class ListCopy {
@@ -43,12 +43,12 @@ export class ListCopy {
     if (before !== undefined) this.#forget(before);
     if (text === null) return;
     const entry = decodeEntry(id, version, text);
-    if (id === hashListId(entry.owner, entry.list)) this.#made.set(id, entry);
+    if (id === formatListRecordId(entry.owner, entry.list)) this.#made.set(id, entry);
     else this.#remember(entry);
   }
 
   made(owner: ListOwner, name: string): StoredEntry | null {
-    return this.#made.get(hashListId(owner, name)) ?? null;
+    return this.#made.get(formatListRecordId(owner, name)) ?? null;
   }
 
   madeBy(owner: ListOwner): readonly StoredEntry[] {

@@ -42,7 +42,7 @@ export const NodeSchema = s.named(
 export type NodeView = s.Shape<typeof NodeSchema>;
 
 /** A node's own report within its process. The trial counts go to the store and not into the other nodes' view. */
-export interface NodeReport extends NodeView {
+export interface OwnNodeReport extends NodeView {
   /** The counts of each candidate's trial since this process has followed it. */
   readonly counts: readonly TrialCounts[];
   /**

@@ -9,7 +9,7 @@ import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import { type RuleReader, ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
-import { Fleet, type NodeReport, type NodeView, type StoredRollout } from './fleet.ts';
+import { Fleet, type NodeView, type OwnNodeReport, type StoredRollout } from './fleet.ts';
 import { findCandidateBreach, getStage } from './guard.ts';
 import {
   findNewestOutcomes,
@@ -215,7 +215,7 @@ export class RolloutNode implements RuleSource {
     return this.rules.withDigest(digest);
   }
 
-  report(): NodeReport {
+  report(): OwnNodeReport {
     const emergency = this.rollout.history.findLast((entry) => entry.emergency === true);
     const counts = this.#tallies.map((tally) => tally.counts);
     return { ...this.#view(), counts, emergencyAt: emergency?.at ?? null, hasLostRollout: this.#hasLost };

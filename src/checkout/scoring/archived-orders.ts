@@ -69,7 +69,7 @@ export class ArchivedOrders {
  * thousand.
  * An answer stays right until its report is recorded: meanwhile the store keeps every change of the order, for days.
  */
-export class ExpectedOrders {
+export class PrefetchedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;
   readonly #expected = new Map<string, AskedOrder>();
   readonly #found = new Map<string, Promise<ArchivedOrder>>();

@@ -2,14 +2,14 @@ import { ENDED_WAITS_MS, toToken } from '#decision/payer/client-state.ts';
 import type { Registers } from '#state/store.ts';
 
 /** The number of waits that one person may end in 24 hours, over all payers. */
-export const BY_PERSON_MAX = 30;
+export const WAITS_ENDED_BY_PERSON_MAX = 30;
 
 const REGISTER = 'ended waits';
 
 type Noted = readonly (readonly [at: number, wait: string])[];
 
 /** Counts, over the whole fleet, the waits that each person ended in the last 24 hours. */
-export class EndedWaits {
+export class WaitEndingLimit {
   readonly #registers: Registers;
 
   constructor(registers: Registers) {
@@ -31,7 +31,7 @@ export class EndedWaits {
       });
       const own = recent.find(([who]) => who === person)?.[1] ?? [];
       if (own.some(([, one]) => one === wait)) return true;
-      if (own.length >= BY_PERSON_MAX) return false;
+      if (own.length >= WAITS_ENDED_BY_PERSON_MAX) return false;
       const next = Object.fromEntries([...recent, [person, [...own, [now, wait]]]]);
       if (await this.#registers.compareAndSet(REGISTER, before, JSON.stringify(next))) return true;
     }

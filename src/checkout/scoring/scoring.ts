@@ -43,7 +43,7 @@ import { recordScore } from '#decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
-import { type ArchivedOrders, ExpectedOrders } from './archived-orders.ts';
+import { type ArchivedOrders, PrefetchedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
 import {
   type ClientChange,
@@ -60,7 +60,7 @@ import {
   type SightingsSeen,
   showsNothing,
 } from './device-sightings.ts';
-import { EndedWaits } from './ended-waits.ts';
+import { WaitEndingLimit } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { findKnownOrder, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
@@ -157,7 +157,7 @@ export class ScoringService {
   readonly #lists: SharedLists;
   readonly #holdoutDraw: HoldoutDraw;
   readonly #updates: ClientUpdates;
-  readonly #endedWaits: EndedWaits;
+  readonly #endedWaits: WaitEndingLimit;
   readonly #fieldCounts: RequestFieldCounts;
 
   constructor(parts: ServiceParts) {
@@ -165,7 +165,7 @@ export class ScoringService {
     this.#lists = parts.lists ?? NO_LISTS;
     this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
     this.#updates = new ClientUpdates(parts);
-    this.#endedWaits = new EndedWaits(parts.store.registers);
+    this.#endedWaits = new WaitEndingLimit(parts.store.registers);
     this.#fieldCounts = new RequestFieldCounts(parts);
   }
 
@@ -237,7 +237,7 @@ export class ScoringService {
   /** Creates a recorder for many outcomes, which asks the archive for all their orders in one read. */
   outcomes(platform: PlatformName): OutcomeRecorder {
     const { store, archivedOrders = null } = this.#parts;
-    const orders = archivedOrders === null ? null : new ExpectedOrders(archivedOrders);
+    const orders = archivedOrders === null ? null : new PrefetchedOrders(archivedOrders);
     const asked = ({ clientIdKey, orderRef }: OrderReport) => ({
       client: store.clientKeys.of(platform, clientIdKey),
       orderRef,

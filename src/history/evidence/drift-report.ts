@@ -79,7 +79,7 @@ export type FactDrift = Shape<typeof FactDriftSchema>;
 export type Drift = Shape<typeof DriftSchema>;
 
 /** Renders a drift report as notes and tables. */
-export function presentDrift(found: Drift): Presentation {
+export function toDriftPresentation(found: Drift): Presentation {
   const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,

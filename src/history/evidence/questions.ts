@@ -1,5 +1,5 @@
 import { BacktestSchema, presentBacktest } from './backtest/backtest-report.ts';
-import { DriftSchema, presentDrift } from './drift-report.ts';
+import { DriftSchema, toDriftPresentation } from './drift-report.ts';
 import { ExperimentSchema, presentExperiment } from './experiment/experiment-report.ts';
 import { OBJECTIVE_OPTIONS, readAskedObjective, TRIAL_OPTIONS } from './objective-options.ts';
 import {
@@ -123,7 +123,7 @@ const DRIFT = declareQuestion({
     const { measureDrift: drift } = await import('./drift.ts');
     return drift(evidence, SPLIT.read(options), onProgress);
   },
-  shown: presentDrift,
+  shown: toDriftPresentation,
 });
 
 export const VERSIONS = versionsOption({

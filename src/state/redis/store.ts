@@ -29,7 +29,7 @@ import {
   setRegister,
 } from './shared-records.ts';
 import { createRedisPayments, createRedisSightings } from './sightings.ts';
-import { createRedisStoredTexts } from './stored-texts.ts';
+import { createRedisRawTexts } from './stored-texts.ts';
 
 /** The options of a Redis store. */
 export interface RedisStoreOptions {
@@ -98,7 +98,7 @@ async function openStoreOn(connection: RedisConnection, options: RedisStoreOptio
     ...records,
     ...load,
     ...createRedisJournal(door, decisions),
-    texts: createRedisStoredTexts(connection, calls, erasure, versions),
+    texts: createRedisRawTexts(connection, calls, erasure, versions),
     rateBuckets: createRedisRateBuckets({ connection, runOn: tokenCalls.on }),
     sightings: createRedisSightings(door),
     notePayment: createRedisPayments(door),

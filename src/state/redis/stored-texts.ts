@@ -18,7 +18,7 @@ import type { ClientErasure } from './erasure.ts';
 const SCAN_KEYS = 500;
 
 /** Reads and replaces the texts of states, documents and registers on every server. */
-export function createRedisStoredTexts(
+export function createRedisRawTexts(
   connection: RedisConnection,
   calls: NodeCalls,
   erasure: ClientErasure,

@@ -15,7 +15,7 @@ const WRITES_MIN = 1000;
  * Lets a thread put the pages of SQLite's log in their places. Without the thread the writer would stop for it, for a
  * tenth of a second under load. With it the writer has hardly anything left to do when it begins a new log.
  */
-export class SqliteCheckpoints {
+export class SqliteCheckpointer {
   readonly #path: string;
   #writes = 0;
   readonly #thread = new BackgroundWork<CheckpointWorks>(THREAD, LIMITS);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import type { SqliteCheckpoints } from './checkpoints.ts';
+import type { SqliteCheckpointer } from './checkpoints.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** The register that says that the log may hold erased data. Its value is a mark of the last erasure. */
@@ -18,14 +18,14 @@ const LEFT =
  * until the log was emptied. When a process is killed before that, the next one empties the log.
  */
 export class ErasureTraces {
-  readonly #checkpoints: SqliteCheckpoints;
+  readonly #checkpoints: SqliteCheckpointer;
   readonly #file: SqliteFile;
   readonly #mark: () => string | null;
   readonly #note: (mark: string) => void;
   readonly #forget: (mark: string) => void;
   #isClosed = false;
 
-  constructor(file: SqliteFile, checkpoints: SqliteCheckpoints) {
+  constructor(file: SqliteFile, checkpoints: SqliteCheckpointer) {
     this.#file = file;
     this.#checkpoints = checkpoints;
     const read = file.db.prepare('SELECT value FROM registers WHERE name = ?');

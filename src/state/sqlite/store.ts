@@ -16,7 +16,7 @@ import type { Store } from '#state/store.ts';
 import type { StoreUnavailable } from '#state/store-errors.ts';
 import { explainFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
 import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
-import { SqliteCheckpoints } from './checkpoints.ts';
+import { SqliteCheckpointer } from './checkpoints.ts';
 import { createSqliteClients, eraseClient, prepareClientStatements } from './client-rows.ts';
 import { ErasureTraces } from './erasure-traces.ts';
 import { FileWatch } from './file-watch.ts';
@@ -63,7 +63,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const { db, installation } = openInstallation(path, dataDir, options);
   const place = new FileWatch(path);
   const log = new LogSync(path);
-  const checkpoints = new SqliteCheckpoints(path);
+  const checkpoints = new SqliteCheckpointer(path);
   const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
   const file = createSqliteFile(db, writes, place, clock);
   const sql = prepareClientStatements(db);

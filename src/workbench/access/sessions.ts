@@ -1,6 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type AccessKeys, INSTALLATION, isGranted, type Operation } from '#checkout/access/access-keys.ts';
-import { type Actor, type Caller, type Credential, toActor, toCaller } from '#checkout/access/caller.ts';
+import {
+  type Actor,
+  type Caller,
+  type CredentialRef,
+  toKeyActor,
+  toKeyCaller,
+} from '#checkout/access/caller.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Documents, mapInBatches } from '#state/documents.ts';
 import { toPersonActor } from './actors.ts';
@@ -100,7 +106,11 @@ export class Sessions {
   }
 
   /** Tells whether a credential still allows an operation, for work that takes longer than its request. */
-  async isGranted({ kind, id }: Credential, platform: PlatformName, operation: Operation): Promise<boolean> {
+  async isGranted(
+    { kind, id }: CredentialRef,
+    platform: PlatformName,
+    operation: Operation,
+  ): Promise<boolean> {
     if (kind === 'key') return this.#keys.isGranted(id, operation);
     const caller = (await this.#find(id))?.at(platform) ?? null;
     return caller !== null && isGranted(caller, operation);
@@ -146,7 +156,7 @@ export class Sessions {
     }
     const key = await this.#keys.live(who.keyId);
     if (key === null) return [];
-    return [{ actor: toActor(key), access: [{ platform: key.platform, role: null }], sessions }];
+    return [{ actor: toKeyActor(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
 
   /** Returns the person's roles that are still configured. */
@@ -161,7 +171,7 @@ export class Sessions {
     if (who.kind === 'person') return this.#sessionOf(record, who);
     const key = await this.#keys.live(who.keyId);
     if (key === null) return null;
-    const caller = toCaller(key);
+    const caller = toKeyCaller(key);
     const at = (platform: string | null): Caller | null => {
       if (platform === null || platform === key.platform) return caller;
       return coversPlatform([key.platform], platform) ? { ...caller, platform } : null;

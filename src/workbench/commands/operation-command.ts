@@ -13,7 +13,7 @@ import { FindingsError, NotFoundError, RefusedError, UsageError } from './exit.t
 import type { Needs } from './local-parts.ts';
 import type { Answer } from './operation-call.ts';
 import {
-  formatWord,
+  formatArgumentName,
   type InputPlace,
   listInputs,
   lowerFirst,
@@ -172,7 +172,7 @@ function formatWordUsage({
   readonly name: string;
   readonly isRequired: boolean;
 }): string {
-  return isRequired ? `<${formatWord(name)}>` : `[${formatWord(name)}]`;
+  return isRequired ? `<${formatArgumentName(name)}>` : `[${formatArgumentName(name)}]`;
 }
 
 function getAttributeName(input: OperationInput): string {

@@ -51,12 +51,12 @@ export function listInputs({
       if (input.isRequired) made.makeOptionMandatory();
       return 'default' in input.schema ? made.default(String(input.schema.default)) : made;
     };
-    return { ...input, shown: isWord(input.name) ? formatWord(input.name) : `--${flag}`, option };
+    return { ...input, shown: isWord(input.name) ? formatArgumentName(input.name) : `--${flag}`, option };
   });
 }
 
 /** Returns how a command's help names a word: `client` for `clientIdKey`, `id` for `proposalId`. */
-export function formatWord(name: string): string {
+export function formatArgumentName(name: string): string {
   if (name === 'clientIdKey') return 'client';
   return name.endsWith('Id') ? 'id' : name;
 }

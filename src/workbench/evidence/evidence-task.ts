@@ -1,4 +1,4 @@
-import type { Credential } from '#checkout/access/caller.ts';
+import type { CredentialRef } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import type { ErasedClients } from '#history/archive/archive.ts';
@@ -51,7 +51,7 @@ export interface EvidenceJob {
   readonly task: EvidenceTask;
   /** The user who asked, as the audit names it. */
   readonly askedBy: string;
-  readonly credential: Credential;
+  readonly credential: CredentialRef;
   readonly state: JobState;
   readonly askedAt: number;
   readonly startedAt: number | null;

@@ -4,10 +4,10 @@ import { FairQueue } from '#base/work/fair-queue.ts';
 import { StepThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION, isInstallation } from '#checkout/access/access-keys.ts';
 import {
+  describeOtherContent,
   encodeEntry,
-  findOtherContent,
+  formatListRecordId,
   hashEntryId,
-  hashListId,
   type ListEntry,
   ListEntrySchema,
   type StoredEntry,
@@ -130,8 +130,8 @@ export class ListEditor {
       who,
       addedAt: clock(),
     };
-    const changes = [{ id: hashListId(owner, list), text: encodeEntry(made) }];
-    const isMade = (await listLog.write(changes, findOtherContent(made, node.copy.version))) !== null;
+    const changes = [{ id: formatListRecordId(owner, list), text: encodeEntry(made) }];
+    const isMade = (await listLog.write(changes, describeOtherContent(made, node.copy.version))) !== null;
     await node.sync();
     const after = node.copy.made(owner, list);
     if (!isMade || after === null)

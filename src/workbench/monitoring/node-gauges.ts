@@ -2,7 +2,7 @@ import type { Gauge, Registry } from 'prom-client';
 import type { LostKey } from '#checkout/access/admitted-keys.ts';
 import type { ListsReport } from '#checkout/lists/list-node.ts';
 import { addGauge } from '#checkout/metrics/metrics.ts';
-import type { NodeReport } from '#checkout/rollout/fleet.ts';
+import type { OwnNodeReport } from '#checkout/rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from '#checkout/rollout/trial-counts.ts';
 import type { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
 import type { ShippingReport } from '#history/archive/ship/shipping.ts';
@@ -50,7 +50,7 @@ export function showBuild(registry: Registry): void {
 }
 
 /** Shows what this node reports to the fleet. */
-export function watchRollout(registry: Registry, report: () => NodeReport): void {
+export function watchRollout(registry: Registry, report: () => OwnNodeReport): void {
   showFigures(registry, {
     scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],
     scoring_rules_refused: ['Version folders that this node refuses', () => report().refused.length],

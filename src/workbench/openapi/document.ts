@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createMomentWriter, toSchemaPointer } from '#base/shapes.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '#checkout/http/operation/operation.ts';
-import { type Grant, listGrantAlternatives, listGrantRefusals } from '#checkout/http/request/authenticate.ts';
+import {
+  listGrantAlternatives,
+  listGrantRefusals,
+  type RequiredGrant,
+} from '#checkout/http/request/authenticate.ts';
 import {
   BODY_BYTES_MAX,
   closeSchema,
@@ -216,7 +220,7 @@ function listRefusals(
   ];
 }
 
-function listKeyRefusals(grant: Grant): readonly RefusalNote[] {
+function listKeyRefusals(grant: RequiredGrant): readonly RefusalNote[] {
   return [UNKNOWN_KEY, ...listGrantRefusals(grant), STORE_UNAVAILABLE, TOO_MANY_WAITING, OVERLOADED];
 }
 

@@ -13,7 +13,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { EventFeed, FeedRecord } from '#history/archive/read/event-feed.ts';
 import type { JournalGap } from '#state/journal.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
-import { HAPPENED, type HistoryEntry, toHistoryEntry } from './client/client-history.ts';
+import { HISTORY_ENTRY_SCHEMAS, type HistoryEntry, toHistoryEntry } from './client/client-history.ts';
 import { GrantWatch } from './grant-watch.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
@@ -57,18 +57,30 @@ export const PlatformEventSchema = s.named(
   s.oneOf(
     'type',
     {
-      verdict: declarePayerEvent('verdict', 'A verdict was answered', HAPPENED.verdict.properties),
+      verdict: declarePayerEvent(
+        'verdict',
+        'A verdict was answered',
+        HISTORY_ENTRY_SCHEMAS.verdict.properties,
+      ),
       outcome: declarePayerEvent(
         'outcome',
         'An outcome was reported; it may repeat what was known',
-        HAPPENED.outcome.properties,
+        HISTORY_ENTRY_SCHEMAS.outcome.properties,
       ),
-      binding: declarePayerEvent('binding', 'A binding was set or lifted', HAPPENED.binding.properties),
-      override: declarePayerEvent('override', 'An override was set or lifted', HAPPENED.override.properties),
+      binding: declarePayerEvent(
+        'binding',
+        'A binding was set or lifted',
+        HISTORY_ENTRY_SCHEMAS.binding.properties,
+      ),
+      override: declarePayerEvent(
+        'override',
+        'An override was set or lifted',
+        HISTORY_ENTRY_SCHEMAS.override.properties,
+      ),
       waitEnded: declarePayerEvent(
         'waitEnded',
         'A person ended a wait before its time',
-        HAPPENED.waitEnded.properties,
+        HISTORY_ENTRY_SCHEMAS.waitEnded.properties,
       ),
       erasure: declareCloudEvent(
         'erasure',

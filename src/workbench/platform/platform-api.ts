@@ -9,7 +9,7 @@ import { hashCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { answerProblems } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
-import { delayRefusals } from '#checkout/http/server/overload.ts';
+import { delayOverloadRefusals } from '#checkout/http/server/overload.ts';
 import { logBrokenAnswers, logRequests } from '#checkout/http/server/request-log.ts';
 import { IdentityProvider } from '#workbench/access/identity-provider.ts';
 import { createConsoleRoutes } from '#workbench/console/routes.ts';
@@ -34,7 +34,7 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics, (req) => hashCallerAddress(parts.pseudonym, req, trustedProxies)));
   app.use(answerProblems(log, toPlatformProblem));
-  app.use(delayRefusals());
+  app.use(delayOverloadRefusals());
   const shares = new ListenerShares(PLATFORM_SHARES, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
   app.use(compressAnswers());

@@ -7,7 +7,7 @@ import {
   declareJsonBody,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
-import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
+import { ANY_CONSOLE_OPERATION } from '#checkout/http/request/authenticate.ts';
 import {
   createNotFound,
   declareRefusal,
@@ -80,7 +80,7 @@ export const listProposals = declareOperation({
   summary: 'List proposals',
   description:
     'Lists proposals of the platform, newest first; where APPROVALS is off, only proposed drafts. A key without `approve` sees what its owner proposed; with `rules` also the drafts of its platform, with `operate` all drafts.',
-  grant: ANY_OF_THE_PLATFORM,
+  grant: ANY_CONSOLE_OPERATION,
   parameters: [STATE, ...query.PAGE_IN_TIME],
   answers: declareJsonAnswer('With what each would change', ProposalListSchema),
   answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {

@@ -10,7 +10,7 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
-  ANY_OF_THE_PLATFORM,
+  ANY_CONSOLE_OPERATION,
   listGrantRefusals,
   requireCaller,
   requireGrant,
@@ -63,7 +63,7 @@ const readSession = declareOperation({
   route: 'get /v1/platform/session',
   summary: 'Read what you may do',
   description: 'Any operation of the platform is enough. The console uses it to show the right pages.',
-  grant: ANY_OF_THE_PLATFORM,
+  grant: ANY_CONSOLE_OPERATION,
   answers: declareJsonAnswer('Where, and which operations', SessionSchema),
   answer: async ({ ctx, caller }, parts: PlatformParts) =>
     toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)),
@@ -86,13 +86,13 @@ const readSignIn = declareOpenOperation({
   description:
     'Needs no key: the console asks before anybody has signed in. A browser that is signed in gets the answer of readSession.',
   answers: declareJsonAnswer('What the console offers', SignInSchema),
-  refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_OF_THE_PLATFORM)],
+  refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_CONSOLE_OPERATION)],
   answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
     const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
     if ((await browsers.find(ctx)) === null) return { session: null, provider };
     const caller = await browsers.callerOf(ctx);
-    requireGrant(caller, ANY_OF_THE_PLATFORM);
+    requireGrant(caller, ANY_CONSOLE_OPERATION);
     return { session: toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)), provider };
   },
 });
@@ -119,7 +119,7 @@ const signIn = declareOpenOperation({
     shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) }),
   ),
   answers: declareJsonAnswer('As readSession answers from now on', SessionSchema),
-  refusals: [UNKNOWN_KEY, OTHER_SITE, ...listGrantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
+  refusals: [UNKNOWN_KEY, OTHER_SITE, ...listGrantRefusals(ANY_CONSOLE_OPERATION), TOO_MANY_REFUSED],
   answer: async (ctx, parts: PlatformParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();
@@ -168,7 +168,7 @@ async function authenticateKey(ctx: RouteContext, text: string, { keys }: Platfo
   const tried = parseKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };
   const caller = requireCaller(await keys.authenticate(text.trim()));
-  requireGrant(caller, ANY_OF_THE_PLATFORM);
+  requireGrant(caller, ANY_CONSOLE_OPERATION);
   ctx.state.noted = {};
   ctx.state.caller = caller;
   return caller;

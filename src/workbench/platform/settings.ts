@@ -1,6 +1,6 @@
 import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
-import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
+import { ANY_CONSOLE_OPERATION } from '#checkout/http/request/authenticate.ts';
 import { RETENTION } from '#state/retention.ts';
 import { PLATFORM_SHARES } from './listener-shares.ts';
 import type { PlatformParts } from './parts.ts';
@@ -35,7 +35,7 @@ const readSettings = declareOperation({
   summary: 'Read the settings of the service',
   description:
     'Shows the settings as the answering node read them at its start. The console shows them; none is secret.',
-  grant: ANY_OF_THE_PLATFORM,
+  grant: ANY_CONSOLE_OPERATION,
   answers: declareJsonAnswer('Of this node', SettingsSchema),
   answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {
     const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;

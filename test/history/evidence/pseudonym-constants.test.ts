@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { toCaller } from '#checkout/access/caller.ts';
+import { toKeyCaller } from '#checkout/access/caller.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
@@ -154,7 +154,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
       const span = { platform: null, from, to: null, asOf: null };
       const ruleSets = { [RULES.version]: RULES.digest };
       const options = { version: RULES.version };
-      const asked = await desk.ask(toCaller(record), { kind: 'report', options, ruleSets, ...span });
+      const asked = await desk.ask(toKeyCaller(record), { kind: 'report', options, ruleSets, ...span });
       await until('the job ends', async () => {
         const job = await desk.jobStore.get(asked.platform, asked.jobId);
         return job === null || job.endedAt !== null;

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { SqliteCheckpoints } from '#state/sqlite/checkpoints.ts';
+import { SqliteCheckpointer } from '#state/sqlite/checkpoints.ts';
 import { GroupCommit, repeatBriefly } from '#state/sqlite/group-commit.ts';
 import { StoreLate } from '#state/store-errors.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -170,7 +170,7 @@ describe('the checkpoint thread of SQLite', () => {
     const directory = temporaryDirectory();
     const folder = join(directory, 'not there yet');
     const path = join(folder, 'scoring.sqlite');
-    const checkpoints = new SqliteCheckpoints(path);
+    const checkpoints = new SqliteCheckpointer(path);
     await checkpoints.truncate();
     expect(existsSync(path)).to.equal(false);
     mkdirSync(folder);

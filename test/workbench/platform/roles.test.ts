@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { AccessKeys, addIncludedOperations, OPERATIONS } from '#checkout/access/access-keys.ts';
 import {
-  ANY_OF_THE_PLATFORM,
-  type Grant,
+  ANY_CONSOLE_OPERATION,
   listGrantAlternatives,
+  type RequiredGrant,
 } from '#checkout/http/request/authenticate.ts';
 import { parseRoles, ROLES, type Role } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
@@ -16,7 +16,7 @@ const NAMES = ['viewer', 'support', 'analyst', 'operator', 'admin'] as const sat
 const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
 const DECLARED = [...always, ...withRollout, ...withEvidence, ...withRuleFolders];
 
-function mayAsk(role: Role, grant: Grant): boolean {
+function mayAsk(role: Role, grant: RequiredGrant): boolean {
   const operations = addIncludedOperations(ROLES[role]);
   return listGrantAlternatives(grant).some((needed) => needed.every((one) => operations.includes(one)));
 }
@@ -27,7 +27,7 @@ function table(): Readonly<Record<string, readonly string[]>> {
   for (const { operationId, grant } of DECLARED) {
     if (grant === null) continue;
     const needed =
-      grant === ANY_OF_THE_PLATFORM
+      grant === ANY_CONSOLE_OPERATION
         ? 'any of the platform'
         : listGrantAlternatives(grant)
             .map((all) => all.join(' and '))

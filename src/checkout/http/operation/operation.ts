@@ -11,8 +11,8 @@ import type { Caller } from '#checkout/access/caller.ts';
 import {
   authenticate,
   type Callers,
-  type Grant,
   isStillAuthorized,
+  type RequiredGrant,
 } from '#checkout/http/request/authenticate.ts';
 import { BODY_BYTES_MAX, createBodyReader, readJson } from '#checkout/http/request/body.ts';
 import type { RefusalNote } from '#checkout/http/request/problems.ts';
@@ -81,7 +81,7 @@ export interface AnswerSpec {
 /** An operation before it has its name. */
 export interface DeclaredOperation<Parts> extends OperationSpec {
   /** Null when no key is needed. */
-  readonly grant: Grant | null;
+  readonly grant: RequiredGrant | null;
   readonly body: RequestBodySpec | null;
   /** Checks the request and returns the answer: JSON, text or a stream. Undefined answers without content. */
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
@@ -136,7 +136,7 @@ export interface GrantedRequest<Body> {
 }
 
 export interface KeyedSpec<Parts, Body> extends OperationSpec {
-  readonly grant: Grant;
+  readonly grant: RequiredGrant;
   readonly body?: RequestBody<Body>;
   /**
    * Whether the operation searches stored data and may give a long answer. It then waits for its turn, and answers

@@ -1,12 +1,12 @@
 import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, isGranted, type Operation } from '#checkout/access/access-keys.ts';
-import { type Caller, toCaller } from '#checkout/access/caller.ts';
+import { type Caller, toKeyCaller } from '#checkout/access/caller.ts';
 import { declareRefusal, HttpProblem, type Refusal, type RefusalNote } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
 /** The operations that a caller must be granted: one, several together, or any one of a list. */
-export type Grant = Operation | readonly Operation[] | AnyOf;
+export type RequiredGrant = Operation | readonly Operation[] | AnyOf;
 
 interface AnyOf {
   readonly anyOf: readonly Operation[];
@@ -34,7 +34,7 @@ const PLATFORM_OPERATIONS = [
 
 const NOT_PROVISIONED = 'not provisioned';
 
-export const ANY_OF_THE_PLATFORM: AnyOf = {
+export const ANY_CONSOLE_OPERATION: AnyOf = {
   anyOf: PLATFORM_OPERATIONS,
   refused: declareRefusal(
     'not-provisioned',
@@ -67,7 +67,7 @@ export interface Callers {
 export async function authenticate(
   ctx: ParameterizedContext<RequestState>,
   { keys, browsers }: Callers,
-  grant: Grant,
+  grant: RequiredGrant,
 ): Promise<Caller> {
   ctx.state.operation = getFirstOperation(grant);
   const key = readGivenKey(ctx);
@@ -84,7 +84,7 @@ export async function authenticate(
 export async function isStillAuthorized(
   ctx: ParameterizedContext<RequestState>,
   callers: Callers,
-  grant: Grant,
+  grant: RequiredGrant,
 ): Promise<boolean> {
   try {
     await authenticate(ctx, callers, grant);
@@ -97,7 +97,7 @@ export async function isStillAuthorized(
 
 /** Throws 401 when there is no such key. */
 export function requireCaller(key: AccessKey | null): Caller {
-  if (key !== null) return toCaller(key);
+  if (key !== null) return toKeyCaller(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
 
@@ -112,12 +112,12 @@ function readGivenKey(ctx: ParameterizedContext<RequestState>): string | null {
 }
 
 /** The operation under which log and metrics count the request. */
-function getFirstOperation(grant: Grant): Operation {
+function getFirstOperation(grant: RequiredGrant): Operation {
   return (isAnyOf(grant) ? grant.anyOf : toOperations(grant))[0] ?? PLATFORM_OPERATIONS[0];
 }
 
 /** Returns the granted operation. Throws 403 when the caller lacks a grant. */
-export function requireGrant(caller: Caller, grant: Grant): Operation {
+export function requireGrant(caller: Caller, grant: RequiredGrant): Operation {
   if (isAnyOf(grant)) {
     const granted = grant.anyOf.find((operation) => isGranted(caller, operation));
     if (granted === undefined) throw grant.refused.problem();
@@ -128,7 +128,7 @@ export function requireGrant(caller: Caller, grant: Grant): Operation {
   return getFirstOperation(grant);
 }
 
-function isAnyOf(grant: Grant): grant is AnyOf {
+function isAnyOf(grant: RequiredGrant): grant is AnyOf {
   return typeof grant === 'object' && 'anyOf' in grant;
 }
 
@@ -137,12 +137,12 @@ function toOperations(grant: Operation | readonly Operation[]): readonly Operati
 }
 
 /** Lists every 403 that an operation with this grant may answer. */
-export function listGrantRefusals(grant: Grant): readonly RefusalNote[] {
+export function listGrantRefusals(grant: RequiredGrant): readonly RefusalNote[] {
   return isAnyOf(grant) ? [grant.refused] : toOperations(grant).map(declareNotGranted);
 }
 
 /** Lists the sets of operations of which a key must have one whole. OpenAPI 3.1 calls them roles. */
-export function listGrantAlternatives(grant: Grant): readonly (readonly Operation[])[] {
+export function listGrantAlternatives(grant: RequiredGrant): readonly (readonly Operation[])[] {
   return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [toOperations(grant)];
 }
 

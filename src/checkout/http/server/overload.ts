@@ -63,7 +63,7 @@ const NOBODY = '';
  * Delays refusals for excess load (503, 429) in the same way, for listeners that refuse behind their routes: by key,
  * platform or queue.
  */
-export function delayRefusals(
+export function delayOverloadRefusals(
   pause: (ms: number) => Promise<unknown> = (ms) => sleep(ms),
 ): Middleware<RequestState> {
   return async (_ctx, next) => {
@@ -97,7 +97,7 @@ export function countWork(limit: WorkLimit): Middleware<RequestState> {
 }
 
 /** Assigns a request under way to its platform, once its key is known. */
-export function assignWork(limit: WorkLimit, state: RequestState): void {
+export function assignWorkToPlatform(limit: WorkLimit, state: RequestState): void {
   if (state.caller === null || state.ownsWork) return;
   state.ownsWork = true;
   limit.own(state.caller.platform);

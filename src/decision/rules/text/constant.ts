@@ -17,7 +17,7 @@ import { location, suggestName } from '#decision/rules/problem.ts';
 import { EXEMPT } from '#decision/rules/rule-set.ts';
 
 /** No constant has this path, or several have it. The message suggests paths. */
-export class UnknownConstant extends NamedError {}
+export class ConstantNotFound extends NamedError {}
 
 /**
  * A number, duration or word in a rule file, with its place, so that it can be replaced as text, and with the values
@@ -93,7 +93,7 @@ export function findConstant(files: RuleFiles, path: string): Constant {
   if (found !== undefined && others.length === 0) return found;
   const paths = all.map((constant) => constant.path);
   const nearest = suggestName(path, paths) || '.';
-  throw new UnknownConstant(
+  throw new ConstantNotFound(
     `there is no constant ${path}${nearest} A constant is named like groups.RULE.FACT, bot-signals.RULE.weight, bot-signals.threshold, ladder.levels[0], ladder.resetAfter or ruleset.smoothing.prior`,
   );
 }
@@ -102,7 +102,7 @@ export function findConstant(files: RuleFiles, path: string): Constant {
  * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. Values come
  * without quotes, like `text`. A text that needs quotes gets them.
  */
-export function replaceConstants(
+export function writeConstantValues(
   files: RuleFiles,
   values: readonly (readonly [Constant, string])[],
 ): RuleFiles {

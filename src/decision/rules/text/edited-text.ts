@@ -40,7 +40,7 @@ function applyEdit(text: string, { path, value }: YamlEdit): string {
 }
 
 /** Finds the index of the item with this name in a list of the text. Returns -1 when there is none. */
-export function findNamedItem(text: string, list: string, name: string): number {
+export function findNamedItemIndex(text: string, list: string, name: string): number {
   const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
 }

@@ -4,9 +4,9 @@ import type { Problem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type Constant,
+  ConstantNotFound,
   findConstant,
-  replaceConstants,
-  UnknownConstant,
+  writeConstantValues,
 } from '#decision/rules/text/constant.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
@@ -37,7 +37,7 @@ export function createVariations(
     const variations = vary.map((text) => parseVariation(files, text));
     return createCombinations(version, files, variations);
   } catch (error) {
-    throw error instanceof UnknownConstant ? new BadQuestion(error.message) : error;
+    throw error instanceof ConstantNotFound ? new BadQuestion(error.message) : error;
   }
 }
 
@@ -109,7 +109,7 @@ function isSame({ text }: Constant, value: string): boolean {
 
 function createCombination(version: string, files: RuleFiles, choice: Choice): TriedRuleSet {
   const values = Object.fromEntries(choice.map(([{ path }, value]) => [path, value]));
-  const edited = replaceConstants(files, choice);
+  const edited = writeConstantValues(files, choice);
   const draft = loadDraft(version, edited);
   if (draft.ok) return { values, rules: draft.ruleSet };
   throw new BadQuestion(

@@ -35,7 +35,7 @@ export function insertSums(duck: QueryEngine, figures: string): Promise<void> {
 }
 
 /** Reads the sums of all batches. Each row holds what an arm gained between two looks. */
-export class ArmSums {
+export class SumsByArm {
   readonly #versions: readonly string[];
   readonly #grown: ReadonlyMap<string, readonly DuckRow[]>;
   readonly #looks: number;
@@ -46,8 +46,8 @@ export class ArmSums {
     this.#looks = looks;
   }
 
-  static async of(duck: QueryEngine, looks: number): Promise<ArmSums> {
-    return new ArmSums(await duck.rows('FROM sums ORDER BY look'), looks);
+  static async of(duck: QueryEngine, looks: number): Promise<SumsByArm> {
+    return new SumsByArm(await duck.rows('FROM sums ORDER BY look'), looks);
   }
 
   /** Returns the sum of one figure in an arm by a look. Looks are numbered from 1. */
@@ -111,7 +111,7 @@ export class ArmSums {
 }
 
 /** Reads the orders of arms by the level of the ladder on which they were first asked for. */
-export async function readLevels(
+export async function readOrdersByLadderLevel(
   duck: QueryEngine,
   versions: readonly string[],
 ): Promise<readonly ExperimentLevel[]> {

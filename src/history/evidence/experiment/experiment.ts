@@ -31,7 +31,7 @@ import {
 import { findLastingDays } from '#history/evidence/source/reversals.ts';
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
 import { isOffBalance } from '#history/statistics/sample-ratio.ts';
-import { ArmSums, createSumsTables, insertSums, readLevels } from './arm-sums.ts';
+import { createSumsTables, insertSums, readOrdersByLadderLevel, SumsByArm } from './arm-sums.ts';
 import { type Experiment, type ExperimentBasis, evaluateExperiment } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
 
@@ -93,7 +93,7 @@ export async function runExperiment(
     onProgress(batch, batches.length);
     await addBatch(evidence, { stage, clients, judged, looks, knownUntil });
   }
-  const sums = await ArmSums.of(duck, looks.at.length);
+  const sums = await SumsByArm.of(duck, looks.at.length);
   const armsAt = (look: number) =>
     names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
   const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
@@ -102,7 +102,12 @@ export async function runExperiment(
     ...(await findDevicesVeto(evidence, stage)),
     ...findStoppedVeto(span),
   ];
-  return evaluateExperiment(span, { ...stage, ...judged, vetoes }, seen, await readLevels(duck, names));
+  return evaluateExperiment(
+    span,
+    { ...stage, ...judged, vetoes },
+    seen,
+    await readOrdersByLadderLevel(duck, names),
+  );
 }
 
 /**
@@ -321,7 +326,7 @@ function countWhereSql(where: string): string {
 }
 
 /** Tests the draw at each look, by all clients at their first request. A draw that was off at any look stays off. */
-function findSampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
+function findSampleRatioVeto({ shares }: Stage, sums: SumsByArm, looks: number): readonly Veto[] {
   const at = (look: number) =>
     [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
   const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(

@@ -9,7 +9,7 @@ import { type RuleSetTrace, traceRuleSet } from '#decision/rules/evaluate/trace.
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { location, type Problem, ProblemSchema, sortProblems } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { editYaml, findNamedItem } from '#decision/rules/text/edited-text.ts';
+import { editYaml, findNamedItemIndex } from '#decision/rules/text/edited-text.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { CASE_HMACS, CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
 import { PLAIN_PAINT } from '#workbench/authoring/explain/explanation-text.ts';
@@ -281,7 +281,7 @@ function removeNumbers(reason: unknown): string {
 
 function rewriteLength(files: RuleFiles, { caseName, at, step, differences }: CaseFailure): RuleFiles {
   const text = files.get(at.file) ?? '';
-  const place = findNamedItem(text, 'cases', caseName);
+  const place = findNamedItemIndex(text, 'cases', caseName);
   const edits = differences.flatMap(({ member, seen }) =>
     typeof seen === 'number' || typeof seen === 'string'
       ? [{ path: ['cases', place, 'steps', step - 1, 'expect', member], value: seen }]

@@ -46,7 +46,7 @@ import { formatCondition } from './condition-changes.ts';
 
 /** The rules of two versions over the facts of one payer, in the form that proofs need. */
 export interface BothVersions {
-  readonly place: Place;
+  readonly place: PlatformScope;
   /**
    * The version before, with the settings of the platform. Holdouts and exemptions are parts of the rules'
    * conditions.
@@ -64,7 +64,7 @@ export interface BothVersions {
 }
 
 /** Platforms for which each of two versions has the same settings. */
-export interface Place {
+export interface PlatformScope {
   /** One of these platforms. Null stands for any platform that neither version names. */
   readonly platform: string | null;
   readonly is: Condition;
@@ -76,7 +76,7 @@ export interface Place {
  * Lists each platform with other settings than elsewhere in one of two versions. The first place stands for all
  * platforms that are not named.
  */
-export function listPlaces(before: ParsedRules, after: ParsedRules): readonly Place[] {
+export function listPlatformScopes(before: ParsedRules, after: ParsedRules): readonly PlatformScope[] {
   const named = [...new Set([...before.platforms.keys(), ...after.platforms.keys()])];
   const settingsFor = (name: string) => ({
     before: getPlatformSettings(before, name),
@@ -97,7 +97,7 @@ export function listPlaces(before: ParsedRules, after: ParsedRules): readonly Pl
  * Combines two versions. A fact that both compute in the same way is one fact. A fact that they compute differently,
  * such as the payment score with another smoothing, gets another label for the version after.
  */
-export function combineVersions(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
+export function combineVersions(before: ParsedRules, after: ParsedRules, place: PlatformScope): BothVersions {
   const was = addDraws({ ...before, settings: place.before, platforms: new Map() });
   const is = addDraws({ ...after, settings: place.after, platforms: new Map() });
   const apart = new FactsApart(before, after, place);
@@ -178,7 +178,7 @@ class FactsApart {
   readonly #suffix: string;
   readonly #names: Set<string>;
 
-  constructor(before: ParsedRules, after: ParsedRules, { before: was, after: is }: Place) {
+  constructor(before: ParsedRules, after: ParsedRules, { before: was, after: is }: PlatformScope) {
     this.#suffix = ` in ${after.version}`;
     this.#names = new Set([
       ...(isDeepStrictEqual(was.smoothing, is.smoothing) ? [] : ['paymentScore']),
@@ -237,7 +237,7 @@ class FactsApart {
   }
 
   /** Lists how the facts that the two versions compute differently are related, for facts that are compared. */
-  together({ before: was, after: is }: Place, asked: readonly Comparison[]): readonly Condition[] {
+  together({ before: was, after: is }: PlatformScope, asked: readonly Comparison[]): readonly Condition[] {
     const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
       allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
     const known: Condition[] = [];

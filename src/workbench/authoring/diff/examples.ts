@@ -9,7 +9,7 @@ import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
 import { FACTS_OF_EVERY_REQUEST } from '#decision/rules/proof/relations.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
-import { type BothVersions, combineVersions, listPlaces } from './both-versions.ts';
+import { type BothVersions, combineVersions, listPlatformScopes } from './both-versions.ts';
 import {
   ANSWER_MEMBERS,
   AnswerSchema,
@@ -95,7 +95,7 @@ class ExampleSearch {
 
   /** Searches. Yields after every step, so that the caller can pause or stop. */
   *run(): Generator<void> {
-    for (const place of listPlaces(this.#before, this.#after)) {
+    for (const place of listPlatformScopes(this.#before, this.#after)) {
       const both = combineVersions(this.#before, this.#after, place);
       const ways = [...listWaysToDiffer(both)];
       for (const request of ['verdict', 'score'] as const) {

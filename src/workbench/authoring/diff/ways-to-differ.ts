@@ -22,7 +22,7 @@ import {
   verdict,
 } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
-import { type BothVersions, formatDrawLabel, type Place } from './both-versions.ts';
+import { type BothVersions, formatDrawLabel, type PlatformScope } from './both-versions.ts';
 import { formatCondition } from './condition-changes.ts';
 
 /** A question: is there a payer who is answered differently in this way? */
@@ -37,7 +37,7 @@ export interface WayToDiffer {
 /** Names the ways in which two answers differ on a platform. */
 export function listWaysBetween(
   { before: was, after: is, differsIn }: TwoAnswers,
-  { platform }: Place,
+  { platform }: PlatformScope,
 ): readonly string[] {
   const differs = new Set<string>(differsIn);
   const isElsewhere = !differs.has('verdict') && (differs.has('wait') || differs.has('ladder'));

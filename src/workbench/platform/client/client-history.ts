@@ -34,7 +34,7 @@ function declareHistoryEntry<const Kind extends string, P extends TProperties>(
   return s.named(name, s.shape(told, { kind: s.literal(kind), at, ...members }));
 }
 
-export const HAPPENED = {
+export const HISTORY_ENTRY_SCHEMAS = {
   score: declareHistoryEntry('score', 'A score was asked', {
     request: ScoredRequestSchema,
     ruleVersion,
@@ -67,7 +67,11 @@ export const HAPPENED = {
 
 const HistoryEntrySchema = s.named(
   'HistoryEntry',
-  s.oneOf('kind', HAPPENED, 'One thing that happened to a client; `kind` says which members it has'),
+  s.oneOf(
+    'kind',
+    HISTORY_ENTRY_SCHEMAS,
+    'One thing that happened to a client; `kind` says which members it has',
+  ),
 );
 
 export const ClientHistorySchema = s.named(
@@ -100,7 +104,7 @@ export function toHistoryView(
 }
 
 /** The form of `next` in this view: time, and place in the journal. */
-export const HISTORY_PLACES = {
+export const HISTORY_CURSOR = {
   pattern: /^\d{1,15}(-\d{1,15}){2}$/,
   read: (text: string): HistoryPlace => {
     const [at = 0, ms = 0, seq = 0] = text.split('-').map(Number);

@@ -13,7 +13,7 @@ import {
   declareRefusal,
   HttpProblem,
 } from '#checkout/http/request/problems.ts';
-import { BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
+import { WAITS_ENDED_BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
 import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
 import { BindingSchema, OverrideSchema, overrideGroup } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
@@ -29,7 +29,7 @@ import * as query from '#workbench/platform/parameters.ts';
 import type { PlatformParts } from '#workbench/platform/parts.ts';
 import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
 import { auditChange, BINDING_CHANGE, ENDED_WAIT, OVERRIDE_CHANGE } from './audited-change.ts';
-import { ClientHistorySchema, HISTORY_PLACES, toHistoryView } from './client-history.ts';
+import { ClientHistorySchema, HISTORY_CURSOR, toHistoryView } from './client-history.ts';
 import {
   type AskedAboutClient,
   declareClientOperation,
@@ -37,7 +37,7 @@ import {
 } from './client-id-key.ts';
 import { ClientSchema, toClientView } from './client-view.ts';
 
-const AFTER = query.afterParameter(HISTORY_PLACES);
+const AFTER = query.afterParameter(HISTORY_CURSOR);
 const LIMIT = query.limitParameter();
 
 const UNKNOWN_CLIENT = declareRefusal('unknown-client', 'Nothing is known of the client.', () =>
@@ -305,7 +305,7 @@ const endWait = declareClientOperation({
   summary: 'End a wait of a client now',
   description: `The client may ask again at once, and gets a requisite if the rules have no other reason to refuse. The level of the
 ladder, the open attempt, counters and a block stay. The payer's page does not learn of it, so tell the payer to ask
-again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
+again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_MAX} by a person may be ended in 24 hours.`,
   grant: 'waits',
   body: declareJsonBody(
     'WaitEndBody',
@@ -341,7 +341,7 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a pe
         throw TOO_MANY_WAITS_ENDED.problem(TOO_MANY_OF_PAYER);
       case 'tooManyOfPerson':
         throw TOO_MANY_WAITS_ENDED.problem(
-          `You ended ${BY_PERSON_MAX} waits in the last 24 hours, which is the limit for one person`,
+          `You ended ${WAITS_ENDED_BY_PERSON_MAX} waits in the last 24 hours, which is the limit for one person`,
         );
       default:
         return effect satisfies never;

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { QueueFull } from '#base/work/fair-queue.ts';
 import { answerProblems, NOT_FOUND, OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { countWork, delayRefusals, shedOverload } from '#checkout/http/server/overload.ts';
+import { countWork, delayOverloadRefusals, shedOverload } from '#checkout/http/server/overload.ts';
 import { WorkLimit } from '#checkout/http/server/work-limit.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import type { Store } from '#state/store.ts';
@@ -116,7 +116,7 @@ describe('an overloaded service', () => {
     const pauses: number[] = [];
     const app = new Koa<RequestState>();
     app.use(answerProblems(pino({ enabled: false })));
-    app.use(delayRefusals(async (ms) => pauses.push(ms)));
+    app.use(delayOverloadRefusals(async (ms) => pauses.push(ms)));
     app.use(({ path }) => {
       throw refusals[path.split('/').at(-1) ?? ''] ?? new Error(path);
     });

@@ -5,7 +5,7 @@ import {
   type Constant,
   findConstant,
   listConstants,
-  replaceConstants,
+  writeConstantValues,
 } from '#decision/rules/text/constant.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -89,7 +89,7 @@ describe('the constants of a rule set', () => {
         outsideOf(one).map((value) => [one, value] as const),
       );
       for (const [constant, value] of texts) {
-        const places = problemsOf(replaceConstants(sound, [[constant, value]])).map(({ at }) => at);
+        const places = problemsOf(writeConstantValues(sound, [[constant, value]])).map(({ at }) => at);
         expect(places, `${constant.path}=${value}`).to.deep.include(constant.at);
       }
     }
@@ -98,7 +98,7 @@ describe('the constants of a rule set', () => {
   it('take either end of their range', () => {
     for (const constant of listConstants(manifold())) {
       for (const value of endsOf(constant)) {
-        const edited = replaceConstants(manifold(), [[constant, value]]);
+        const edited = writeConstantValues(manifold(), [[constant, value]]);
         const messages = problemsOf(edited).map(({ message }) => message);
         expect(messages.join('\n'), `${constant.path}=${value}`).not.to.match(
           /must be (?:from|a |one|true|at most)|looks back/,
@@ -127,12 +127,12 @@ describe('the constants of a rule set', () => {
   it('are replaced where they stand, and nothing else in the file', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([...listConstants(files)], { minLength: 1 }), (some) => {
-        const same = replaceConstants(
+        const same = writeConstantValues(
           files,
           some.map((constant) => [constant, constant.text]),
         );
         expect([...same]).to.deep.equal([...files]);
-        const marked = replaceConstants(
+        const marked = writeConstantValues(
           files,
           some.map((constant) => [constant, 'changed']),
         );
@@ -152,7 +152,7 @@ describe('the constants of a rule set', () => {
     ]);
     const found = listConstants(bins).filter(({ path }) => path.includes('method'));
     expect(found.map(({ text }) => text)).to.deep.equal(['411111', 'card', 'true', 'a: b']);
-    const same = replaceConstants(
+    const same = writeConstantValues(
       bins,
       found.map((constant) => [constant, constant.text]),
     );
@@ -167,7 +167,7 @@ describe('the constants of a rule set', () => {
 
   it('make a rule set that decides by them', () => {
     const path = 'ladder.levels[0]';
-    const draft = loadDraft('p2.v10', replaceConstants(files, [[findConstant(files, path), '20s']]));
+    const draft = loadDraft('p2.v10', writeConstantValues(files, [[findConstant(files, path), '20s']]));
     expect(draft.ok && draft.ruleSet.settings.ladder.levelsMs[0]).to.equal(20_000);
     expect(draft.ok && draft.ruleSet.released).to.equal(false);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
-import { toCaller } from '#checkout/access/caller.ts';
+import { toKeyCaller } from '#checkout/access/caller.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { createReport } from '#history/evidence/report/report.ts';
@@ -44,7 +44,7 @@ describe('the evidence desk', () => {
   describeOnStores('with its jobs in the store', (store, on) => {
     let now = Date.UTC(2026, 0, 1);
     const issue = async (platform: PlatformName): Promise<EvidenceAsker> =>
-      toCaller(
+      toKeyCaller(
         (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], KEY_LIFETIME_MS))
           .record,
       );
@@ -114,7 +114,7 @@ describe('the evidence desk', () => {
         KEY_LIFETIME_MS,
       );
       const desk = open(unshipped, join(temporaryDirectory(), 'archive'));
-      const asked = await over(desk, await desk.ask(toCaller(record), task(0)));
+      const asked = await over(desk, await desk.ask(toKeyCaller(record), task(0)));
       expect(await decisionsOf(desk, asked)).to.equal(1);
       await desk.close();
       await unshipped.close();

@@ -3,7 +3,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { formatTime } from '#decision/payer/instant.ts';
 import { measureDrift } from '#history/evidence/drift.ts';
-import { type Drift, presentDrift } from '#history/evidence/drift-report.ts';
+import { type Drift, toDriftPresentation } from '#history/evidence/drift-report.ts';
 import { computeScoreFigures, type ScoredClusters } from '#history/evidence/score-figures.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { computePopulationStability } from '#history/statistics/distributions.ts';
@@ -95,11 +95,11 @@ describe('drift', () => {
     const [first] = found.facts;
     if (first === undefined) expect.fail('no fact');
     const byChance = { ...first, fact: 'by chance', index: first.byChance };
-    const { tables } = presentDrift({ ...found, facts: [byChance, first] });
+    const { tables } = toDriftPresentation({ ...found, facts: [byChance, first] });
     // A reader may sort them otherwise, so the title names no order.
     expect(tables.at(-1)?.title).to.equal('Facts that changed by more than chance explains');
     expect(tables.at(-1)?.rows.map(([fact]) => fact)).to.deep.equal(['amount']);
-    const none = presentDrift({ ...found, facts: [byChance] });
+    const none = toDriftPresentation({ ...found, facts: [byChance] });
     expect(none.notes.at(-1)).to.equal('No fact has changed by more than chance explains.');
     expect(none.tables.some(({ name }) => name === 'facts')).to.equal(false);
   });
@@ -162,7 +162,9 @@ describe('drift', () => {
       const later = await withEvidence({ ...all(sources.archive), from }, (evidence) =>
         measureDrift(evidence, split),
       );
-      const notes = presentDrift(later).notes.filter((note) => note.includes('begins with an empty store'));
+      const notes = toDriftPresentation(later).notes.filter((note) =>
+        note.includes('begins with an empty store'),
+      );
       return [later.beganAt, notes] as const;
     };
     const began = JULY + 1000;

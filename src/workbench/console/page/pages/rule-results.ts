@@ -1,14 +1,14 @@
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import {
+  countAllOrders,
+  EvidenceTableView,
   formatCell,
   renderEvidenceTables,
   renderIntervalBar,
   renderNotes,
   renderOrdersBar,
   renderStatusLegend,
-  ShownTable,
   STATUSES,
-  sumOf,
 } from '#workbench/console/page/parts/evidence.ts';
 import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
@@ -32,7 +32,7 @@ export function renderRulesOnOutcomes(
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
   const ofFlags = tables.filter(({ name }) => name === 'flags');
   const figures = [
-    ['orders', count(sumOf(orders))],
+    ['orders', count(countAllOrders(orders))],
     ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
     [
       'unpaid share',
@@ -98,7 +98,7 @@ interface RuleTableProps {
 /** The rules of a file, each with its orders, and each opening to more. */
 function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProps) {
   const [opened, setOpened] = useState(openedAtFirst);
-  const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
+  const most = Math.max(...rules.map(({ orders }) => countAllOrders(orders)));
   const sort = useSort(`Rules of ${file}`);
   return renderTable({
     name: `Rules of ${file}`,
@@ -122,7 +122,7 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
 /** What a rule is sorted by in a column. */
 function getSortValue(rule: RuleReport, place: number) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, net } = rule;
-  const all = sumOf(orders);
+  const all = countAllOrders(orders);
   const cells = [name, all, all, matched, decided, decisive, unpaidShare?.value, lift, net?.value?.value];
   return cells[place] ?? null;
 }
@@ -136,7 +136,7 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
     <td class="line">${renderOrdersBar(orders, most)}</td>
-    <td class="num">${count(sumOf(orders))}</td>
+    <td class="num">${count(countAllOrders(orders))}</td>
     <td class="num roomy">${count(matched)}</td>
     <td class="num roomy">${count(decided)}</td>
     <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
@@ -163,7 +163,7 @@ function renderOpenedRule(rule: RuleReport, report: RulesReport) {
     ${renderWays(rule, report)}
     ${tables.map(
       (table) => html`<h3>${table.title}</h3>
-        ${h(ShownTable, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
+        ${h(EvidenceTableView, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
     )}
   </div>`;
 }
@@ -203,7 +203,7 @@ const STEP = 4;
  * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
  */
 function renderTrend(slices: NonNullable<RuleReport['by']>) {
-  const most = Math.max(0, ...slices.map(({ orders }) => sumOf(orders)));
+  const most = Math.max(0, ...slices.map(({ orders }) => countAllOrders(orders)));
   if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
   const width = slices.length * STEP;
   const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}` };

@@ -2,7 +2,7 @@ import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { ChangedSince, renderCases } from '#workbench/console/page/parts/differences.ts';
-import { sumOf, useJob } from '#workbench/console/page/parts/evidence.ts';
+import { countAllOrders, useJob } from '#workbench/console/page/parts/evidence.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import {
   count,
@@ -306,7 +306,7 @@ function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], rep
     rules.flatMap(({ name, at }) => {
       const orders = figures.get(name);
       if (at.file !== path || orders === undefined) return [];
-      return [[at.line, `${count(sumOf(orders))} (${count(orders.unpaid)})`]];
+      return [[at.line, `${count(countAllOrders(orders))} (${count(orders.unpaid)})`]];
     }),
   );
 }
@@ -316,7 +316,7 @@ function describeReport(version: string, report: FinishedJob<RulesReport> | null
   if (report === null || report.result === null) return html`${results} show what each rule matched.`;
   const { job, result } = report;
   return html`Before each rule: the orders that it matched, with the unpaid ones in brackets, of
-    ${` ${count(sumOf(result.orders))}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
+    ${` ${count(countAllOrders(result.orders))}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
 }
 
 interface BeginDraftProps {

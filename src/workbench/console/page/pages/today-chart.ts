@@ -42,7 +42,7 @@ interface ExploredProps {
 }
 
 /** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
-export function ExploredChart({
+export function SplitDecisions({
   found,
   view,
   session,

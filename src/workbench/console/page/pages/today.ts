@@ -8,7 +8,7 @@ import type { Time } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
 import type { Reporting } from '#workbench/console/page/questions.ts';
 import { explorationQuestion, REPORTING, ROLLOUT_STATUS } from '#workbench/console/page/questions.ts';
-import { ExploredChart } from './today-chart.ts';
+import { SplitDecisions } from './today-chart.ts';
 import { TodayStatus } from './today-state.ts';
 import { renderDeciding, renderNodesTable } from './today-versions.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
@@ -46,7 +46,7 @@ export function TodayPage({ session, place, time }: PageProps) {
         const attributes = (reporting?.hints.attributes ?? []).map(({ name }) => name);
         const props = { found: all.exploration, view, session, status, attributes, earlier };
         const why = { ...props, found, propose };
-        return h(ExploredChart, props, h(WhyChanged, why));
+        return h(SplitDecisions, props, h(WhyChanged, why));
       })
     }
     ${status && renderNodesTable(status)}

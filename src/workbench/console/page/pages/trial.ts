@@ -3,10 +3,10 @@ import { askService, isAllowed } from '#workbench/console/page/api.ts';
 import { h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import { Chart } from '#workbench/console/page/parts/chart.ts';
 import {
+  EvidenceTableView,
   formatInterval,
   renderJobResult,
   renderNotes,
-  ShownTable,
   useJob,
 } from '#workbench/console/page/parts/evidence.ts';
 import { renderChoice } from '#workbench/console/page/parts/form.ts';
@@ -181,7 +181,7 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
     ${tables.map(
       (table) => html`<div key=${table.title}>
         <h3>${table.title}</h3>
-        ${h(ShownTable, { table })}
+        ${h(EvidenceTableView, { table })}
       </div>`,
     )}`;
   return html`<section class="card">

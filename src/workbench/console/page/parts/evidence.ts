@@ -22,7 +22,7 @@ export const STATUSES = [
   { name: 'unknown', words: 'unknown', color: '--group-new' },
 ] as const;
 
-export function sumOf({ paid, unpaid, turnedAway, unknown }: OrderCounts) {
+export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCounts) {
   return paid + unpaid + turnedAway + unknown;
 }
 
@@ -84,7 +84,7 @@ export function renderEvidenceTables(
   return html`${tables.map(
     (table) => html`<details class="card" key=${table.title} open=${open}>
       <summary><h2>${table.title}</h2></summary>
-      ${h(ShownTable, { table, wayOf })}
+      ${h(EvidenceTableView, { table, wayOf })}
     </details>`,
   )}`;
 }
@@ -95,7 +95,7 @@ interface ShownTableProps {
   wayOf?: ((row: EvidenceTable['rows'][number]) => string | null) | undefined;
 }
 
-export function ShownTable({ table: { title, columns, rows }, wayOf }: ShownTableProps) {
+export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: ShownTableProps) {
   const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
   const sort = useSort(title);
   return renderTable({
