@@ -61,8 +61,8 @@ export interface Application {
   /** Whether changes of shared lists may be missing, because the store could not be asked for too long. */
   hasStaleLists(): boolean;
   /**
-   * Answers the requests under way and closes the listeners. The store stays open. For `graceMs` before that,
-   * requests that are already on their way are accepted, each as the last one of its connection.
+   * Answers the requests under way and closes the listeners. The store stays open. First it goes on accepting
+   * requests for `graceMs`, and closes each connection after its next answer.
    */
   drain(graceMs?: number): Promise<void>;
 }
@@ -200,8 +200,8 @@ async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
 }
 
 /**
- * Repeats the ledger once the archive can be read. Callers are served meanwhile, because an archive that cannot be
- * read shows nobody.
+ * Repeats the ledger once the archive can be read. Callers are served meanwhile: nobody can see an erased payer in an
+ * archive that cannot be read.
  */
 function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
   const again = async () => {

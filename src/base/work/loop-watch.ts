@@ -8,7 +8,7 @@ const STANDSTILL_MS_MAX = 10_000;
 
 const BEAT_MS = 500;
 
-/** The data of the watching thread. */
+/** What the watching thread is given (its workerData). */
 export interface WatcherInput {
   /** A counter that the event loop increments as long as it runs. */
   readonly beats: Int32Array;

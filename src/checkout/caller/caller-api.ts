@@ -187,8 +187,8 @@ export interface CallerApiParts {
 }
 
 /**
- * A Koa whose answers are texts. It adds no listeners to each request, which Koa needs to close a body that is a
- * stream.
+ * A Koa whose answers are texts. Koa adds listeners to every request to close stream bodies; this one does not,
+ * because no body is a stream.
  */
 class TextKoa extends Koa<RequestState> {
   handleRequest(ctx: ParameterizedContext<RequestState>, run: (asked: typeof ctx) => Promise<void>) {

@@ -55,7 +55,8 @@ export function formatListRecordId(owner: ListOwner, list: string): string {
 }
 
 /**
- * Describes the change that a writer must exclude: the list was made with other contents after change number `since`.
+ * Describes the condition under which a write must fail: after change `since`, the list was made anew with another
+ * kind or attribute.
  */
 export function describeOtherContent(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,

@@ -46,7 +46,8 @@ export interface OwnNodeReport extends NodeView {
   /** The counts of each candidate's trial since this process has followed it. */
   readonly counts: readonly TrialCounts[];
   /**
-   * When one person last returned to a version without approval, epoch ms. Null when the history shows no such case.
+   * When somebody last went back to an earlier version alone, without an approval, epoch ms. Null when the history
+   * shows no such case.
    */
   readonly emergencyAt: number | null;
   /** Whether the store has lost the rollout that the process follows, or holds an older one. */

@@ -66,8 +66,8 @@ export class ArchivedOrders {
 /**
  * Finds the orders of a request that reports many outcomes. When the archive is asked for one of them, it is asked
  * for all expected ones in the same read, because reading months of it for one order costs nearly as much as for a
- * thousand.
- * An answer stays right until its report is recorded: meanwhile the store keeps every change of the order, for days.
+ * thousand. An answer stays valid until its report is recorded: any newer change of the order is in the store, which
+ * keeps it for days.
  */
 export class PrefetchedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;

@@ -239,7 +239,7 @@ export const COOLDOWN_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** The note that distinct counts see only remembered requests. */
+/** Text added to a fact's description: it counts only the newest requests. */
 const REQUESTS_NOTE = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** Facts about how often the client asks for verdicts, and how much its requests differ. */

@@ -65,8 +65,8 @@ interface ScoredGroup extends ScoredClusters {
 const BATCH_DECISIONS_MAX = 1_000_000;
 
 /**
- * Counts orders by the score that their first decision recorded. An order that began before the evidence counts from
- * its first decision within it.
+ * Counts orders by the score that their first decision recorded. An order that began before the chosen time span
+ * counts with its first decision in the span.
  */
 export async function readScoredOrders(
   { duck, span }: Evidence,

@@ -12,8 +12,9 @@ const LIMITS = { where: 'thread', memoryMiB: 64 } as const;
 const WRITES_MIN = 1000;
 
 /**
- * Lets a thread put the pages of SQLite's log in their places. Without the thread the writer would stop for it, for a
- * tenth of a second under load. With it the writer has hardly anything left to do when it begins a new log.
+ * Runs SQLite's WAL checkpoints (copying pages from the log into the database file) in a thread. Without the thread
+ * the writer would stop for it, for a tenth of a second under load. With it the writer has hardly anything left to do
+ * when it begins a new log.
  */
 export class SqliteCheckpointer {
   readonly #path: string;

@@ -16,7 +16,7 @@ export interface OperationInput {
   readonly in: InputPlace;
   readonly isRequired: boolean;
   readonly schema: object;
-  /** How people write the input: `--expires`, or the name of a word. */
+  /** How the command line writes the input: an option like `--expires`, or the name of a positional argument. */
   readonly shown: string;
   readonly option: () => Option;
 }

@@ -78,7 +78,7 @@ export interface ClientExportParts {
   readonly clock: () => number;
 }
 
-/** Yields the JSON of a `ClientExport` piece by piece. The audit notes who reads it before the first piece. */
+/** Yields the JSON of a `ClientExport` piece by piece. Before the first piece, the reading is noted in the audit. */
 export async function* streamClientExport(
   { store, decisions, listEditor, names, audit, clock }: ClientExportParts,
   client: ClientKey,

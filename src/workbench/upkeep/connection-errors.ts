@@ -22,7 +22,7 @@ interface Outage {
 }
 
 /**
- * Makes few log lines from the many errors of a client that reconnects again and again. All times are in ms of one
+ * Turns the many errors of a store connection that keeps retrying into few log lines. All times are in ms of one
  * clock.
  */
 export class ConnectionErrors {

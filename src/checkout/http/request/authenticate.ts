@@ -48,7 +48,7 @@ export const ANY_CONSOLE_OPERATION: AnyOf = {
   ),
 };
 
-/** Lets a person who works on the rules of the whole installation in, without the figures of a platform. */
+/** Admits people with the grant `rules` (for the whole installation) who may not see a platform's figures. */
 export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: declareNotGranted('figures') };
 
 interface KnowsBrowsers {
@@ -141,7 +141,7 @@ export function listGrantRefusals(grant: RequiredGrant): readonly RefusalNote[] 
   return isAnyOf(grant) ? [grant.refused] : toOperations(grant).map(declareNotGranted);
 }
 
-/** Lists the sets of operations of which a key must have one whole. OpenAPI 3.1 calls them roles. */
+/** Lists sets of operations; a key must have every operation of at least one set. OpenAPI 3.1 calls them roles. */
 export function listGrantAlternatives(grant: RequiredGrant): readonly (readonly Operation[])[] {
   return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [toOperations(grant)];
 }

@@ -10,8 +10,8 @@ import { refuseRequest } from './node-refusals.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /**
- * A refusal is delayed, so that callers who ignore Retry-After and ask again at once cost little. The more refusals
- * wait, the longer each delay, for about this many refusals a second.
+ * A refusal is delayed, so that callers who ignore Retry-After and ask again at once cost little. The delay grows
+ * with the number of waiting refusals, so that about this many are sent per second.
  */
 const REFUSALS_A_SECOND = 500;
 const REFUSAL_DELAY_MS_MIN = 100;
@@ -24,11 +24,11 @@ const REFUSAL_DELAY_MS_MAX = 500;
 const DELAY_SPREAD = 0.3;
 
 /**
- * Refuses excess requests with 503 and Retry-After, scores before verdicts, and passes the others to `answer`. A
- * refusal must cost a small part of an answer and use little memory while it waits, so this check comes before all
- * others.
- * The owner of a request is looked up only when the limit is reached or platforms contend. A request of an owner with
- * less than its share under way is not refused because of another's, and begins before others' excess.
+ * Refuses excess requests with 503 and Retry-After; scores are refused earlier than verdicts. Passes all others to
+ * `answer`. A refusal must cost a small part of an answer and use little memory while it waits, so this check comes
+ * before all others. The owner of a request is looked up only when the limit is reached or platforms contend. While a
+ * platform has less than its share under way, its requests are not refused because of other platforms, and start
+ * before requests above others' shares.
  */
 export function shedOverload(
   limit: Pick<WorkLimit, 'begin' | 'hasShare' | 'isContended' | 'isFull'>,
@@ -59,10 +59,7 @@ export function shedOverload(
 /** The owner of all requests whose key is unknown. */
 const NOBODY = '';
 
-/**
- * Delays refusals for excess load (503, 429) in the same way, for listeners that refuse behind their routes: by key,
- * platform or queue.
- */
+/** Delays 503 and 429 in the same way on listeners that refuse only after routing (by key, platform or queue). */
 export function delayOverloadRefusals(
   pause: (ms: number) => Promise<unknown> = (ms) => sleep(ms),
 ): Middleware<RequestState> {

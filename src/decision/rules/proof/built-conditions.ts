@@ -9,12 +9,15 @@ export class FactsByName {
     for (const ref of refs) this.#refs.set(ref.name, [...(this.#refs.get(ref.name) ?? []), ref]);
   }
 
-  /** Returns a fact that decisions record only when a rule asks for it: none or one. Of attributes it returns all. */
+  /**
+   * Returns a fact on demand, as a list: empty when no rule asks for it. For the fact `attribute` it returns one per
+   * declared attribute.
+   */
   onDemand(name: string): readonly FactRef[] {
     return this.#refs.get(name) ?? [];
   }
 
-  /** Returns a fact without a window. Every rule set has all of them except the facts on demand. */
+  /** Returns a fact without a window. Every rule set has every fact without a window, except facts on demand. */
   plain(name: string): FactRef {
     const [ref] = this.#refs.get(name) ?? [];
     if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);

@@ -20,8 +20,8 @@ import { EXEMPT } from '#decision/rules/rule-set.ts';
 export class ConstantNotFound extends NamedError {}
 
 /**
- * A number, duration or word in a rule file, with its place, so that it can be replaced as text, and with the values
- * that it may have.
+ * A number, duration or word written in a rule file. It has a place, so that it can be replaced as text, and the
+ * values allowed there.
  */
 export const ConstantSchema = named(
   'RuleConstant',
@@ -99,8 +99,8 @@ export function findConstant(files: RuleFiles, path: string): Constant {
 }
 
 /**
- * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. Values come
- * without quotes, like `text`. A text that needs quotes gets them.
+ * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. Give values
+ * without quotes, as in the member `text` of a constant. A text that needs quotes gets them.
  */
 export function writeConstantValues(
   files: RuleFiles,
@@ -220,8 +220,8 @@ function listInRules(name: string, { root }: YamlFile, names: AvailableNames): r
 }
 
 /**
- * Returns what a parameter of a rule means, or null when it is no constant: a group, a verdict and texts are
- * conclusions.
+ * Returns what a parameter of a rule means. Null for a group, a verdict or a text: these are the result of the rule,
+ * not constants.
  */
 function findParamMeaning(key: string, { ladders }: AvailableNames): ConstantMeaning | null {
   if (key === 'weight') return createMeaning(WEIGHT, MEANINGS.weight);

@@ -22,7 +22,8 @@ interface YamlEdit {
 
 /**
  * Replaces some values in a text. A value that exists is replaced in its place, and all other characters stay
- * unchanged. A missing value is added: then the file is written anew, with its comments.
+ * unchanged. When a value is missing it is added; then the whole file is formatted anew, and only the comments are
+ * kept.
  */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string {
   return edits.reduce(applyEdit, text);

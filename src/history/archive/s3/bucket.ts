@@ -23,8 +23,8 @@ interface ComingObject {
 }
 
 /**
- * The times after which an unreachable store is noticed, and a store that takes or gives nothing. The whole time of a
- * transfer is not bounded, so that a segment of a hundred megabytes can arrive over a slow link.
+ * How long to wait for a connection, and for the next byte, before the store counts as unavailable. The whole time of
+ * a transfer is not bounded, so that a segment of a hundred megabytes can arrive over a slow link.
  */
 const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 8_000;
@@ -160,7 +160,7 @@ async function openClient({ pathStyle, environment }: S3Place, silenceMsMax: num
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: CONNECT_MS_MAX, socketTimeout: silenceMsMax },
   });
-  // This is the last step of the SDK, so that signing, and sending again after a failure, work on the whole body.
+  // It runs as the SDK's last step: signing and retries before it still see the whole body.
   client.middlewareStack.add((next) => (args) => next({ ...args, request: sendInPieces(args.request) }), {
     step: 'deserialize',
     name: 'inPieces',

@@ -34,7 +34,10 @@ export function insertSums(duck: QueryEngine, figures: string): Promise<void> {
     FROM (${figures}) GROUP BY ALL`);
 }
 
-/** Reads the sums of all batches. Each row holds what an arm gained between two looks. */
+/**
+ * Reads the sums of all batches. Each row holds what was added to an arm between two looks (the moments at which the
+ * trial is evaluated).
+ */
 export class SumsByArm {
   readonly #versions: readonly string[];
   readonly #grown: ReadonlyMap<string, readonly DuckRow[]>;
@@ -81,8 +84,8 @@ export class SumsByArm {
   }
 
   /**
-   * Computes for an arm's clients the orders without a report in excess of the share that all arms have. The mean is
-   * above 0 when the arm has more such orders than the others.
+   * Computes by how much the arm's orders without a report exceed what the common share of all arms would give. The
+   * mean is above 0 when the arm has more such orders than the others.
    */
   #unreportedOf(version: string): Moments {
     const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);

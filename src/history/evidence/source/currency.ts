@@ -1,6 +1,6 @@
 import { type QueryEngine, toTextOrNull } from '#history/archive/query-engine.ts';
 
-/** The slice of orders without a currency. */
+/** The name under which orders without a currency are reported. */
 export const NO_CURRENCY = '-';
 
 /** Finds the currency that most decisions of a view have. Returns null when no decision has a currency. */

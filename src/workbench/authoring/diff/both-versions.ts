@@ -56,14 +56,17 @@ export interface BothVersions {
   readonly after: ParsedRules;
   /** Returns the label here for a fact of the version after. */
   readonly labelAfter: (label: string) => string;
-  /** By the label of a draw, the condition under which a matching rule is skipped and the record says so. */
+  /**
+   * Maps the label of a holdout draw to the condition under which its rule matches but is skipped (as the record then
+   * notes).
+   */
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
   readonly conditions: readonly Condition[];
   readonly knowledge: (moment: Moment) => Knowledge;
 }
 
-/** Platforms for which each of two versions has the same settings. */
+/** A group of platforms that each version treats alike (the two versions may differ). */
 export interface PlatformScope {
   /** One of these platforms. Null stands for any platform that neither version names. */
   readonly platform: string | null;
@@ -73,8 +76,8 @@ export interface PlatformScope {
 }
 
 /**
- * Lists each platform with other settings than elsewhere in one of two versions. The first place stands for all
- * platforms that are not named.
+ * Lists the platforms for which at least one of the two versions overrides the default settings. The first place
+ * stands for all platforms that are not named.
  */
 export function listPlatformScopes(before: ParsedRules, after: ParsedRules): readonly PlatformScope[] {
   const named = [...new Set([...before.platforms.keys(), ...after.platforms.keys()])];
@@ -212,7 +215,10 @@ class FactsApart {
     return refs.some(({ label }) => label.endsWith(this.#suffix));
   }
 
-  /** Relabels the rules of the version after. Each conclusion uses the new labels of the conclusions before it. */
+  /**
+   * Relabels the rules of the version after. Groups come first, then signals, then verdicts; each uses the labels
+   * that the earlier ones got.
+   */
   relabel(before: ParsedRules, after: ParsedRules): ParsedRules {
     const groups = { ...after.groups, rules: after.groups.rules.map((rule) => this.#within(rule)) };
     if (serializeGroups(before.groups) !== serializeGroups(groups)) this.#names.add('clientGroup');
@@ -236,7 +242,10 @@ class FactsApart {
     return foldCondition(condition, relabelling);
   }
 
-  /** Lists how the facts that the two versions compute differently are related, for facts that are compared. */
+  /**
+   * For facts that conditions compare and that the versions compute differently, lists how the old and new value are
+   * related.
+   */
   together({ before: was, after: is }: PlatformScope, asked: readonly Comparison[]): readonly Condition[] {
     const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
       allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
@@ -339,7 +348,7 @@ interface RulesWithDraws {
   readonly draws: readonly Draw[];
 }
 
-/** A draw: who is held out of a rule, named like `groups/has-paid`, that holds out a share of the clients. */
+/** The holdout of one rule (named like `groups/has-paid`) and the share of clients it holds out. */
 interface Draw {
   readonly rule: string;
   readonly share: number;

@@ -113,8 +113,8 @@ export const HISTORY_CURSOR = {
 };
 
 /**
- * Leaves out reports that repeat what was known of their order, because the journal holds those, too. The order
- * stays, the newest first.
+ * Leaves out reports that repeat what was known of their order, because the journal holds those, too. Entries stay
+ * sorted, newest first.
  */
 function removeRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const held = new Map<string, object>();

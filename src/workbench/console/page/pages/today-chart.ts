@@ -41,7 +41,7 @@ interface ExploredProps {
   children: Html;
 }
 
-/** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
+/** Decisions of a time span, split by one property: chart, table, and marks of releases and list changes. */
 export function SplitDecisions({
   found,
   view,
@@ -160,7 +160,7 @@ function findMainCurrency(values: Exploration['values']) {
   return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '–';
 }
 
-/** Each value leads further down, a verdict to its rules; each number to its decisions. */
+/** A value links to a finer split (a verdict to its rules), a number to the decisions counted. */
 function ExploredValues({ found, view }: { found: Exploration; view: View }) {
   const { by, measure } = view;
   const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', toCountsCsv(found, view));

@@ -64,7 +64,7 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
   ];
 }
 
-/** Of an order that was granted it is unknown what came of it; of another one nothing is expected. */
+/** For a granted order the outcome is unknown; for any other none is expected. */
 function renderMissingOutcome({ verdict }: Decision) {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY' ? html`<small>UNKNOWN</small>` : '–';
 }

@@ -26,7 +26,7 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
   return paid + unpaid + turnedAway + unknown;
 }
 
-/** Orders as a bar of what became of them, as long as their part of the `most`. */
+/** A bar of orders by outcome; its length is their share of `most`. */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
   const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
@@ -115,7 +115,7 @@ export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: Sh
   });
 }
 
-/** What is sorted by; a word among figures is none. */
+/** The value to sort by; null for a word in a column of figures. */
 function getSortValue(cell: Cell, kind: Column['kind'] | undefined) {
   if (typeof cell === 'string') return kind === 'text' ? cell : null;
   return cell !== null && typeof cell === 'object' ? cell.value : cell;
@@ -154,13 +154,13 @@ function formatNumber(value: number, kind: Column['kind']) {
 
 const FOLLOW_MS = 1000;
 
-/** A job by its id, followed until it is over. `work`: that it is for. */
+/** A job by its id, followed until it is over. `work`: the kind of job, which gives the type of the result. */
 export function useJob<Result>(jobId: string | null, work: JobQuestion<Result>): Answer<FinishedJob<Result>> {
   const question = jobId === null ? null : evidenceJobQuestion(jobId, work);
   const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
   const { data, error } = answer;
   if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
-  // Who cancels a job at the moment at which it ends has the service forget it.
+  // A job that is cancelled just as it ends is forgotten by the service, which then answers 404.
   return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
 }
 
