@@ -38,13 +38,13 @@ import {
 import { createDocumentRoutes, prepareDocument } from './workbench/openapi/docs.ts';
 import type { Erasure } from './workbench/payers/erasure.ts';
 import { createCallerDocument } from './workbench/platform/caller-document.ts';
-import type { Readiness, RolloutView } from './workbench/platform/parts.ts';
+import type { Readiness, RolloutHandles } from './workbench/platform/parts.ts';
 import { createPlatformApi } from './workbench/platform/platform-api.ts';
 import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
 
 export interface ApplicationParts extends CompositionParts {
-  readonly rollout: (RolloutView & { readonly report: () => OwnNodeReport }) | null;
+  readonly rollout: (RolloutHandles & { readonly report: () => OwnNodeReport }) | null;
   /** The archive for the metrics. Null without one. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped. Absent when it does not ship. */

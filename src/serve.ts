@@ -17,9 +17,9 @@ import { followArchive, openArchive, openStoreWithSalt } from './history/archive
 import { type Shipping, startShipping } from './history/archive/ship/start-shipping.ts';
 import { createStoreClock } from './state/clock-offset.ts';
 import { explainConnectionFailure } from './state/connection-failure.ts';
-import { ACCEPTED_REGISTER } from './state/documents.ts';
+import { STORE_ACCEPTED_REGISTER } from './state/documents.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
-import { refuseRulesDir } from './state/rule-folders/rules-dir.ts';
+import { explainUnusableRulesDir } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
@@ -62,7 +62,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     // that never decided, and no node.
     await requireFreePort(config.caller, 'PORT');
     await requireFreePort(config.platform, 'PLATFORM_PORT');
-    const refusal = refuseRulesDir(config.rulesDir);
+    const refusal = explainUnusableRulesDir(config.rulesDir);
     if (refusal !== null) throw new RulesError(refusal);
     const clock = createStoreClock(readExactClock, store);
     const withSecret = { ...config, signalSecret: getSignalSecret(config) };
@@ -229,7 +229,7 @@ async function greetNewcomer(
   if ((await keys.list()).length > 0) return;
   const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
   // A store that came back empty and was accepted is no first start.
-  const isAccepted = (await registers.read(ACCEPTED_REGISTER)) !== null;
+  const isAccepted = (await registers.read(STORE_ACCEPTED_REGISTER)) !== null;
   if (config.isProduction || isShared || isAccepted) {
     log.warn(
       'there is no access key yet; issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',

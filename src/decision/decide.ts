@@ -11,16 +11,16 @@ import { noteValues } from './payer/attribute-values.ts';
 import { NO_ATTRIBUTES, type StatedAttributes } from './payer/attributes.ts';
 import { type ClientKey, formatDecisionId } from './payer/client-key.ts';
 import {
+  addStageAnswer,
+  addVerdictEvent,
   type ClientState,
   chooseEventTime,
   isNewClient,
   keepIfValid,
-  markStage,
   recordActivity,
-  rememberRequest,
+  shortenDeviceId,
   toCachedToken,
-  toDeviceToken,
-  toToken,
+  toShortHash,
   type VerdictEvent,
 } from './payer/client-state.ts';
 import { type KnownHints, listKnownHints } from './payer/hints.ts';
@@ -134,7 +134,7 @@ export function decideVerdict(
   });
   const { draw } = request;
   if (draw === undefined) return { decision, nextState };
-  return { decision, nextState: { ...nextState, stage: markStage(state.stage, draw.since, decision) } };
+  return { decision, nextState: { ...nextState, stage: addStageAnswer(state.stage, draw.since, decision) } };
 }
 
 /** Decides without making a record, which would double the cost. Replays of years use this function. */
@@ -152,7 +152,7 @@ export function decideWithoutRecord(
   const ladderBefore = settleLadder(state, settings.ladder, at);
   const early = getRemainingWaitMs(ladderBefore, at) > 0;
   const event = buildVerdictEvent(request, settings, hints, early, at);
-  const seen = recordActivity({ ...state, ...rememberRequest(state, event) }, at);
+  const seen = recordActivity({ ...state, ...addVerdictEvent(state, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = drawHoldouts(standing, at);
   const context = buildFactContext(rules, view, settings, request, stated, standing);
@@ -307,10 +307,10 @@ function buildVerdictEvent(
     blocked: false,
     method: toCachedToken(request.method),
     amount: formatMoney(request.amount, request.currency ?? settings.currency),
-    order: toToken(request.orderRef),
+    order: toShortHash(request.orderRef),
     sellPoint: toCachedToken(request.sellPointKey),
-    fingerprint: toDeviceToken(fingerprints.at(-1) ?? null),
-    ip: toDeviceToken(ips.at(-1) ?? null),
+    fingerprint: shortenDeviceId(fingerprints.at(-1) ?? null),
+    ip: shortenDeviceId(ips.at(-1) ?? null),
   };
 }
 

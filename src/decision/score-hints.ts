@@ -1,10 +1,10 @@
 import {
   type ClientState,
   chooseEventTime,
-  isUndisturbed,
+  isUnchangedSinceScore,
   recordScoreActivity,
-  toDeviceToken,
-  toToken,
+  shortenDeviceId,
+  toShortHash,
 } from './payer/client-state.ts';
 import { addScore, addUnansweredScore, type KnownHints, restoreKnownHints } from './payer/hints.ts';
 import { countDevices, noteDevice } from './payer/known-devices.ts';
@@ -41,7 +41,7 @@ export function recordScore(state: ClientState, request: ScoreRequest, now: numb
   return {
     nextState: recordScoreActivity({ ...noted, hints }, now),
     known: () => restoreKnownHints(asked),
-    at: isUndisturbed(state, asked, now) ? asked.at : now,
+    at: isUnchangedSinceScore(state, asked, now) ? asked.at : now,
   };
 }
 
@@ -62,7 +62,7 @@ function createRequestTokens(request: ScoreRequest): {
 }
 
 function createToken(sent: object): string {
-  return toToken(JSON.stringify(Object.values(sent)));
+  return toShortHash(JSON.stringify(Object.values(sent)));
 }
 
 /** Adds the devices that a score shows to the state. */
@@ -88,8 +88,8 @@ function renameDevice(
 ): ClientState['events'] {
   if (former === undefined) return events;
   const renamed = (then: string | null, formerId: string | null, id: string | null) =>
-    then !== null && formerId !== null && id !== null && then === toDeviceToken(formerId)
-      ? toDeviceToken(id)
+    then !== null && formerId !== null && id !== null && then === shortenDeviceId(formerId)
+      ? shortenDeviceId(id)
       : then;
   return events.map((event) => ({
     ...event,

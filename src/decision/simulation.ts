@@ -12,7 +12,7 @@ import {
   type ClientState,
   chooseEventTime,
   type Override,
-  toToken,
+  toShortHash,
   UNKNOWN_CLIENT,
 } from './payer/client-state.ts';
 import { listKnownHints } from './payer/hints.ts';
@@ -87,7 +87,7 @@ export class Simulation {
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.rules, standing, request);
     payer.state = roundTripState(nextState);
-    const order = toToken(request.orderRef);
+    const order = toShortHash(request.orderRef);
     payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
     forgetOldest(payer.granted, ORDERS_MAX);
     return decision;
@@ -95,10 +95,10 @@ export class Simulation {
 
   outcome(clientIdKey: string, orderRef: string, report: ReportedOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
-    const older = payer.orders.get(toToken(orderRef));
+    const older = payer.orders.get(toShortHash(orderRef));
     const reported = { ...report, orderRef };
     const known = older === undefined ? null : decodeOrder(older);
-    const granted = payer.granted.get(toToken(orderRef));
+    const granted = payer.granted.get(toShortHash(orderRef));
     const exposure = granted === undefined ? 'notAsked' : toExposure(granted);
     const change = recordOutcome(payer.state, known, reported, now, exposure);
     const { effect, state, displaced } = change;

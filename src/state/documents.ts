@@ -7,10 +7,10 @@ import { type RunCall, StoreUnavailable } from './store-errors.ts';
  * The register that says who last accepted the contents of the store, after it was emptied or an older backup was put
  * back.
  */
-export const ACCEPTED_REGISTER = 'accepted';
+export const STORE_ACCEPTED_REGISTER = 'accepted';
 
 /** Collections and registers that every node follows. A node reads them again only when their version has changed. */
-const FOLLOWED: readonly string[] = ['access-keys', 'rollout', ACCEPTED_REGISTER];
+const FOLLOWED: readonly string[] = ['access-keys', 'rollout', STORE_ACCEPTED_REGISTER];
 
 /** The versions of all followed collections and registers. Each change writes a new version. */
 export interface VersionTable {
@@ -39,7 +39,7 @@ interface Known {
 /**
  * Follows by versions the data that all nodes need again and again. One small read serves everything in the process.
  */
-export class Versions {
+export class FollowedVersions {
   readonly #table: VersionTable;
   #known: Known | null = null;
   #reading: Promise<Known> | null = null;
@@ -163,7 +163,7 @@ export function createKeyvDocuments(
   keyv: Keyv,
   index: DocumentIndex,
   run: RunCall,
-  versions: Versions,
+  versions: FollowedVersions,
 ): Documents {
   const key = (collection: string, name: string) => `document:${collection}/${name}`;
   const get = async <T>(collection: string, name: string) => {

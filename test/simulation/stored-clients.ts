@@ -18,7 +18,7 @@ import {
   type Sightings,
 } from '#decision/facts/fact.ts';
 import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { toToken } from '#decision/payer/client-state.ts';
+import { toShortHash } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
@@ -60,7 +60,7 @@ export class StoredClients {
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso, nowMs: number): Snapshot {
     const stored = this.#clients.get(client.hash);
     const raw = stored?.raw ?? null;
-    const order = orderRef === undefined ? undefined : stored?.orders.get(toToken(orderRef));
+    const order = orderRef === undefined ? undefined : stored?.orders.get(toShortHash(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
     const answered = answer === undefined ? null : toStoredAnswer(this.#decision(client.hash, answer));
     const snapshot = readSnapshot({ state: raw, order: order ?? null, answer: answered }, nowMs);

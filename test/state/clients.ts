@@ -7,7 +7,7 @@ import {
   isPlatformName,
   type PlatformName,
 } from '#decision/payer/client-key.ts';
-import { type ClientState, recordActivity, toToken } from '#decision/payer/client-state.ts';
+import { type ClientState, recordActivity, toShortHash } from '#decision/payer/client-state.ts';
 import type { OrderOutcome } from '#decision/payer/order.ts';
 import { UNMARKED } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
@@ -98,7 +98,7 @@ export function paymentOf(
   at: number = T0,
 ): Change {
   const order: OrderOutcome = { outcome: 'PAID', cause: null, occurredAt: at };
-  const displaced = { orders: [{ ...order, token: toToken(orderRef) }], keptMs: 3_600_000 };
+  const displaced = { orders: [{ ...order, token: toShortHash(orderRef) }], keptMs: 3_600_000 };
   const { platform, clientIdKey } = client;
   return {
     client,

@@ -1,7 +1,7 @@
 import { getRecordShape } from '#decision/decision-record.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { ordersKey, shapeKey } from '#state/keys.ts';
-import { createCommitCall, createCommitScript, KEPT } from '#state/redis/clients.ts';
+import { COMMIT_RETENTION, createCommitCall, createCommitScript } from '#state/redis/clients.ts';
 import { connectRedis } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { shapeMember } from '#state/redis/installation.ts';
@@ -17,7 +17,7 @@ import { serveJson } from './json-server.ts';
 const connection = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const { commands, sendTogether } = connection;
 const takeToken = new RedisScript('take-token-1.lua');
-const commitScript = createCommitScript({ ...KEPT, installation: 'skeleton' });
+const commitScript = createCommitScript({ ...COMMIT_RETENTION, installation: 'skeleton' });
 
 const { decision, nextState } = sampleVerdict();
 const entry = {

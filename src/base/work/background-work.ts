@@ -8,7 +8,7 @@ import {
   STOP,
   startRunner,
 } from './runner.ts';
-import type { JobContext, JobMessage, Jobs } from './serve-work.ts';
+import type { JobContext, JobReply, Jobs } from './serve-work.ts';
 
 /** Where the jobs of a module run, the limits of each, and how many run at once. */
 export interface WorkSettings extends RunnerSettings {
@@ -98,7 +98,7 @@ export class BackgroundWork<Its extends Jobs> {
     // A runner that ends before the job was posted rejects this promise while nobody waits for it.
     promise.catch(() => {});
     const silence = this.#watchSilence(reject);
-    const hear = (message: JobMessage<Result, Progress>) => {
+    const hear = (message: JobReply<Result, Progress>) => {
       silence?.refresh();
       if ('progress' in message) onProgress?.(message.progress);
       else if ('result' in message) resolve(message.result);

@@ -12,7 +12,7 @@ export interface JobContext<Progress = never> {
 export type Jobs = Readonly<Record<string, (task: never, watch: JobContext<unknown>) => unknown>>;
 
 /** What a job sends back: its progress, then its result or error. */
-export type JobMessage<Result, Progress> =
+export type JobReply<Result, Progress> =
   | { readonly progress: Progress }
   | { readonly result: Result }
   | { readonly thrown: { readonly name: string; readonly message: string } };
@@ -20,7 +20,7 @@ export type JobMessage<Result, Progress> =
 /** Runs the jobs of `BackgroundWork`, one at a time, in the thread or process of the calling module. */
 export function serveWork(works: Jobs): void {
   lowerPriority();
-  const send = (message: JobMessage<unknown, unknown>) => {
+  const send = (message: JobReply<unknown, unknown>) => {
     if (parentPort !== null) parentPort.postMessage(message);
     // When sending fails, the receiver is gone.
     else process.send?.(message, () => {});

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '#base/duration.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { ACCEPTED_REGISTER, type Documents } from '#state/documents.ts';
+import { type Documents, STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { AdmittedKeys, KeyLost, type LostKey } from './admitted-keys.ts';
 
@@ -345,7 +345,7 @@ export class AccessKeys {
 
   /** The version of the newest acceptance of the store's contents. Null when it is not known. */
   #acceptanceVersion(): string | null {
-    return this.#documents.recentVersion(ACCEPTED_REGISTER)?.version ?? null;
+    return this.#documents.recentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;
   }
 }
 

@@ -5,9 +5,9 @@ import { named, oneOf, shape, word } from '#base/shapes.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
   addOperations,
-  createChapter,
   createSearchQueue,
   createStrictRouter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -168,7 +168,7 @@ const verdict = declareOperation({
   },
 });
 
-export const CALLER_OPERATIONS = createChapter('Scoring', { score, verdict });
+export const CALLER_OPERATIONS = createTaggedOperations('Scoring', { score, verdict });
 
 export interface CallerApiParts {
   readonly service: ScoringService;

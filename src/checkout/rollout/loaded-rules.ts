@@ -4,7 +4,7 @@ import type { Arm, Decision, Draw } from '#decision/decision.ts';
 import { mergeQuestions, type SharingQuestions } from '#decision/facts/fact.ts';
 import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import type { ClientState, StageMark } from '#decision/payer/client-state.ts';
+import type { ClientState, TrialStageAnswers } from '#decision/payer/client-state.ts';
 import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { Problem } from '#decision/rules/problem.ts';
@@ -224,7 +224,7 @@ export interface VerdictSeen {
   /** The shadow's decision. Undefined without a shadow, null when the shadow threw. */
   readonly shadowed: Decision | null | undefined;
   /** The marks of the client's earlier answers in a stage. */
-  readonly stageBefore: StageMark | null;
+  readonly stageBefore: TrialStageAnswers | null;
 }
 
 /** When a client's newest paid and unpaid outcomes were, epoch ms. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { count, type Shape, shape } from '#base/shapes.ts';
 import type { Arm, Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { markStage, type StageMark } from '#decision/payer/client-state.ts';
+import { addStageAnswer, type TrialStageAnswers } from '#decision/payer/client-state.ts';
 import type { Tallies, TallyBatch } from '#state/store.ts';
 
 /**
@@ -43,12 +43,12 @@ export function countStatusChange(before: ClientStatus, after: ClientStatus) {
 
 /** Computes what a verdict shows of its client for the first time in the stage that began at `since`. */
 export function countNewClient(
-  mark: StageMark | null,
+  mark: TrialStageAnswers | null,
   since: number,
-  answered: Parameters<typeof markStage>[2],
+  answered: Parameters<typeof addStageAnswer>[2],
 ) {
   const before = mark?.since === since ? mark : null;
-  const after = markStage(before, since, answered);
+  const after = addStageAnswer(before, since, answered);
   const isNew = (what: 'blocked' | 'waited' | 'bot') => Number(after[what] && before?.[what] !== true);
   const seen = Number(before === null);
   return { seen, blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
@@ -198,7 +198,7 @@ export class TrialTally {
    * Counts an answered verdict. `drawnInto` is the arm of its client, and `before` is the client's mark before this
    * verdict.
    */
-  countVerdict(decision: Decision, drawnInto: Arm, before: StageMark | null): void {
+  countVerdict(decision: Decision, drawnInto: Arm, before: TrialStageAnswers | null): void {
     const { platform, arm, draw, verdict, isBot } = decision;
     const [blocks, waits] = [Number(verdict === 'BLOCK'), Number(verdict === 'WAIT')];
     this.#add(platform, ['arms', arm], { verdicts: 1, blocks, waits, bots: Number(isBot) });

@@ -1,4 +1,4 @@
-import { ENDED_WAITS_MS, toToken } from '#decision/payer/client-state.ts';
+import { ENDED_WAITS_MS, toShortHash } from '#decision/payer/client-state.ts';
 import type { Registers } from '#state/store.ts';
 
 /** The number of waits that one person may end in 24 hours, over all payers. */
@@ -21,7 +21,7 @@ export class WaitEndingLimit {
    * person has ended too many. `now` is epoch ms.
    */
   async admit(person: string, decisionId: string, now: number): Promise<boolean> {
-    const wait = toToken(decisionId);
+    const wait = toShortHash(decisionId);
     for (;;) {
       const before = await this.#registers.read(REGISTER);
       const noted: Readonly<Record<string, Noted>> = JSON.parse(before ?? '{}');

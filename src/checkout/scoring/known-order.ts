@@ -1,7 +1,7 @@
 import { isGrant } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { findRememberedExposure, toToken } from '#decision/payer/client-state.ts';
+import { findRememberedOrderStage, toShortHash } from '#decision/payer/client-state.ts';
 import { type ArchivedOrder, type AskedOrder, type Exposure, toExposure } from '#decision/payer/order.ts';
 import { findRecentOrder, hasOlderOrders } from '#decision/payer/outcomes.ts';
 import { readClaimedArchive } from '#state/archive-register.ts';
@@ -35,8 +35,8 @@ export async function findKnownOrder(
 ): Promise<ArchivedOrder> {
   const { client, orderRef } = asked;
   const { events, outcomes, seq } = state;
-  const known = findRecentOrder(outcomes, toToken(orderRef)) ?? order;
-  const remembered = findRememberedExposure(events, toToken(orderRef));
+  const known = findRecentOrder(outcomes, toShortHash(orderRef)) ?? order;
+  const remembered = findRememberedOrderStage(events, toShortHash(orderRef));
   const isSettled = remembered === 'granted' || seq === events.length;
   const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
   const wantsOrder = known === null && hasOlderOrders(outcomes);

@@ -2,15 +2,15 @@ import {
   type Binding,
   type ClientState,
   findOrderAmount,
-  findRememberedExposure,
+  findRememberedOrderStage,
   forgetOldRequests,
   keepRecentlyEnded,
   keepRememberedEvents,
   listGrantedOrders,
+  markOrderSettled,
   type Override,
   recordActivity,
-  settleOrder,
-  toToken,
+  toShortHash,
 } from './client-state.ts';
 import { excuseAttempt, getRemainingWaitMs, type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import {
@@ -82,9 +82,10 @@ export function recordOutcome(
   lookedUp?: Exposure,
 ): OutcomeChange {
   const moment = Math.max(now, state.lastAt);
-  const orderToken = toToken(reported.orderRef);
+  const orderToken = toShortHash(reported.orderRef);
   const before = findRecentOrder(state.outcomes, orderToken) ?? older;
-  const exposure = lookedUp ?? findRememberedExposure(keepRememberedEvents(state.events, moment), orderToken);
+  const exposure =
+    lookedUp ?? findRememberedOrderStage(keepRememberedEvents(state.events, moment), orderToken);
   const known = reopenGranted(before, exposure);
   return applyReport(
     state,
@@ -105,7 +106,7 @@ export function repeatOutcome(
   at: number,
   exposure: Exposure,
 ): OutcomeChange {
-  const orderToken = toToken(orderRef);
+  const orderToken = toShortHash(orderRef);
   const before = findRecentOrder(state.outcomes, orderToken) ?? older;
   const known = reopenGranted(before, exposure);
   return applyReport(state, { before, known, exposure, orderToken }, report, at);
@@ -150,7 +151,7 @@ function applyReport(
     effect,
     state: {
       ...recordActivity({ ...state, ...remembered }, Math.max(now, report.occurredAt)),
-      events: settleOrder(events, orderToken),
+      events: markOrderSettled(events, orderToken),
       outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,

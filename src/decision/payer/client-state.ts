@@ -82,7 +82,7 @@ export const OverrideSchema = named(
 export type Override = Shape<typeof OverrideSchema>;
 
 /** The answers that a payer got in one stage of a trial. Each payer counts once for each kind of answer. */
-export interface StageMark {
+export interface TrialStageAnswers {
   /** When the stage began, epoch ms. */
   readonly since: number;
   readonly blocked: boolean;
@@ -91,11 +91,11 @@ export interface StageMark {
 }
 
 /** Returns the mark after another verdict of the stage that began at `since` (epoch ms). */
-export function markStage(
-  mark: StageMark | null,
+export function addStageAnswer(
+  mark: TrialStageAnswers | null,
   since: number,
   { verdict, isBot }: { readonly verdict: string; readonly isBot: boolean },
-): StageMark {
+): TrialStageAnswers {
   const before = mark?.since === since ? mark : null;
   return {
     since,
@@ -144,7 +144,7 @@ export interface ClientState {
   readonly binding: Binding | null;
   readonly override: Override | null;
   /** The mark of the newest stage for which a version was drawn. Null without one. */
-  readonly stage: StageMark | null;
+  readonly stage: TrialStageAnswers | null;
   /** Waits that people ended within ENDED_WAITS_MS, oldest first. */
   readonly endedWaits: readonly EndedWait[];
 }
@@ -200,7 +200,7 @@ export function recordScoreActivity(state: ClientState, now: number): ClientStat
  * Whether nothing but scores happened to a client since a score was first asked. The end of a binding or an override
  * counts as something, too.
  */
-export function isUndisturbed(
+export function isUnchangedSinceScore(
   { changes, binding, override }: ClientState,
   asked: Pick<AskedScore, 'at' | 'changes'>,
   now: number,
@@ -240,7 +240,7 @@ export function keepRememberedEvents(events: readonly VerdictEvent[], now: numbe
 type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
 
 /** Adds a request. The oldest requests leave to make room, and are tallied by day. */
-export function rememberRequest(requests: Requests, event: VerdictEvent): Requests {
+export function addVerdictEvent(requests: Requests, event: VerdictEvent): Requests {
   const kept = keepRememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
   return { events: [...kept, event], dayTallies: tallyForgottenRequests(requests, kept, event.at) };
 }
@@ -293,7 +293,7 @@ export function compactState(state: ClientState, now: number): ClientState {
 }
 
 /** Marks the requests for an order as settled. Returns the same list when there are none. */
-export function settleOrder(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
+export function markOrderSettled(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
   if (!events.some((event) => event.order === order && !event.settled)) return events;
   return events.map((event) => (event.order === order ? { ...event, settled: true } : event));
 }
@@ -314,7 +314,7 @@ export function listGrantedOrders(events: readonly VerdictEvent[]): readonly str
 }
 
 /** Finds the exposure of an order by the remembered requests. */
-export function findRememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
+export function findRememberedOrderStage(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);
   return asked.length === 0 ? 'notAsked' : toExposure(asked.some(({ granted }) => granted));
 }
@@ -332,11 +332,11 @@ export function keepIfValid<T extends { readonly expiresAt: number | null }>(
  * Makes a short stand-in for a text that is only compared for equality within one client's history. It has 36 bits:
  * two different texts among the 64 remembered requests of a client have the same token once in 30 million.
  */
-export function toToken(text: string): string {
+export function toShortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 6);
 }
 
-const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: toToken });
+const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: toShortHash });
 
 /**
  * Makes the same token as `toToken`, cached. For texts with few values, like methods: a hash costs more than most
@@ -347,6 +347,6 @@ export function toCachedToken(text: string): string {
 }
 
 /** Makes the token of a device. The id of a device is an HMAC already, so its first characters are enough. */
-export function toDeviceToken(id: string | null): string | null {
+export function shortenDeviceId(id: string | null): string | null {
   return id === null ? null : id.slice(0, 6);
 }

@@ -1,5 +1,5 @@
 import { NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
-import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
+import type { ClientState, TrialStageAnswers, VerdictEvent } from './client-state.ts';
 import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
 import { toAgeOrTime } from './instant.ts';
@@ -134,11 +134,11 @@ export function decodeClientState(text: string): ClientState {
   };
 }
 
-function encodeStage({ since, blocked, waited, bot }: StageMark): StageRow {
+function encodeStage({ since, blocked, waited, bot }: TrialStageAnswers): StageRow {
   return [(blocked ? 1 : 0) + (waited ? 2 : 0) + (bot ? 4 : 0), since];
 }
 
-function decodeStage([answered, since]: StageRow): StageMark {
+function decodeStage([answered, since]: StageRow): TrialStageAnswers {
   return { since, blocked: (answered & 1) > 0, waited: (answered & 2) > 0, bot: (answered & 4) > 0 };
 }
 

@@ -13,14 +13,14 @@ interface Polarities {
 }
 
 /** Conditions whose negations were moved before, by the written condition. */
-export type MovedNegations = Map<Condition, Polarities>;
+export type NegationCache = Map<Condition, Polarities>;
 
 /**
  * Moves each "not" of a condition to the comparisons within it, for evaluation: "not above 5" becomes "at most 5",
  * and "not all" becomes "any that fails". No comparison holds for a fact whose value is not known, so a "not" around
  * one does not hold either. Through `moved` the rules of a file share their named conditions.
  */
-export function moveNegations(condition: Condition, moved: MovedNegations = new Map()): Condition {
+export function moveNegations(condition: Condition, moved: NegationCache = new Map()): Condition {
   return foldCondition(condition, NEGATION_FOLD, moved).holds;
 }
 

@@ -35,15 +35,15 @@ import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts'
  * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
  * journal has. Among the bounds only the platform applies to the journal's rows.
  */
-export type Source = (table: TableName, bounds?: SegmentBounds) => string;
+export type TableSql = (table: TableName, bounds?: SegmentBounds) => string;
 
 /** Selects, among the segments that a question is about, those that have to be read for it. */
-export type SegmentFilter = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
+export type PickSegments = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
 
-const ALL: SegmentFilter = async (segments) => segments;
+const ALL: PickSegments = async (segments) => segments;
 
 /** A question in SQL, made from the sources of its tables and the placeholders of its values. */
-type Question = (source: Source, bind: Bind) => string;
+type Question = (source: TableSql, bind: Bind) => string;
 
 type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]>;
 
@@ -139,16 +139,16 @@ export class Snapshot implements Disposable {
    * Answers a question in rows. `sql` may be called several times: a segment that cannot be read is left out of the
    * whole answer.
    */
-  rows(sql: Question, among: SegmentFilter = ALL): Promise<readonly DuckRow[]> {
+  rows(sql: Question, among: PickSegments = ALL): Promise<readonly DuckRow[]> {
     return this.#read(sql, among, (duck, statement) => duck.rows(statement));
   }
 
   /** Answers a question in batches, from which single rows are made later. */
-  batches(sql: Question, among: SegmentFilter): Promise<readonly DuckBatch[]> {
+  batches(sql: Question, among: PickSegments): Promise<readonly DuckBatch[]> {
     return this.#read(sql, among, (duck, statement) => duck.wholeBatches(statement));
   }
 
-  async #read<T>(sql: Question, among: SegmentFilter, read: Read<T>): Promise<readonly T[]> {
+  async #read<T>(sql: Question, among: PickSegments, read: Read<T>): Promise<readonly T[]> {
     for (;;) {
       const wanted = await this.#listWanted(sql, among);
       const missing = await this.#parts.archive.makeReadable(wanted);
@@ -261,7 +261,7 @@ export class Snapshot implements Disposable {
   async #tryQuestion<T>(sql: Question, wanted: readonly Segment[], read: Read<T>) {
     if (wanted.length === 0 && this.#parts.unshipped === null) return { rows: [] };
     const names = new Set(wanted.map(({ name }) => name));
-    const source: Source = (table, bounds) => {
+    const source: TableSql = (table, bounds) => {
       const segments = this.#listSegments(table, bounds).filter(({ name }) => names.has(name));
       return this.#sourceSql(table, segments, bounds);
     };
@@ -277,9 +277,9 @@ export class Snapshot implements Disposable {
     }
   }
 
-  async #listWanted(sql: Question, among: SegmentFilter): Promise<readonly Segment[]> {
+  async #listWanted(sql: Question, among: PickSegments): Promise<readonly Segment[]> {
     const wanted = new Map<string, Segment>();
-    const source: Source = (table, bounds) => {
+    const source: TableSql = (table, bounds) => {
       for (const segment of this.#listSegments(table, bounds)) wanted.set(segment.name, segment);
       return '';
     };

@@ -6,13 +6,13 @@ import type { ArchiveGap, ArchiveState } from './archive-log.ts';
  * The cursor of an archive to which another store shipped. Its entries were numbered otherwise, so no store knows
  * this cursor.
  */
-export const ADOPTED_CURSOR = 'adopted';
+export const FOREIGN_CURSOR = 'adopted';
 
 /**
  * Returns what a page of the journal lacks: entries that were lost, and entries that cannot be read. Their clients
  * are not known.
  */
-export function listGaps({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
+export function listPageGaps({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
   const near = entries[0]?.at ?? 0;
   const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));
   return [...(gap === null ? [] : [gap]), ...missing];
@@ -28,7 +28,7 @@ export async function readUnshippedPage(
     return await store.readJournal(state.cursor, limit);
   } catch (error) {
     if (!(error instanceof UnknownCursor)) throw error;
-    return findRestoredPage(store, state, limit);
+    return findPageNewerThanArchive(store, state, limit);
   }
 }
 
@@ -37,7 +37,7 @@ export async function readUnshippedPage(
  * moment numbers its entries again from there, and a new store from the first. So the archive's cursor means nothing
  * there.
  */
-export async function findRestoredPage(
+export async function findPageNewerThanArchive(
   store: Pick<Store, 'readJournal'>,
   { segments }: ArchiveState,
   limit: number,

@@ -16,7 +16,7 @@ import { computePopulationStability } from '#history/statistics/distributions.ts
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
 import { computePaidShare, computeScoreFigures, countOrders, readScoredOrders } from './score-figures.ts';
-import { type Evidence, knownRowsSql, listColumns } from './source/evidence.ts';
+import { type Evidence, listColumns, rowsAsOfSql } from './source/evidence.ts';
 import { clusterSql } from './source/order-sums.ts';
 
 /**
@@ -92,7 +92,7 @@ async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]
  * earlier part.
  */
 async function findFirstDecisionTime({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
-  const rows = knownRowsSql(ask.place, 'decisions', { ...ask, from: null, to: null });
+  const rows = rowsAsOfSql(ask.place, 'decisions', { ...ask, from: null, to: null });
   const [row = {}] = await duck.rows(`SELECT min(decided_at) AS first FROM ${rows}`);
   const first = toNumberOrNull(row['first']);
   return first !== null && first >= (ask.from ?? span.from ?? first) && first < splitAt ? first : null;

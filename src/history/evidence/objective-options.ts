@@ -84,7 +84,7 @@ export function readGivenObjective(options: AskedOptions): GivenObjective {
 }
 
 /** Reads the objective and fills in defaults. Returns null when no member of an objective is given. */
-export function readAskedObjective(options: AskedOptions): Objective | null {
+export function readObjectiveOrNull(options: AskedOptions): Objective | null {
   const given = readGivenObjective(options);
   return Object.keys(given).length === 0 ? null : { ...DEFAULT_OBJECTIVE, ...given };
 }

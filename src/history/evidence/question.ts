@@ -5,7 +5,7 @@ import { toEpochMs } from '#decision/payer/instant.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { type RuleSet, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
-import type { Evidence, EvidenceReach } from './source/evidence.ts';
+import type { Evidence, ReadTimes } from './source/evidence.ts';
 
 /** The question cannot be answered. The message says why, and what is allowed. */
 export class BadQuestion extends NamedError {}
@@ -142,7 +142,7 @@ export interface Question {
   /** The option that names the version whose decisions alone count. Null when all decisions count. */
   readonly decidedBy: Option<string | null> | null;
   /** Which part of the archive the answer needs when a span is asked about. */
-  readonly reads: EvidenceReach;
+  readonly reads: ReadTimes;
   /** Whether the result names orders as examples. Such a result is deleted when a payer is erased. */
   readonly namesOrders: boolean;
   /** The schema of the answer. */

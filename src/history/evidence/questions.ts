@@ -1,7 +1,7 @@
 import { BacktestSchema, presentBacktest } from './backtest/backtest-report.ts';
 import { DriftSchema, toDriftPresentation } from './drift-report.ts';
 import { ExperimentSchema, presentExperiment } from './experiment/experiment-report.ts';
-import { OBJECTIVE_OPTIONS, readAskedObjective, TRIAL_OPTIONS } from './objective-options.ts';
+import { OBJECTIVE_OPTIONS, readObjectiveOrNull, TRIAL_OPTIONS } from './objective-options.ts';
 import {
   choiceOption,
   declareQuestion,
@@ -53,7 +53,7 @@ const REPORT = declareQuestion({
     const { evidence, options, onProgress } = asking;
     const base = AGAINST.read(options);
     const against = base === null ? null : asking.rules.named(base);
-    const objective = readAskedObjective(options);
+    const objective = readObjectiveOrNull(options);
     const judgedBy = objective === null ? {} : { objective };
     const { recorded } = asking.rules;
     return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, recorded, onProgress });
@@ -143,7 +143,7 @@ export const EXPERIMENT = declareQuestion({
   result: ExperimentSchema,
   run: async ({ evidence, options, onProgress }) => {
     const { runExperiment: experiment } = await import('./experiment/experiment.ts');
-    return experiment(evidence, VERSIONS.read(options), onProgress, readAskedObjective(options));
+    return experiment(evidence, VERSIONS.read(options), onProgress, readObjectiveOrNull(options));
   },
   shown: presentExperiment,
 });

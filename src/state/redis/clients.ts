@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientOfflineError, ErrorReply } from '@redis/client';
 import { encodeDecision } from '#decision/decision-record.ts';
-import { toToken } from '#decision/payer/client-state.ts';
+import { toShortHash } from '#decision/payer/client-state.ts';
 import type { Hint } from '#decision/payer/hints.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
@@ -59,7 +59,7 @@ interface RedisClientsParts {
 export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { connection, calls, clocks, decisions, installation, memory } = parts;
   const { commands } = connection;
-  const commitScript = createCommitScript({ ...KEPT, installation: installation.known.id });
+  const commitScript = createCommitScript({ ...COMMIT_RETENTION, installation: installation.known.id });
   let commits = 0;
   /** When this process stored a shape in a partition, ms of its monotonic clock. */
   const storedShapes = new Map<string, number>();
@@ -141,7 +141,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
 function createLoadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
-    orderRef === undefined ? '' : redis.NOTES.order + toToken(orderRef),
+    orderRef === undefined ? '' : redis.NOTES.order + toShortHash(orderRef),
     idempotencyKey === undefined ? '' : redis.NOTES.answer + redis.hashName(idempotencyKey),
     redis.decisionPrefix(hash),
   ];
@@ -212,7 +212,7 @@ function toCommitResult(status: CommitStatus): 'committed' | 'conflict' {
 type CommitStatus = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
 /** How long data is kept, and how much of it. */
-export const KEPT = {
+export const COMMIT_RETENTION = {
   stateMs: RETENTION.stateMs,
   recordMs: RETENTION.decisionMs,
   shapeMs: RETENTION.shapeMs,
@@ -231,7 +231,7 @@ const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
 export function createCommitScript({
   installation,
   ...kept
-}: Readonly<Record<keyof typeof KEPT, number>> & { readonly installation: string }): RedisScript {
+}: Readonly<Record<keyof typeof COMMIT_RETENTION, number>> & { readonly installation: string }): RedisScript {
   return new RedisScript('commit-5.lua', {
     STATE_MS: String(kept.stateMs),
     RECORD_MS: String(kept.recordMs),
@@ -320,13 +320,13 @@ function listNotes({
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
-    for (const id of listDeviceIds(hint)) note(redis.NOTES[kind] + id, '', RETENTION.sightingMs);
+    for (const id of listIdsOfDevice(hint)) note(redis.NOTES[kind] + id, '', RETENTION.sightingMs);
   }
   return notes;
 }
 
 /** Lists a device's HMAC, and the one under the previous secret. */
-export function listDeviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
+export function listIdsOfDevice({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }
 
@@ -348,6 +348,9 @@ function readCommitReply(what: string, reply: unknown): CommitStatus {
 }
 
 /** Lists the names in a client's notes of one kind. */
-export function listNotedNames(notes: readonly string[], kind: keyof typeof redis.NOTES): readonly string[] {
+export function filterNotesByKind(
+  notes: readonly string[],
+  kind: keyof typeof redis.NOTES,
+): readonly string[] {
   return notes.filter((name) => name.startsWith(redis.NOTES[kind])).map((name) => name.slice(1));
 }

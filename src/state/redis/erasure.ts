@@ -6,7 +6,7 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { NO_TEXT_STAMP } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { listDeviceIds, listNotedNames } from './clients.ts';
+import { filterNotesByKind, listIdsOfDevice } from './clients.ts';
 import { readStamped } from './compare-and-set.ts';
 import { type RedisAccess, type RedisCommands, scanKeys } from './connection/connection.ts';
 import { areRows, callChecked, requireWhole } from './connection/reply.ts';
@@ -62,7 +62,7 @@ export class ClientErasure {
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#readState(redis.stateKey(hash));
       const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
-      const noted = (kind: keyof typeof redis.NOTES) => listNotedNames(notes, kind);
+      const noted = (kind: keyof typeof redis.NOTES) => filterNotesByKind(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(
           [...noted(kind), ...listKnownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
@@ -174,7 +174,7 @@ export class ClientErasure {
 /** Lists the devices that the state names. They come beside those that were noted in the last days. */
 function listKnownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
-  return shown.flatMap(({ hint }) => (hint.kind === kind ? listDeviceIds(hint) : []));
+  return shown.flatMap(({ hint }) => (hint.kind === kind ? listIdsOfDevice(hint) : []));
 }
 
 /**

@@ -5,7 +5,7 @@ import {
   createKeyvDocuments,
   type DocumentIndex,
   type Documents,
-  type Versions,
+  type FollowedVersions,
   type VersionTable,
 } from '#state/documents.ts';
 import * as redis from '#state/keys.ts';
@@ -42,7 +42,7 @@ const NAME_GRACE_MS = 60_000;
 export function createRedisDocuments(
   connection: RedisConnection,
   run: RunCall,
-  versions: Versions,
+  versions: FollowedVersions,
 ): Documents {
   const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
   return createKeyvDocuments(
@@ -79,7 +79,7 @@ function createNamesIndex(connection: RedisConnection): DocumentIndex {
   };
 }
 
-export function createRedisRegisters(door: RedisAccess, versions: Versions): Registers {
+export function createRedisRegisters(door: RedisAccess, versions: FollowedVersions): Registers {
   const { commands, runOn } = door;
   return {
     read: (name) =>

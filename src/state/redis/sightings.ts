@@ -18,7 +18,7 @@ import { findStepRange } from '#decision/payer/verdict-steps.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
-import { listNotedNames } from './clients.ts';
+import { filterNotesByKind } from './clients.ts';
 import type { RedisAccess } from './connection/connection.ts';
 import { BadReply, requireItems, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
@@ -175,7 +175,7 @@ export function createRedisPayments(door: RedisAccess): Store['notePayment'] {
     const notes = redis.notesKey(hash);
     const names = await door.runOn(notes)(() => commands.hKeys(notes));
     const devices = (['fingerprint', 'ip'] as const).flatMap((kind) =>
-      listNotedNames(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
+      filterNotesByKind(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
     );
     const args = [redis.deviceMember(hash), String(Math.max(0, since)), isUnpaid ? '1' : '0'];
     await Promise.all(devices.map((device) => notePaymentScript.on(door, [device], args, requireWhole)));

@@ -1,7 +1,7 @@
 import { readExactClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
 import { createClientKeys } from '#state/client-salt.ts';
-import { Versions } from '#state/documents.ts';
+import { FollowedVersions } from '#state/documents.ts';
 import { AUDIT, claimKey, DOCUMENTS, hashName, LISTS, registerKey } from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
 import { createAuditRows, createListLog } from '#state/record-log.ts';
@@ -133,7 +133,7 @@ function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installatio
   const onDocuments: RunCall = (call) => runOn(DOCUMENTS)(call);
   const table = createRedisVersions(commands, onDocuments);
   const anyTable = createRedisVersions(commands, (call) => anyCalls.on(DOCUMENTS)(call));
-  const versions = new Versions({
+  const versions = new FollowedVersions({
     ...table,
     read: async () => {
       const read = await anyTable.read();

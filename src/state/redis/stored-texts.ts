@@ -1,4 +1,4 @@
-import type { Versions } from '#state/documents.ts';
+import type { FollowedVersions } from '#state/documents.ts';
 import { documentPrefix, registerKey, stateKey } from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
@@ -22,7 +22,7 @@ export function createRedisRawTexts(
   connection: RedisConnection,
   calls: NodeCalls,
   erasure: ClientErasure,
-  versions: Versions,
+  versions: FollowedVersions,
 ): StoredTexts {
   const keyOf = ({ kind, name }: TextPlace): string => {
     switch (kind) {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { encodeDecision } from '#decision/decision-record.ts';
 import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
-import { toToken } from '#decision/payer/client-state.ts';
+import { toShortHash } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { encodeJournalRecord } from '#state/journal.ts';
@@ -78,7 +78,7 @@ export function createSqliteClients(
           order:
             orderRef === undefined
               ? null
-              : toTextOrNull(order.get(hash, toToken(orderRef), now)?.['outcome']),
+              : toTextOrNull(order.get(hash, toShortHash(orderRef), now)?.['outcome']),
           answer: idempotencyKey === undefined ? null : await answer(client, idempotencyKey, now),
         };
         return readSnapshot(parts, now);

@@ -5,7 +5,7 @@ import {
   createKeyvDocuments,
   type DocumentIndex,
   type Documents,
-  type Versions,
+  type FollowedVersions,
   type VersionTable,
 } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
@@ -23,7 +23,7 @@ import type { SqliteFile } from './open-file.ts';
 /** The tables of what belongs to no single client: documents, versions, registers and tallies. */
 
 /** Creates the documents in the table `documents`, which knows when each of them ends. */
-export function createSqliteDocuments(file: SqliteFile, versions: Versions): Documents {
+export function createSqliteDocuments(file: SqliteFile, versions: FollowedVersions): Documents {
   return createKeyvDocuments(
     createDocumentsKeyv({ store: createTableAdapter(file) }),
     createTableIndex(file),
@@ -92,7 +92,7 @@ export function createSqliteVersions({ db, read, write }: SqliteFile): VersionTa
   };
 }
 
-export function createSqliteRegisters(file: SqliteFile, versions: Versions): Registers {
+export function createSqliteRegisters(file: SqliteFile, versions: FollowedVersions): Registers {
   const registers = createTextTable(file, { table: 'registers', name: 'name', text: 'value' });
   return {
     read: async (name) => (await registers.read(name))?.text ?? null,

@@ -4,7 +4,7 @@ import { readSystemClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
 import { createClientKeys, createSalt, SALT_REGISTER } from '#state/client-salt.ts';
 import { ClockJumps, UNSETTLED_MS } from '#state/clock-jumps.ts';
-import { Versions } from '#state/documents.ts';
+import { FollowedVersions } from '#state/documents.ts';
 import {
   type ExpectedInstallation,
   INSTALLATION_REGISTER,
@@ -127,7 +127,7 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
 
 function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch, traces: ErasureTraces) {
   const table = createSqliteVersions(file);
-  const versions = new Versions({
+  const versions = new FollowedVersions({
     ...table,
     // What others change is noticed by the versions: of a file that was replaced nobody hears anything.
     read: () => {

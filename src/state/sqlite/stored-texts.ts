@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Versions } from '#state/documents.ts';
+import type { FollowedVersions } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
   getFollowedName,
@@ -27,7 +27,7 @@ const PAGE_ROWS = 500;
 export function createSqliteStoredTexts(
   file: SqliteFile,
   journal: JournalTable,
-  versions: Versions,
+  versions: FollowedVersions,
 ): StoredTexts {
   const { db, clock, read, readPage } = file;
   const texts = {

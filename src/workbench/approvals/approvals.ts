@@ -37,13 +37,13 @@ import {
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
 import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
 import {
-  type DraftPlace,
+  type DraftRevision,
   type ForeseenChange,
-  findProposedDraft,
+  getReleasedDraft,
   ProposalRefused,
   type Proposals,
   type ProposedChange,
-  requireOwner,
+  requireKnownOwner,
   requireSomebodyElse,
   type StoredProposal,
 } from './proposals.ts';
@@ -97,7 +97,7 @@ export class Approvals {
     const own = await this.#parts.proposals.list(platform);
     if (isInstallation(platform)) return own;
     const ofDrafts = (await this.#parts.proposals.list(INSTALLATION)).filter(
-      ({ change }) => findProposedDraft(change)?.platform === platform,
+      ({ change }) => getReleasedDraft(change)?.platform === platform,
     );
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
   }
@@ -107,10 +107,10 @@ export class Approvals {
    * `ProposalRefused`.
    */
   async proposeDraft(
-    { version, platform, revision, reason }: DraftPlace & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
+    { version, platform, revision, reason }: DraftRevision & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal> {
-    if (this.isRequired) requireOwner(actor);
+    if (this.isRequired) requireKnownOwner(actor);
     const draft = { platform, revision };
     return refuseKnownErrors(async () => {
       const { digest, ...prospect } = await this.#prospectOfDraft(version, draft, reason);
@@ -128,7 +128,7 @@ export class Approvals {
     if (!this.isRequired) return null;
     const prospect = await refuseKnownErrors(() => this.#prospect(platform, change));
     if (prospect === null) return null;
-    requireOwner(actor);
+    requireKnownOwner(actor);
     return this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
@@ -141,7 +141,7 @@ export class Approvals {
   ): Promise<StoredProposal> {
     const { proposals } = this.#parts;
     const proposal = await proposals.get(platform, proposalId);
-    if (this.isRequired || findProposedDraft(proposal.change) === undefined)
+    if (this.isRequired || getReleasedDraft(proposal.change) === undefined)
       requireSomebodyElse(proposal, actor);
     if (proposal.state === 'open') {
       const basis = await refuseKnownErrors(() => this.#basisNow(platform, proposal.change));
@@ -204,9 +204,9 @@ export class Approvals {
         state === 'open' &&
         'version' in change &&
         change.version === version &&
-        findProposedDraft(change)?.platform === platform,
+        getReleasedDraft(change)?.platform === platform,
     );
-    const place = proposed === undefined ? undefined : findProposedDraft(proposed.change);
+    const place = proposed === undefined ? undefined : getReleasedDraft(proposed.change);
     if (place === undefined) return null;
     return refuseKnownErrors(async () => {
       const { draft } = await this.#drafts.open(version, place);
@@ -261,7 +261,7 @@ export class Approvals {
    * approve.
    */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
-    const draft = findProposedDraft(change);
+    const draft = getReleasedDraft(change);
     if (change.what !== 'release' || draft === undefined)
       return (await this.#prospect(platform, change))?.basis ?? null;
     const { digest } = await this.#drafts.complete(platform, change.version, draft);
@@ -333,7 +333,7 @@ export class Approvals {
    */
   async #prospectOfDraft(
     version: RuleVersion,
-    draft: DraftPlace,
+    draft: DraftRevision,
     reason: string,
   ): Promise<ForeseenChange & { readonly digest: string }> {
     const { desk, fleet } = this.#rules();

@@ -10,7 +10,7 @@ import type { Registers } from '#state/store.ts';
 import type { Audit, AuditAction } from '#workbench/access/audit.ts';
 
 /** A draft that a platform keeps, as it is at a revision. */
-export interface DraftPlace {
+export interface DraftRevision {
   readonly platform: PlatformName;
   readonly revision: number;
 }
@@ -40,7 +40,7 @@ export type ProposedChange =
       readonly digest: string;
       readonly reason: string;
       /** The draft to release, at the proposed revision. When absent, the files in RULES_DIR are released. */
-      readonly draft?: DraftPlace;
+      readonly draft?: DraftRevision;
     }
   | {
       readonly what: 'override';
@@ -306,7 +306,7 @@ export class Proposals {
 }
 
 /** Returns the draft that a change releases, and undefined when there is none. */
-export function findProposedDraft(change: ProposedChange): DraftPlace | undefined {
+export function getReleasedDraft(change: ProposedChange): DraftRevision | undefined {
   return change.what === 'release' ? change.draft : undefined;
 }
 
@@ -317,7 +317,7 @@ function isSame(one: StoredProposal, proposal: StoredProposal): boolean {
 }
 
 function isReplaced(one: StoredProposal, proposal: StoredProposal): boolean {
-  const [before, after] = [findProposedDraft(one.change), findProposedDraft(proposal.change)];
+  const [before, after] = [getReleasedDraft(one.change), getReleasedDraft(proposal.change)];
   const isAboutOne = before?.platform === after?.platform && one.subject === proposal.subject;
   return one.state === 'open' && before !== undefined && after !== undefined && isAboutOne;
 }
@@ -332,17 +332,17 @@ function markReplaced(
 
 function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal): void {
   const open = all.filter(({ state }) => state === 'open');
-  const draft = findProposedDraft(proposal.change);
+  const draft = getReleasedDraft(proposal.change);
   if (draft !== undefined) {
-    const drafts = open.filter(({ change }) => findProposedDraft(change) !== undefined);
-    const own = drafts.filter(({ change }) => findProposedDraft(change)?.platform === draft.platform);
+    const drafts = open.filter(({ change }) => getReleasedDraft(change) !== undefined);
+    const own = drafts.filter(({ change }) => getReleasedDraft(change)?.platform === draft.platform);
     const isFull = own.length >= OPEN_DRAFTS_MAX;
     if (!isFull && drafts.length < ALL_OPEN_DRAFTS_MAX) return;
     throw new ProposalRefused(
       `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, the most that are allowed; an operator of the installation must approve or reject some of them first`,
     );
   }
-  const places = open.filter(({ change }) => findProposedDraft(change) === undefined);
+  const places = open.filter(({ change }) => getReleasedDraft(change) === undefined);
   const own = places.filter((one) => getProposer(one) === getProposer(proposal));
   if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
   throw new ProposalRefused(
@@ -360,11 +360,11 @@ function selectKept(all: readonly StoredProposal[]): readonly StoredProposal[] {
   const open = all.filter(({ state }) => state === 'open');
   const decided = all.filter(({ state }) => state !== 'open');
   const drafts = Map.groupBy(
-    decided.filter(({ change }) => findProposedDraft(change) !== undefined),
-    ({ change }) => findProposedDraft(change)?.platform,
+    decided.filter(({ change }) => getReleasedDraft(change) !== undefined),
+    ({ change }) => getReleasedDraft(change)?.platform,
   );
   const kept = new Set([
-    ...decided.filter(({ change }) => findProposedDraft(change) === undefined).slice(0, DECIDED_KEPT_MAX),
+    ...decided.filter(({ change }) => getReleasedDraft(change) === undefined).slice(0, DECIDED_KEPT_MAX),
     ...[...drafts.values()]
       .flatMap((own) => own.slice(0, DECIDED_DRAFTS_KEPT_MAX))
       .slice(0, ALL_OPEN_DRAFTS_MAX),
@@ -373,14 +373,14 @@ function selectKept(all: readonly StoredProposal[]): readonly StoredProposal[] {
 }
 
 export function toProposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
-  return { ...shown, draft: findProposedDraft(change) ?? null };
+  return { ...shown, draft: getReleasedDraft(change) ?? null };
 }
 
 const NO_OWNER =
   'has no owner, so it cannot be known whether somebody else approves; use a key that was issued with --owner';
 
 /** Throws `ProposalRefused` unless the owner of a proposal is known. */
-export function requireOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {
+export function requireKnownOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {
   if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
 }
 
@@ -389,8 +389,8 @@ export function requireSomebodyElse(
   proposal: StoredProposal,
   { text, owner }: Pick<Actor, 'text' | 'owner'>,
 ): void {
-  requireOwner({ text, owner });
-  requireOwner({ text: proposal.proposedBy, owner: proposal.owner });
+  requireKnownOwner({ text, owner });
+  requireKnownOwner({ text: proposal.proposedBy, owner: proposal.owner });
   if (!isProposedBy(proposal, { owner })) return;
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }

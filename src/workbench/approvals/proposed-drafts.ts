@@ -4,7 +4,7 @@ import type { BegunDraft } from '#workbench/authoring/desk/begun-draft.ts';
 import type { CompletedDraft } from '#workbench/authoring/desk/desk-thread.ts';
 import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
-import { type DraftPlace, ProposalRefused } from './proposals.ts';
+import { type DraftRevision, ProposalRefused } from './proposals.ts';
 
 /**
  * The drafts of platforms on their way into RULES_DIR. Its methods throw `ProposalRefused` for a draft that was
@@ -20,7 +20,7 @@ export class ProposedDrafts {
     this.#desk = desk;
   }
 
-  async open(version: RuleVersion, { platform, revision }: DraftPlace): Promise<OpenedDraft> {
+  async open(version: RuleVersion, { platform, revision }: DraftRevision): Promise<OpenedDraft> {
     const opened = await this.#drafts.open(platform, version);
     if (opened?.draft.revision === revision) return opened;
     throw new ProposalRefused(
@@ -28,7 +28,7 @@ export class ProposedDrafts {
     );
   }
 
-  async begun(version: RuleVersion, place: DraftPlace): Promise<BegunDraft> {
+  async begun(version: RuleVersion, place: DraftRevision): Promise<BegunDraft> {
     const { draft, files } = await this.open(version, place);
     return { version, from: draft.from, files: Object.entries(files) };
   }
@@ -37,7 +37,7 @@ export class ProposedDrafts {
   async complete(
     asker: PlatformName,
     version: RuleVersion,
-    place: DraftPlace,
+    place: DraftRevision,
   ): Promise<Extract<CompletedDraft, { readonly ok: true }>> {
     const completed = await this.#desk().complete(asker, await this.begun(version, place), place.platform);
     if (completed.ok) return completed;
@@ -45,7 +45,7 @@ export class ProposedDrafts {
   }
 
   /** Puts a draft into RULES_DIR and replaces what is there. The work runs in the queue of `maker`, who releases it. */
-  async layDown(maker: PlatformName, version: RuleVersion, place: DraftPlace): Promise<void> {
+  async layDown(maker: PlatformName, version: RuleVersion, place: DraftRevision): Promise<void> {
     const { files } = await this.complete(maker, version, place);
     const lies = await this.#desk().open(maker, version);
     const replaces = lies?.filesDigest ?? null;
@@ -55,7 +55,7 @@ export class ProposedDrafts {
   }
 
   /** Discards a released draft. A draft that somebody changed since has another revision, and stays. */
-  async discard(version: RuleVersion, { platform, revision }: DraftPlace): Promise<void> {
+  async discard(version: RuleVersion, { platform, revision }: DraftRevision): Promise<void> {
     await this.#drafts.discard(platform, version, revision).catch(() => {});
   }
 }

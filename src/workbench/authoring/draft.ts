@@ -58,7 +58,7 @@ type FolderState =
  * Reads what RULES_DIR has under a version's name, with or without problems. A link counts as unreadable, because
  * nothing is written through links.
  */
-export function readDraftPlace({ rulesDir, version }: DraftPlace): FolderState {
+export function readVersionFolderState({ rulesDir, version }: DraftPlace): FolderState {
   return readFolderState(join(rulesDir, version));
 }
 
@@ -203,7 +203,7 @@ export function saveDraft(rulesDir: string, { version, replaces, ...draft }: Dra
   const made = loadDraft(version, files);
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
-  const lying = readDraftPlace({ rulesDir, version });
+  const lying = readVersionFolderState({ rulesDir, version });
   // Saving twice does no harm, so a caller that got no answer the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, replaces);

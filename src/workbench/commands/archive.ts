@@ -17,8 +17,8 @@ import { findLeaseHolder, listShippingTroubles } from '#history/archive/ship/lea
 import { keepShipping, openShipper, type ShippingReport } from '#history/archive/ship/shipping.ts';
 import { createSnapshotOpener, withFiles, withSnapshot } from '#history/archive/snapshot.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
-import { ADOPTED_CURSOR, readUnshippedPage } from '#history/archive/unshipped.ts';
-import { isEvidence } from '#history/evidence/source/evidence.ts';
+import { FOREIGN_CURSOR, readUnshippedPage } from '#history/archive/unshipped.ts';
+import { createSpanFilter } from '#history/evidence/source/evidence.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Store } from '#state/store.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
@@ -62,7 +62,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     });
     const adopted = await archive.refresh();
     // With this cursor, shipping goes on with the entries that are newer than the whole archive.
-    const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_CURSOR, add: [], remove: [] };
+    const commit = { by: 'archive adopt', at: clock(), cursor: FOREIGN_CURSOR, add: [], remove: [] };
     const { version, segments } = await archive.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
     if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);
@@ -375,7 +375,7 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const signalSecrets = findSignalSecrets(readConfig());
   const threads = availableParallelism();
   const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
-  const isWanted = isEvidence({ ...span, platform: null });
+  const isWanted = createSpanFilter({ ...span, platform: null });
   const verification = await withArchive((archive) =>
     withFiles(
       createSnapshotOpener(archive),

@@ -9,7 +9,7 @@ import {
   createSearchQueue,
   type DeclaredOperation,
   type Listener,
-  toAnswer,
+  writeAnswerTimes,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -70,7 +70,7 @@ export async function callOperation(
     searches: createSearchQueue(),
   };
   try {
-    const answer = toAnswer(ctx, operation.answers, await operation.run(ctx, parts, listener));
+    const answer = writeAnswerTimes(ctx, operation.answers, await operation.run(ctx, parts, listener));
     const stream = answer instanceof Readable ? answer : null;
     return { status: ctx.status, json: stream === null ? toJson(answer) : null, stream };
   } catch (error) {

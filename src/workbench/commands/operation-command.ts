@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import type { CommandSpec, DeclaredOperation } from '#checkout/http/operation/operation.ts';
+import type { CliCommandSpec, DeclaredOperation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { readConfig } from '#config.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -179,7 +179,7 @@ function getAttributeName(input: OperationInput): string {
   return input.option().attributeName();
 }
 
-function formatHelp({ summary, description }: DeclaredOperation<RuleParts>, spec: CommandSpec): string {
+function formatHelp({ summary, description }: DeclaredOperation<RuleParts>, spec: CliCommandSpec): string {
   const first = spec.description === undefined ? summary : (spec.summary ?? summary);
   const about = spec.description ?? description;
   const said = `${first.slice(0, 1).toUpperCase()}${first.slice(1)}.`;

@@ -12,7 +12,7 @@ import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { withFiles } from '#history/archive/snapshot.ts';
 import type { Answered } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
-import { isEvidence, isReadFor } from '#history/evidence/source/evidence.ts';
+import { createSpanFilter, isReadFor } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import type { RoleGrant } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
@@ -203,7 +203,9 @@ export class EvidenceDesk {
     const { past } = this.#parts;
     if (past === null) return null;
     const { segments } = new Archive(past.folder).read();
-    const read = [...segments.values()].filter(({ table }) => table === 'decisions').filter(isEvidence(task));
+    const read = [...segments.values()]
+      .filter(({ table }) => table === 'decisions')
+      .filter(createSpanFilter(task));
     return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
   }
 

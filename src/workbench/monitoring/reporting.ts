@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
 import type { HintLabel, ReportsSeen } from '#checkout/metrics/reports-seen.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, toToken, type VerdictEvent } from '#decision/payer/client-state.ts';
+import { type ClientState, toShortHash, type VerdictEvent } from '#decision/payer/client-state.ts';
 import { SILENCE } from '#decision/payer/silence.ts';
 import { mapSums } from '#history/statistics/sums.ts';
 import type { Registers } from '#state/store.ts';
@@ -109,7 +109,7 @@ export class ReportingWatch implements ReportsSeen {
     const own = this.#seenOf(platform);
     if (own === null) return;
     Object.assign(own, { newestAt: now, awaited: 0, awaitedSince: null });
-    const grant = findFirstGrant(events, toToken(orderRef));
+    const grant = findFirstGrant(events, toShortHash(orderRef));
     // Only the first report on an order counts.
     if (grant === undefined || grant.settled) return;
     const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));

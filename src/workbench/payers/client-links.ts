@@ -23,7 +23,7 @@ import {
   type LinksAsk,
   readLinks,
   type SeenClient,
-  toListValue,
+  toSharedListEntry,
 } from '#history/archive/read/linked-clients.ts';
 import type { Store } from '#state/store.ts';
 
@@ -227,7 +227,7 @@ function listClients(
   orders: readonly LinkedOrder[],
 ): readonly CountedClient[] {
   const links = new Set(
-    devices.filter((one) => one.seen.length > 1).map(({ device }) => toListValue(device)),
+    devices.filter((one) => one.seen.length > 1).map(({ device }) => toSharedListEntry(device)),
   );
   const seenBy = Map.groupBy(seen, ({ clientIdKey }) => clientIdKey);
   const ordersBy = Map.groupBy(orders, ({ clientIdKey }) => clientIdKey);
@@ -237,7 +237,7 @@ function listClients(
       clientIdKey,
       tie,
       devices: own
-        .map(toListValue)
+        .map(toSharedListEntry)
         .filter((value) => links.has(value))
         .toSorted(compareTexts),
       ...(own.length === 0 ? { firstAt: null, lastAt: null } : computeSpan(own)),
@@ -330,14 +330,14 @@ function listDevices(
   clientIdKey: string,
   clients: readonly LinkedClient[],
 ): readonly CountedDevice[] {
-  const seenOn = Map.groupBy(seen, toListValue);
+  const seenOn = Map.groupBy(seen, toSharedListEntry);
   const known = new Map(clients.map((one) => [one.clientIdKey, one]));
   const counted = devices.map(({ device, clients: number, seen: all }) => {
-    const here = seenOn.get(toListValue(device)) ?? [];
+    const here = seenOn.get(toSharedListEntry(device)) ?? [];
     const shown = all.flatMap((one) => known.get(one.clientIdKey) ?? []);
     return {
       kind: device.kind,
-      value: toListValue(device),
+      value: toSharedListEntry(device),
       ofClient: here.some((one) => one.clientIdKey === clientIdKey),
       ...computeSpan(here),
       clients: number,

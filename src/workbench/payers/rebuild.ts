@@ -6,12 +6,12 @@ import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
 import { endDueWait, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
 import { type ClientKey, parseDecisionId } from '#decision/payer/client-key.ts';
 import {
+  addStageAnswer,
+  addVerdictEvent,
   type ClientState,
-  markStage,
   recordActivity,
-  rememberRequest,
-  toDeviceToken,
-  toToken,
+  shortenDeviceId,
+  toShortHash,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
@@ -181,8 +181,8 @@ function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string,
 
 function applyVerdict(state: ClientState, decision: Decision): ClientState {
   const { at, seq, ladderAfter, draw } = decision;
-  const requests = rememberRequest(state, toVerdictEvent(state, decision));
-  const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
+  const requests = addVerdictEvent(state, toVerdictEvent(state, decision));
+  const stage = draw === undefined ? state.stage : addStageAnswer(state.stage, draw.since, decision);
   return {
     ...recordActivity({ ...state, ...requests }, at),
     seq,
@@ -205,11 +205,11 @@ function toVerdictEvent(state: ClientState, decision: Decision): VerdictEvent {
     settled: false,
     waited: verdict === 'WAIT',
     blocked: verdict === 'BLOCK',
-    method: toToken(String(method)),
+    method: toShortHash(String(method)),
     amount: formatMoney(formatDecimal(amount), String(currency)),
-    order: toToken(orderRef),
-    sellPoint: toToken(sellPointKey),
-    fingerprint: toDeviceToken(fingerprints.at(-1) ?? null),
-    ip: toDeviceToken(ips.at(-1) ?? null),
+    order: toShortHash(orderRef),
+    sellPoint: toShortHash(sellPointKey),
+    fingerprint: shortenDeviceId(fingerprints.at(-1) ?? null),
+    ip: shortenDeviceId(ips.at(-1) ?? null),
   };
 }

@@ -12,7 +12,7 @@ import { type NextVerdict, predictNextVerdict } from '#decision/next-verdict.ts'
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, chooseEventTime, toToken } from '#decision/payer/client-state.ts';
+import { type ClientState, chooseEventTime, toShortHash } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { listKnownHints } from '#decision/payer/hints.ts';
 import { type Ladder, settleLadder } from '#decision/payer/ladder.ts';
@@ -233,7 +233,7 @@ export class Records {
     const { store } = this.#parts;
     const client = store.clientKeys.of(platform, clientIdKey);
     const { state, order: older } = await store.load(client, { orderRef });
-    const order = findRecentOrder(state.outcomes, toToken(orderRef)) ?? older;
+    const order = findRecentOrder(state.outcomes, toShortHash(orderRef)) ?? older;
     if (order === null) return [];
     const { outcome, cause, occurredAt, turnedAway } = order;
     const exposed = turnedAway ? { turnedAway } : {};

@@ -1,12 +1,16 @@
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareJsonAnswer,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import type { ChainEnd } from '#state/audit-log.ts';
 import { AuditEntrySchema } from '#workbench/access/audit.ts';
 import { AUDIT_ACTIONS } from '#workbench/access/audit-actions.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 const FILTERS = {
   who: query.textParameter(
@@ -52,7 +56,7 @@ export const readAudit = declareOperation({
   answers: declareJsonAnswer('A page', AuditPageSchema),
   answer: async (
     { ctx, caller: { platform } },
-    { audit }: PlatformParts,
+    { audit }: PlatformOperationParts,
   ): Promise<Shape<typeof AuditPageSchema>> => {
     const { next, ...found } = await audit.search(
       { platform: isInstallation(platform) ? null : platform, ...query.readAll(ctx, FILTERS) },
@@ -107,10 +111,13 @@ export const checkAudit = declareOperation({
   isSearch: true,
   parameters: [KNOWN],
   answers: declareJsonAnswer('What does not fit', AuditCheckSchema),
-  answer: async ({ ctx }, { audit, clock }: PlatformParts): Promise<Shape<typeof AuditCheckSchema>> => {
+  answer: async (
+    { ctx },
+    { audit, clock }: PlatformOperationParts,
+  ): Promise<Shape<typeof AuditCheckSchema>> => {
     const { check, faults } = await audit.verify(KNOWN.read(ctx));
     return { checkedAt: clock(), entries: check.entries, forgotten: check.forgotten, faults };
   },
 });
 
-export const AUDIT_OPERATIONS = createChapter('Access', { readAudit, checkAudit });
+export const AUDIT_OPERATIONS = createTaggedOperations('Access', { readAudit, checkAudit });

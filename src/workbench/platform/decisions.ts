@@ -1,7 +1,7 @@
 import { list, named, nullable, shape } from '#base/shapes.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareOperation,
   type GrantedRequest,
@@ -35,7 +35,7 @@ import { answerWhatIf, WhatIfThenSchema } from '#workbench/authoring/explain/wha
 import { type Records, ReportedOrderSchema } from '#workbench/payers/records.ts';
 import { FILTER_PARAMETERS, LOOKUP_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts, RolloutParts } from './parts.ts';
+import type { PlatformOperationParts, RolloutParts } from './parts.ts';
 import {
   requiredVersionParameter,
   requireSoundVersion,
@@ -109,7 +109,7 @@ const INCLUDE = query.choiceParameter(
 const AFTER = query.afterParameter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = query.limitParameter(DECISIONS_LISTED);
 
-export const listDecisions = declareOperation<PlatformParts>({
+export const listDecisions = declareOperation<PlatformOperationParts>({
   route: 'get /v1/platform/decisions',
   command: {
     name: 'decisions find',
@@ -144,7 +144,7 @@ export const listDecisions = declareOperation<PlatformParts>({
   },
 });
 
-const readDecision = declareOperation<PlatformParts>({
+const readDecision = declareOperation<PlatformOperationParts>({
   route: 'get /v1/platform/decisions/{decisionId}',
   summary: 'One decision',
   description: 'The record of one answered verdict.',
@@ -163,7 +163,7 @@ const readDecision = declareOperation<PlatformParts>({
 function findListed(
   ctx: RouteContext,
   platform: PlatformName,
-  { records, clientKeys }: PlatformParts,
+  { records, clientKeys }: PlatformOperationParts,
 ): Promise<FoundDecisions> {
   const limit = LIMIT.read(ctx);
   const orderRef = ORDER_REF.read(ctx);
@@ -190,7 +190,7 @@ async function findOfOrder(
   platform: PlatformName,
   orderRef: string,
   clientIdKey: string | null,
-  { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
+  { records, filter, limit }: Search & Pick<PlatformOperationParts, 'records'>,
 ): Promise<FoundDecisions> {
   const { decisions: all, unread } = await records.decisions.ofOrder(platform, orderRef);
   const ofClient = all.filter((one) => clientIdKey === null || one.clientIdKey === clientIdKey);
@@ -203,7 +203,7 @@ async function findOfOrder(
 
 async function findOfClient(
   client: ClientKey,
-  { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
+  { records, filter, limit }: Search & Pick<PlatformOperationParts, 'records'>,
 ): Promise<FoundDecisions> {
   let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
   let unread: readonly UnreadDecisions[] = [];
@@ -234,7 +234,7 @@ function withoutNulls(members: object): object {
 }
 
 /** Also a decision whose rule set is kept nowhere is answered, without its rules and as not reproduced. */
-export const explainDecision = declareOperation<PlatformParts>({
+export const explainDecision = declareOperation<PlatformOperationParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
   command: {
     name: 'decisions explain',
@@ -292,9 +292,9 @@ const askDecisionWhatIf = declareOperation<RolloutParts>({
   },
 });
 
-export const WHAT_IF_OPERATIONS = createChapter('Decisions', { askDecisionWhatIf });
+export const WHAT_IF_OPERATIONS = createTaggedOperations('Decisions', { askDecisionWhatIf });
 
-export const DECISION_OPERATIONS = createChapter('Decisions', {
+export const DECISION_OPERATIONS = createTaggedOperations('Decisions', {
   listDecisions,
   readDecision,
   explainDecision,

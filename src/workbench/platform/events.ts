@@ -1,7 +1,7 @@
 import { type TProperties, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareOperation,
   type GrantedRequest,
@@ -16,7 +16,7 @@ import { UnknownCursor } from '#state/store-errors.ts';
 import { HISTORY_ENTRY_SCHEMAS, type HistoryEntry, toHistoryEntry } from './client/client-history.ts';
 import { GrantWatch } from './grant-watch.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 /** Declares the schema of an event: CloudEvents 1.0 in JSON. */
 function declareCloudEvent<
@@ -206,7 +206,7 @@ event of the type \`gap\`. With \`wait\`, an answer without events comes after t
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],
   answers: declareJsonAnswer('A page of events', PageSchema),
-  answer: async (asked, { feed, waiting }: PlatformParts) => {
+  answer: async (asked, { feed, waiting }: PlatformOperationParts) => {
     const { ctx, caller } = asked;
     const question = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
     const waitSeconds = WAIT.read(ctx);
@@ -228,7 +228,7 @@ event of the type \`gap\`. With \`wait\`, an answer without events comes after t
   },
 });
 
-export const EVENT_OPERATIONS = createChapter('Events', { readEvents });
+export const EVENT_OPERATIONS = createTaggedOperations('Events', { readEvents });
 
 const UNKNOWN_PLACE =
   'The parameter after is not a cursor of this installation. It must be the `next` of an earlier answer, unchanged; without it the feed begins at its start.';

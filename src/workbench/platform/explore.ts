@@ -3,7 +3,11 @@ import { Type } from '#base/json-schema.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareJsonAnswer,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
 import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
@@ -23,7 +27,7 @@ import { NOW_KEPT_MS } from '#workbench/payers/records.ts';
 import { COMMON_FILTERS, readCommonFilter } from './decisions.ts';
 import { FILTER_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 const counted = shape('Decisions of a time', {
   part: count('With the verdict'),
@@ -159,12 +163,12 @@ const readExploration = declareOperation({
     INCLUDE,
   ],
   answers: declareJsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
-  answer: async ({ ctx, caller }, { records, clock }: PlatformParts) => ({
+  answer: async ({ ctx, caller }, { records, clock }: PlatformOperationParts) => ({
     exploration: await records.explore(readAsk(ctx, caller, clock())),
   }),
 });
 
-export const EXPLORE_OPERATIONS = createChapter('Console', { readExploration });
+export const EXPLORE_OPERATIONS = createTaggedOperations('Console', { readExploration });
 
 function readAsk(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);

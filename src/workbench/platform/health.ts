@@ -1,9 +1,13 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, named, shape, word } from '#base/shapes.ts';
-import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareJsonAnswer,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
 import { ReportingSchema } from '#workbench/monitoring/reporting.ts';
 import { declareOpenOperation } from './open-operation.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 const LivenessSchema = named(
   'Liveness',
@@ -49,7 +53,7 @@ const readReadiness = declareOpenOperation({
       content: { 'application/json': ReadinessSchema },
     },
   },
-  answer: async (ctx, { readiness }: PlatformParts) => {
+  answer: async (ctx, { readiness }: PlatformOperationParts) => {
     const { ready, why = '' } = await readiness();
     ctx.status = ready ? 200 : 503;
     return { status: ready ? 'ready' : 'not ready', ...(why === '' ? {} : { why }) };
@@ -62,7 +66,7 @@ const readMetrics = declareOpenOperation({
   label: 'metrics',
   summary: 'Prometheus metrics',
   answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
-  answer: async (ctx, { metrics }: PlatformParts) => {
+  answer: async (ctx, { metrics }: PlatformOperationParts) => {
     ctx.set('Content-Type', metrics.registry.contentType);
     return metrics.exposition();
   },
@@ -74,8 +78,12 @@ const readReporting = declareOperation({
   description: 'As all nodes see it.',
   grant: 'figures',
   answers: declareJsonAnswer('What is known of its reports', ReportingSchema),
-  answer: ({ caller: { platform } }, { reporting }: PlatformParts) => reporting(platform),
+  answer: ({ caller: { platform } }, { reporting }: PlatformOperationParts) => reporting(platform),
 });
 
-export const REPORTING_OPERATIONS = createChapter('Console', { readReporting });
-export const HEALTH_OPERATIONS = createChapter('Health', { readLiveness, readReadiness, readMetrics });
+export const REPORTING_OPERATIONS = createTaggedOperations('Console', { readReporting });
+export const HEALTH_OPERATIONS = createTaggedOperations('Health', {
+  readLiveness,
+  readReadiness,
+  readMetrics,
+});

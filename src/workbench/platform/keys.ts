@@ -12,7 +12,7 @@ import {
 } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -34,7 +34,7 @@ import {
 } from '#workbench/access/key-views.ts';
 import { declareGatedOperation } from './gated-operation.ts';
 import { cutPageInTime, PAGE_IN_TIME, pathParameter } from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 export const KeyListSchema = named(
   'AccessKeyList',
@@ -118,7 +118,10 @@ export const listKeys = declareOperation({
   grant: 'keys',
   parameters: PAGE_IN_TIME,
   answers: declareJsonAnswer('Newest first', KeyListSchema),
-  answer: async ({ ctx, caller }, { keys, clock }: PlatformParts): Promise<Shape<typeof KeyListSchema>> => {
+  answer: async (
+    { ctx, caller },
+    { keys, clock }: PlatformOperationParts,
+  ): Promise<Shape<typeof KeyListSchema>> => {
     const placeOf = ({ issuedAt, id }: AccessKey) => [Date.parse(issuedAt), id] as const;
     const { page, next } = cutPageInTime(ctx, await listKeysOf(caller, keys), placeOf);
     return { keys: page.map((one) => toKeyView(one, clock())), next, mayGive: listGivableOperations(caller) };
@@ -140,11 +143,11 @@ export const issueKey = declareGatedOperation({
   body: declareJsonBody('IssueKeyBody', IssueKeyBodySchema),
   answers: declareJsonAnswer('The key; it works on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
-  gate: async (asked, parts: PlatformParts) => {
+  gate: async (asked, parts: PlatformOperationParts) => {
     const { key, record } = await makeKey(asked, parts);
     return { what: 'key', record, secret: key };
   },
-  answer: async (asked, parts: PlatformParts): Promise<Shape<typeof IssuedKeySchema>> => {
+  answer: async (asked, parts: PlatformOperationParts): Promise<Shape<typeof IssuedKeySchema>> => {
     const { platform, actor } = asked.caller;
     const { key, record } = await makeKey(asked, parts);
     const keep = () => parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
@@ -156,7 +159,7 @@ export const issueKey = declareGatedOperation({
 /** Makes the key that is asked for, without storing it. */
 async function makeKey(
   { caller, body }: GrantedRequest<Shape<typeof IssueKeyBodySchema>>,
-  { keys, clock }: PlatformParts,
+  { keys, clock }: PlatformOperationParts,
 ): Promise<IssuedKey> {
   const { operations, days } = await body();
   const given = listGivableOperations(caller);
@@ -186,7 +189,7 @@ export const revokeKey = declareOperation({
   parameters: [KEY_IN_PATH],
   answers: declareJsonAnswer('The revoked key, as it is listed for 30 days', AccessKeySchema),
   refusals: [NO_SUCH_KEY],
-  answer: async ({ ctx, caller }, { keys, audit, clock }: PlatformParts) => {
+  answer: async ({ ctx, caller }, { keys, audit, clock }: PlatformOperationParts) => {
     const id = KEY_IN_PATH.read(ctx);
     const before = await keys.find(id);
     const isOwn = caller.platform === INSTALLATION || before?.platform === caller.platform;
@@ -197,4 +200,4 @@ export const revokeKey = declareOperation({
   },
 });
 
-export const KEY_OPERATIONS = createChapter('Access', { listKeys, issueKey, revokeKey });
+export const KEY_OPERATIONS = createTaggedOperations('Access', { listKeys, issueKey, revokeKey });

@@ -1,7 +1,7 @@
 import { isJsonObject } from '#base/files/json-object.ts';
 import { type TObject, Type } from '#base/json-schema.ts';
 import { choice, named, oneOf } from '#base/shapes.ts';
-import { createTaker, type RequestBody } from '#checkout/http/operation/operation.ts';
+import { createTaker, type ReadableBody } from '#checkout/http/operation/operation.ts';
 import { createBodyReader, readJson } from '#checkout/http/request/body.ts';
 
 interface KindShape {
@@ -15,7 +15,7 @@ export function declareKindBody(
   name: string,
   member: string,
   kinds: Readonly<Record<string, KindShape>>,
-): RequestBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
+): ReadableBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
   const all = Object.entries(kinds);
   const kindOf = createBodyReader(
     Type.Object({

@@ -2,11 +2,11 @@ import { Type } from '#base/json-schema.ts';
 import { choice, instant, named, shape, text, word, yesNo } from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
-  type RequestBody,
+  type ReadableBody,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import { requireContentType } from '#checkout/http/request/body.ts';
@@ -42,7 +42,7 @@ import {
   toListView,
 } from './list-entries.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 
 const BAD_LIST_NAME = declareRefusal(
@@ -96,7 +96,7 @@ export const readLists = declareOperation({
   grant: 'lists:read',
   parameters: [AFTER_LIST, LIMIT],
   answers: declareJsonAnswer('As this node has them', SharedListsSchema),
-  answer: async ({ ctx, caller: { platform } }, { lists, clock }: PlatformParts) =>
+  answer: async ({ ctx, caller: { platform } }, { lists, clock }: PlatformOperationParts) =>
     toListsView(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
 });
 
@@ -115,7 +115,7 @@ export const readListEntries = declareOperation({
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
   answers: declareJsonAnswer('As this node has them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
-  answer: async ({ ctx, caller: { platform } }, parts: PlatformParts) => {
+  answer: async ({ ctx, caller: { platform } }, parts: PlatformOperationParts) => {
     const { lists, listEditor, pseudonym, clock } = parts;
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
@@ -167,7 +167,7 @@ export const makeList = declareOperation({
   body: declareJsonBody('ListBody', ListBodySchema),
   answers: declareJsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
-  answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformParts) => {
+  answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const { kind, attribute = null } = await body();
     const fault = findContentFault({ kind, attribute });
@@ -221,7 +221,7 @@ export const putListEntry = declareOperation({
   body: declareJsonBody('ListEntryBody', ListEntryBodySchema),
   answers: declareJsonAnswer('The entry as it is kept', ListEntryViewSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
-  answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformParts) => {
+  answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
     const { reason, expiresAt } = await body();
@@ -244,7 +244,7 @@ export const removeListEntry = declareOperation({
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
   answers: declareJsonAnswer('Whether it was on the list', ListRemovalSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
-  answer: async ({ ctx, caller }, { listEditor }: PlatformParts) => {
+  answer: async ({ ctx, caller }, { listEditor }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     return { removed: await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx)) };
   },
@@ -256,7 +256,7 @@ const ListLineResultSchema = declareLineResult('ListLineResult', {
 });
 
 /** A body of lines, which are read while they are answered. */
-const LINES_BODY: RequestBody<'lines'> = {
+const LINES_BODY: ReadableBody<'lines'> = {
   content: {
     [LINES]: { name: 'ListLine', example: { value: 'device-1', reason: 'a ring' } },
   },
@@ -287,7 +287,7 @@ export const importListEntries = declareOperation({
     },
   },
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
-  answer: async (asked, { listEditor, audit }: PlatformParts) => {
+  answer: async (asked, { listEditor, audit }: PlatformOperationParts) => {
     const edited = toEditedList(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
     await listEditor.contentOf(edited.owner, edited.list);
@@ -296,7 +296,7 @@ export const importListEntries = declareOperation({
   },
 });
 
-export const LIST_OPERATIONS = createChapter('Lists', {
+export const LIST_OPERATIONS = createTaggedOperations('Lists', {
   readLists,
   makeList,
   readListEntries,

@@ -1,7 +1,7 @@
 import {
   type DeclaredOperation,
   type OperationSpec,
-  type RequestBody,
+  type ReadableBody,
   readBody,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
@@ -10,7 +10,7 @@ import { REQUEST_TIMED_OUT } from '#checkout/http/request/refusals.ts';
 interface OpenSpec<Parts, Body> extends OperationSpec {
   /** The operation's name in the log and in metrics. */
   readonly label: string;
-  readonly body?: RequestBody<Body>;
+  readonly body?: ReadableBody<Body>;
   readonly answer: (ctx: RouteContext, parts: Parts, body: () => Promise<Body>) => Promise<unknown>;
 }
 

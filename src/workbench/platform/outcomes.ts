@@ -1,7 +1,11 @@
 import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
 import { choice, instant, key, named, shape, word } from '#base/shapes.ts';
-import { createChapter, declareOperation, type RequestBody } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareOperation,
+  type ReadableBody,
+} from '#checkout/http/operation/operation.ts';
 import {
   createBodyReader,
   readContentType,
@@ -36,7 +40,7 @@ import {
   refuseUnavailable,
   toRefusedLine,
 } from './lines.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 const PAID = { const: 'PAID' };
 const REVERSED = { const: 'REVERSED' };
@@ -230,7 +234,7 @@ const OutcomeResultSchema = named(
 const OutcomeLineResultSchema = declareLineResult('OutcomeLineResult', OutcomeResultSchema.properties);
 
 /** A body with one outcome, or with lines of outcomes, which are read while they are answered. */
-const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
+const OUTCOMES_BODY: ReadableBody<OrderReport | 'lines'> = {
   content: {
     'application/json': {
       name: 'OutcomeBody',
@@ -265,7 +269,7 @@ const reportOutcomes = declareOperation({
       content: { 'application/json': OutcomeResultSchema, [LINES]: OutcomeLineResultSchema },
     },
   },
-  answer: async (asked, { service, log }: PlatformParts) => {
+  answer: async (asked, { service, log }: PlatformOperationParts) => {
     const { platform } = asked.caller;
     const report = await asked.body();
     if (report === 'lines') {
@@ -282,4 +286,4 @@ const reportOutcomes = declareOperation({
   },
 });
 
-export const OUTCOME_OPERATIONS = createChapter('Outcomes', { reportOutcomes });
+export const OUTCOME_OPERATIONS = createTaggedOperations('Outcomes', { reportOutcomes });

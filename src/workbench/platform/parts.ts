@@ -35,7 +35,7 @@ import type { BrowserSessions } from './browser-sessions.ts';
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
 /** The rollout, and the loaded rule sets of this process. */
-export interface RolloutView {
+export interface RolloutHandles {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
 }
@@ -45,7 +45,7 @@ export interface NodeParts {
   /** Returns epoch ms. */
   readonly clock: () => number;
   /** The rollout that the platform may see and change. Null when the rule set is fixed. */
-  readonly rollout: RolloutView | null;
+  readonly rollout: RolloutHandles | null;
   /** The folder of the rule sets, whose files the console shows. Without it no files are shown. */
   readonly rulesDir?: string | undefined;
   /** The limits of work on a rule set. The rule desk has its own limits by default. */
@@ -98,7 +98,7 @@ export interface PlatformApiParts extends NodeParts {
 }
 
 /** The parts that the platform's operations use. */
-export interface PlatformParts extends Omit<PlatformApiParts, 'callerDocument'> {
+export interface PlatformOperationParts extends Omit<PlatformApiParts, 'callerDocument'> {
   readonly approvals: Approvals;
   readonly browsers: BrowserSessions;
   /** Counts the refused sign-ins of an address. */
@@ -110,7 +110,7 @@ export interface PlatformParts extends Omit<PlatformApiParts, 'callerDocument'> 
 }
 
 /** The parts on a node whose rules are rolled out. */
-export interface RolloutParts extends PlatformParts, RolloutView {}
+export interface RolloutParts extends PlatformOperationParts, RolloutHandles {}
 
 /** The parts on a node with a RULES_DIR. */
 export interface RuleParts extends RolloutParts {

@@ -7,14 +7,14 @@ import {
   OPERATIONS,
 } from '#checkout/access/access-keys.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
 import { createNotFound, declareRefusal } from '#checkout/http/request/problems.ts';
 import { ROLES, type Role } from '#workbench/access/roles.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 import { toSessionView } from './session.ts';
 
 const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), description: 'A role' });
@@ -70,7 +70,10 @@ const listPeople = declareOperation({
   grant: 'keys',
   isSearch: true,
   answers: declareJsonAnswer('By name', PeopleSchema),
-  answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof PeopleSchema>> => {
+  answer: async (
+    { caller: { platform } },
+    parts: PlatformOperationParts,
+  ): Promise<Shape<typeof PeopleSchema>> => {
     const people = await parts.sessions.people(platform);
     const isToldOf = (name: string) => platform === INSTALLATION || name === platform;
     return {
@@ -113,7 +116,7 @@ const signOutPerson = declareOperation({
   ),
   answers: { 204: { description: 'Nobody with that id is signed in any more' } },
   refusals: [NOT_SIGNED_IN],
-  answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {
+  answer: async ({ caller, body }, { sessions, audit }: PlatformOperationParts) => {
     const { id: subject } = await body();
     const ended = await sessions.endOf(subject, caller.platform);
     if (ended === 0) throw NOT_SIGNED_IN.problem(subject);
@@ -121,4 +124,4 @@ const signOutPerson = declareOperation({
   },
 });
 
-export const PEOPLE_OPERATIONS = createChapter('Access', { listPeople, signOutPerson });
+export const PEOPLE_OPERATIONS = createTaggedOperations('Access', { listPeople, signOutPerson });

@@ -5,11 +5,17 @@ import { Proposals } from '#workbench/approvals/proposals.ts';
 import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { Drafts } from '#workbench/authoring/drafts.ts';
 import { BrowserSessions } from './browser-sessions.ts';
-import type { EvidenceParts, PlatformApiParts, PlatformParts, RolloutParts, RuleParts } from './parts.ts';
+import type {
+  EvidenceParts,
+  PlatformApiParts,
+  PlatformOperationParts,
+  RolloutParts,
+  RuleParts,
+} from './parts.ts';
 
 /** The parts for the operations of the platform, by the groups of `PLATFORM_OPERATIONS`. */
 interface PartsOfGroups {
-  readonly always: PlatformParts;
+  readonly always: PlatformOperationParts;
   /** Null when the rule set is fixed. */
   readonly withRollout: RolloutParts | null;
   /** Null without a RULES_DIR. */
@@ -23,7 +29,7 @@ type GivenParts = Omit<PlatformApiParts, 'callerDocument'>;
 export function createPlatformParts(parts: GivenParts): PartsOfGroups {
   const { rollout, rulesDir, evidence, consoleUrl = null, provider = null } = parts;
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
-  const always: PlatformParts = {
+  const always: PlatformOperationParts = {
     ...parts,
     approvals: createApprovals(parts, desk),
     browsers: new BrowserSessions(parts.sessions, consoleUrl),

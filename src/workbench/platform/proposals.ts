@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { list, named, nextPlace, shape, text } from '#base/shapes.ts';
 import { isGranted } from '#checkout/access/access-keys.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -15,7 +15,7 @@ import {
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import {
-  findProposedDraft,
+  getReleasedDraft,
   isProposedBy,
   PROPOSAL_STATES,
   ProposalRefused,
@@ -25,7 +25,7 @@ import {
   UnknownProposal,
 } from '#workbench/approvals/proposals.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 const STATES = [
   'open',
@@ -83,7 +83,7 @@ export const listProposals = declareOperation({
   grant: ANY_CONSOLE_OPERATION,
   parameters: [STATE, ...query.PAGE_IN_TIME],
   answers: declareJsonAnswer('With what each would change', ProposalListSchema),
-  answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {
+  answer: async ({ ctx, caller }, { approvals }: PlatformOperationParts) => {
     const wanted = STATE.read(ctx);
     const all = await approvals.all(caller.platform);
     const seesDrafts = isGranted(caller, 'operate') || isGranted(caller, 'rules');
@@ -91,7 +91,7 @@ export const listProposals = declareOperation({
       (one) =>
         isGranted(caller, 'approve') ||
         isProposedBy(one, caller.actor) ||
-        (seesDrafts && findProposedDraft(one.change) !== undefined),
+        (seesDrafts && getReleasedDraft(one.change) !== undefined),
     );
     const { page, next } = query.cutPageInTime(
       ctx,
@@ -133,7 +133,7 @@ const decide = (way: keyof typeof WAYS) =>
     body: BODY,
     answers: declareJsonAnswer('As it stands now', ProposalSchema),
     refusals: [UNKNOWN_PROPOSAL, PROPOSAL_REFUSED],
-    answer: async ({ ctx, caller, body }, { approvals }: PlatformParts) => {
+    answer: async ({ ctx, caller, body }, { approvals }: PlatformOperationParts) => {
       const { platform, actor } = caller;
       const { reason } = await body();
       const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
@@ -145,7 +145,7 @@ const decide = (way: keyof typeof WAYS) =>
 export const approveProposal = decide('approve');
 export const rejectProposal = decide('reject');
 
-export const PROPOSAL_OPERATIONS = createChapter('Approvals', {
+export const PROPOSAL_OPERATIONS = createTaggedOperations('Approvals', {
   listProposals,
   approveProposal,
   rejectProposal,

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import { toPersonActor } from '#workbench/access/actors.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';
 import type { Session } from '#workbench/access/sessions.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
 
 /** An attempt to sign in. `back` is the place in the page where it began: query and fragment of the address. */
@@ -19,7 +19,10 @@ const ATTEMPT_SECONDS_MAX = 600;
 const BACK_CHARACTERS_MAX = 1_000;
 
 /** Creates the routes that send a browser to the provider and receive it again. */
-export function createProviderRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
+export function createProviderRoutes(
+  provider: IdentityProvider,
+  parts: PlatformOperationParts,
+): Router<RequestState> {
   const router = createStrictRouter('/session');
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
@@ -76,7 +79,7 @@ export function createProviderRoutes(provider: IdentityProvider, parts: Platform
 }
 
 /** Revokes the keys of a person where the roles that the provider reports now do not allow keys. */
-async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformParts) {
+async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformOperationParts) {
   const ended = await parts.keys.revokeOf(toPersonActor(person).id, (platform) => {
     const there = session?.at(platform) ?? null;
     return there !== null && isGranted(there, 'keys');

@@ -2,7 +2,7 @@ import { choice, instantText, list, named, nullable, type Shape, shape, word } f
 import { INSTALLATION, isGranted, OPERATIONS, parseKeyId } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -24,7 +24,7 @@ import type { Session, SignedIn } from '#workbench/access/sessions.ts';
 import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
 import { declareOpenOperation } from './open-operation.ts';
 import * as query from './parameters.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 export const SessionSchema = named(
   'Session',
@@ -53,7 +53,7 @@ function toSessionAnswer(
  * Lists the platforms at which a person may act. A person who may act at all platforms sees those that ever had a
  * key.
  */
-async function listPlatforms(ctx: RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
+async function listPlatforms(ctx: RouteContext, { keys, browsers }: PlatformOperationParts, caller: Caller) {
   const platforms = (await browsers.find(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
@@ -65,7 +65,7 @@ const readSession = declareOperation({
   description: 'Any operation of the platform is enough. The console uses it to show the right pages.',
   grant: ANY_CONSOLE_OPERATION,
   answers: declareJsonAnswer('Where, and which operations', SessionSchema),
-  answer: async ({ ctx, caller }, parts: PlatformParts) =>
+  answer: async ({ ctx, caller }, parts: PlatformOperationParts) =>
     toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)),
 });
 
@@ -87,7 +87,7 @@ const readSignIn = declareOpenOperation({
     'Needs no key: the console asks before anybody has signed in. A browser that is signed in gets the answer of readSession.',
   answers: declareJsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_CONSOLE_OPERATION)],
-  answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
+  answer: async (ctx, parts: PlatformOperationParts): Promise<Shape<typeof SignInSchema>> => {
     const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
     if ((await browsers.find(ctx)) === null) return { session: null, provider };
@@ -120,7 +120,7 @@ const signIn = declareOpenOperation({
   ),
   answers: declareJsonAnswer('As readSession answers from now on', SessionSchema),
   refusals: [UNKNOWN_KEY, OTHER_SITE, ...listGrantRefusals(ANY_CONSOLE_OPERATION), TOO_MANY_REFUSED],
-  answer: async (ctx, parts: PlatformParts, body) => {
+  answer: async (ctx, parts: PlatformOperationParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();
     // A right key is never refused, so that nobody is kept out by another person who guesses from the same address.
@@ -136,22 +136,22 @@ const signIn = declareOpenOperation({
   },
 });
 
-function readCallerNetwork({ req }: RouteContext, { rateLimit }: PlatformParts): string {
+function readCallerNetwork({ req }: RouteContext, { rateLimit }: PlatformOperationParts): string {
   return toNetwork(findCallerAddress(req, rateLimit.trustedProxies));
 }
 
-export function hasTriedTooOften(ctx: RouteContext, parts: PlatformParts): boolean {
+export function hasTriedTooOften(ctx: RouteContext, parts: PlatformOperationParts): boolean {
   return !parts.refusedSignIns.isFree(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
-export function noteRefused(ctx: RouteContext, parts: PlatformParts): void {
+export function noteRefused(ctx: RouteContext, parts: PlatformOperationParts): void {
   parts.refusedSignIns.takeNow(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
 /** Replaces the session that the browser had. Returns null, and starts no session, when the person may do nothing. */
 export async function startSession(
   ctx: RouteContext,
-  parts: PlatformParts,
+  parts: PlatformOperationParts,
   who: SignedIn,
 ): Promise<Session | null> {
   await endSession(ctx, parts, 'this');
@@ -164,7 +164,11 @@ export async function startSession(
 }
 
 /** Checks the key of a sign-in. Throws 401 or 403; the log then says which key was tried. */
-async function authenticateKey(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
+async function authenticateKey(
+  ctx: RouteContext,
+  text: string,
+  { keys }: PlatformOperationParts,
+): Promise<Caller> {
   const tried = parseKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };
   const caller = requireCaller(await keys.authenticate(text.trim()));
@@ -188,7 +192,7 @@ const signOut = declareOpenOperation({
   parameters: [SESSIONS],
   answers: NO_CONTENT,
   refusals: [OTHER_SITE],
-  answer: async (ctx, parts: PlatformParts) => {
+  answer: async (ctx, parts: PlatformOperationParts) => {
     parts.browsers.refuseOtherSites(ctx);
     await endSession(ctx, parts, SESSIONS.read(ctx) ?? 'this');
     parts.browsers.setSecret(ctx, null);
@@ -197,7 +201,7 @@ const signOut = declareOpenOperation({
 
 async function endSession(
   ctx: RouteContext,
-  { browsers, audit }: PlatformParts,
+  { browsers, audit }: PlatformOperationParts,
   which: 'this' | 'all',
 ): Promise<void> {
   const secret = browsers.secretOf(ctx);
@@ -212,4 +216,9 @@ export function toSessionView({ actor, platform }: Caller) {
   return { who: actor.text, platform };
 }
 
-export const SESSION_OPERATIONS = createChapter('Console', { readSession, readSignIn, signIn, signOut });
+export const SESSION_OPERATIONS = createTaggedOperations('Console', {
+  readSession,
+  readSignIn,
+  signIn,
+  signOut,
+});

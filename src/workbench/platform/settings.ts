@@ -1,9 +1,13 @@
 import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareJsonAnswer,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
 import { ANY_CONSOLE_OPERATION } from '#checkout/http/request/authenticate.ts';
 import { RETENTION } from '#state/retention.ts';
 import { PLATFORM_SHARES } from './listener-shares.ts';
-import type { PlatformParts } from './parts.ts';
+import type { PlatformOperationParts } from './parts.ts';
 
 export const SettingsSchema = named(
   'Settings',
@@ -37,7 +41,10 @@ const readSettings = declareOperation({
     'Shows the settings as the answering node read them at its start. The console shows them; none is secret.',
   grant: ANY_CONSOLE_OPERATION,
   answers: declareJsonAnswer('Of this node', SettingsSchema),
-  answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {
+  answer: async (
+    { caller: { platform } },
+    parts: PlatformOperationParts,
+  ): Promise<Shape<typeof SettingsSchema>> => {
     const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;
     const { archiveKeepMs = RETENTION.stateMs, decisionsHotMs = RETENTION.decisionMs } = parts;
     return {
@@ -56,4 +63,4 @@ const readSettings = declareOperation({
   },
 });
 
-export const SETTINGS_OPERATIONS = createChapter('Console', { readSettings });
+export const SETTINGS_OPERATIONS = createTaggedOperations('Console', { readSettings });

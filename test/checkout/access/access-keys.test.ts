@@ -10,7 +10,7 @@ import {
   OPERATIONS,
 } from '#checkout/access/access-keys.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
-import { ACCEPTED_REGISTER, type Documents } from '#state/documents.ts';
+import { type Documents, STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -374,8 +374,8 @@ describeOnStores('an access key that the store has lost', (store) => {
     await keys.authenticate(key);
     await forget(record.id);
     expect(await tried(key)).to.equal(refused(record.id));
-    const before = await registers.read(ACCEPTED_REGISTER);
-    await registers.compareAndSet(ACCEPTED_REGISTER, before, crypto.randomUUID());
+    const before = await registers.read(STORE_ACCEPTED_REGISTER);
+    await registers.compareAndSet(STORE_ACCEPTED_REGISTER, before, crypto.randomUUID());
     await until('the acceptance is known', async () => (await tried(key)) === null);
     expect(keys.lost()).to.deep.equal([]);
   });

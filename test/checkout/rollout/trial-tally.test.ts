@@ -9,7 +9,7 @@ import {
   TrialTally,
 } from '#checkout/rollout/trial-counts.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { markStage, type StageMark } from '#decision/payer/client-state.ts';
+import { addStageAnswer, type TrialStageAnswers } from '#decision/payer/client-state.ts';
 import type { Tallies } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { decisionFor, newClient } from '../../state/clients.ts';
@@ -145,7 +145,7 @@ describe('the outcomes of the clients of an arm', () => {
 describe('a client in a stage', () => {
   /** The figures of one client after some verdicts, each with the mark of those before it. */
   function clientAfter(...verdicts: readonly (readonly [since: number, verdict: string, isBot?: boolean])[]) {
-    let mark: StageMark | null = null;
+    let mark: TrialStageAnswers | null = null;
     const counts = { seen: 0, blocked: 0, waited: 0, bots: 0 };
     for (const [since, verdict, isBot = false] of verdicts) {
       const { seen, blocked, waited, bots } = countNewClient(mark, since, { verdict, isBot });
@@ -153,7 +153,7 @@ describe('a client in a stage', () => {
       counts.blocked += blocked;
       counts.waited += waited;
       counts.bots += bots;
-      mark = markStage(mark, since, { verdict, isBot });
+      mark = addStageAnswer(mark, since, { verdict, isBot });
     }
     return counts;
   }

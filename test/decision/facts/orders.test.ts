@@ -4,7 +4,7 @@ import { decideVerdict } from '#decision/decide.ts';
 import { type FactReading, NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, toToken, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, toShortHash, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { encodeClientState, roundTripState } from '#decision/payer/state-document.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -102,7 +102,7 @@ describe('attemptedAmount', () => {
   it('leaves out requests that were kept without their amounts', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10' });
-    const events = payer.state.events.map((event) => ({ ...event, amount: toToken('10 EUR') }));
+    const events = payer.state.events.map((event) => ({ ...event, amount: toShortHash('10 EUR') }));
     payer.state = { ...payer.state, events };
     expect(payer.ask({ order: 'b', amount: '5' })).to.include({ 'attemptedAmount(1h)': 5 });
   });

@@ -6,7 +6,7 @@ import {
   parseDecisionId,
   toPlatformName,
 } from '#decision/payer/client-key.ts';
-import { toToken } from '#decision/payer/client-state.ts';
+import { toShortHash } from '#decision/payer/client-state.ts';
 import { clientKey } from './client-keys.ts';
 
 const anyPlatform = fc.constantFrom('demo', 'shop', 'a', 'demo-1').map(toPlatformName);
@@ -83,13 +83,13 @@ describe('a decisionId', () => {
 
 describe('a token', () => {
   it('has six characters, the same for the same text and others for another', () => {
-    expect(toToken('card')).to.match(/^[A-Za-z0-9_-]{6}$/);
-    expect(toToken('card')).to.equal(toToken('card'));
-    expect(toToken('card')).to.not.equal(toToken('Card'));
+    expect(toShortHash('card')).to.match(/^[A-Za-z0-9_-]{6}$/);
+    expect(toShortHash('card')).to.equal(toShortHash('card'));
+    expect(toShortHash('card')).to.not.equal(toShortHash('Card'));
   });
 
   it('rarely collides: never among 5,000 texts', () => {
-    const tokens = new Set(Array.from({ length: 5000 }, (_, n) => toToken(`order-${n}`)));
+    const tokens = new Set(Array.from({ length: 5000 }, (_, n) => toShortHash(`order-${n}`)));
     expect(tokens.size).to.equal(5000);
   });
 });

@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import {
   AWAITED_EVENTS_MAX,
   AWAITED_MS_MAX,
+  addVerdictEvent,
   compactState,
   EVENT_WINDOW_MS_MAX,
   EVENTS_MAX,
   findOrderAmount,
   isNewClient,
   keepIfValid,
+  markOrderSettled,
   recordActivity,
   recordScoreActivity,
-  rememberRequest,
-  settleOrder,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
@@ -83,7 +83,7 @@ describe('what is known of a client', () => {
     const old = eventAt(1, { granted: true });
     const now = 1 + EVENT_WINDOW_MS_MAX;
     expect(rememberEvent([old], eventAt(now))).to.have.lengthOf(2);
-    expect(rememberEvent(settleOrder([old], 'o'), eventAt(now))).to.have.lengthOf(1);
+    expect(rememberEvent(markOrderSettled([old], 'o'), eventAt(now))).to.have.lengthOf(1);
     expect(rememberEvent([eventAt(1)], eventAt(now))).to.have.lengthOf(1);
   });
 
@@ -116,7 +116,7 @@ const DAY_MS = 24 * 3600_000;
 
 /** The remembered requests after another one. */
 function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
-  return rememberRequest({ ...UNKNOWN_CLIENT, events }, event).events;
+  return addVerdictEvent({ ...UNKNOWN_CLIENT, events }, event).events;
 }
 
 describe('a compacted payer', () => {

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
 import {
+  addVerdictEvent,
   type ClientState,
   compactState,
-  rememberRequest,
-  settleOrder,
+  markOrderSettled,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
@@ -38,7 +38,7 @@ const gapMs = fc.constantFrom(0, 1, HOUR_MS, 5 * HOUR_MS, DAY_MS - 1, DAY_MS, 3 
 
 /** The payer after another request, as a store gives it back. */
 function askOnce(state: ClientState, event: VerdictEvent): ClientState {
-  return roundTripState({ ...state, ...rememberRequest(state, event), lastAt: event.at });
+  return roundTripState({ ...state, ...addVerdictEvent(state, event), lastAt: event.at });
 }
 
 const dayOf = (at: number) => Math.floor(at / DAY_MS);
@@ -93,7 +93,7 @@ describe('the requests of a payer by day', () => {
           const event = eventAt(now, request);
           all.push(event);
           state = askOnce(state, event);
-          if (isReported) state = { ...state, events: settleOrder(state.events, event.order) };
+          if (isReported) state = { ...state, events: markOrderSettled(state.events, event.order) };
           if (isSwept) state = roundTripState(compactState(state, now));
           expect(known(state, now)).to.deep.equal(naivelyKnown(all, now));
         }
@@ -156,7 +156,7 @@ describe('the requests of a payer by day', () => {
       eventAt(NOW + DAY_MS, { granted: true, amount: '20 EUR' }),
     ];
     let state = asked.reduce(askOnce, UNKNOWN_CLIENT);
-    state = { ...state, events: settleOrder(state.events, 'o') };
+    state = { ...state, events: markOrderSettled(state.events, 'o') };
     const tallies = readTallies(compactState(state, NOW + 3 * DAY_MS).dayTallies);
     expect(tallies.map(({ granted, blocked, amounts }) => [granted, blocked, ...amounts])).to.deep.equal([
       [2, 1, ['EUR', '15']],

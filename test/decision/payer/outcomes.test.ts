@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
-import { type ClientState, isNewClient, toToken, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, isNewClient, toShortHash, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { DatedReport, KnownOrder } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
 import {
@@ -73,7 +73,7 @@ describe("the outcomes of a client's orders", () => {
     expect(again.order).to.equal(state.outcomes.recent[0]);
     const later = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(4)), NOW + 5);
     expect(later).to.deep.include({ effect: 'unchanged' });
-    const order = { ...unpaid(1), reports: [unpaid(1), unpaid(4)], token: toToken('a') };
+    const order = { ...unpaid(1), reports: [unpaid(1), unpaid(4)], token: toShortHash('a') };
     const outcomes = { ...state.outcomes, recent: [order] };
     expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changes: state.changes + 1, outcomes });
   });
@@ -97,9 +97,9 @@ describe("the outcomes of a client's orders", () => {
   it('displace orders that make room for newer ones, or are too old themselves', () => {
     const { state } = report(many(RECENT_OUTCOMES_MAX, paid, 10));
     const newer = recordOutcome(state, null, of('newer', unpaid(500)), NOW);
-    expect(newer.displaced).to.deep.equal([{ ...paid(10), token: toToken('order-10') }]);
+    expect(newer.displaced).to.deep.equal([{ ...paid(10), token: toShortHash('order-10') }]);
     const older = recordOutcome(newer.state, null, of('older', unpaid(5)), NOW);
-    expect(older.displaced).to.deep.equal([{ ...unpaid(5), token: toToken('older') }]);
+    expect(older.displaced).to.deep.equal([{ ...unpaid(5), token: toShortHash('older') }]);
     expect(older.state.outcomes).to.deep.include({ paidCount: RECENT_OUTCOMES_MAX, unpaidCount: 2 });
     const again = recordOutcome(older.state, older.order, of('older', unpaid(5)), NOW);
     expect(again).to.deep.include({ effect: 'unchanged', state: older.state, displaced: [] });

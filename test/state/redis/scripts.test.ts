@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { getPartition, installationKey, journalKey, journalLossKey, notesKey } from '#state/keys.ts';
-import { createCommitCall, createCommitScript, KEPT } from '#state/redis/clients.ts';
+import { COMMIT_RETENTION, createCommitCall, createCommitScript } from '#state/redis/clients.ts';
 import { compareAndSet, computeStamp, readStamped } from '#state/redis/compare-and-set.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
@@ -300,7 +300,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
         ...terms,
         installation: 'ours',
       });
-      const script = createCommitScript({ ...KEPT, installation: 'ours' });
+      const script = createCommitScript({ ...COMMIT_RETENTION, installation: 'ours' });
       const installation = installationKey(getPartition(client.hash));
       await connection.commands.sAdd(installation, 'ours');
       await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] }, [installation]);

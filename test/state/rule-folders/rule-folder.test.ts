@@ -18,7 +18,7 @@ import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { loadRuleSet, readRuleFiles, readRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
-import { listRuleVersions, refuseRulesDir } from '#state/rule-folders/rules-dir.ts';
+import { explainUnusableRulesDir, listRuleVersions } from '#state/rule-folders/rules-dir.ts';
 import { scanRuleFolders } from '#state/rule-folders/scan.ts';
 import { addVersion, rulesDirectory } from '../../checkout/rollout/rule-folders.ts';
 import { RULES_DIR, SOUND_FILES, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
@@ -247,7 +247,7 @@ function asSomebodyWithoutRights(look: () => void): void {
 describe('a RULES_DIR', () => {
   it('that cannot be used is refused, and the refusal says why', () => {
     const [folder, path] = [temporaryDirectory(), join(temporaryDirectory(), 'rules')];
-    expect(refuseRulesDir(folder)).to.equal(null);
+    expect(explainUnusableRulesDir(folder)).to.equal(null);
     for (const [why, make] of [
       ['where there is no folder', () => {}],
       ['which is no folder', () => writeFileSync(path, '')],
@@ -260,7 +260,7 @@ describe('a RULES_DIR', () => {
       ],
     ] as const) {
       make();
-      expect(refuseRulesDir(path)).to.equal(
+      expect(explainUnusableRulesDir(path)).to.equal(
         `RULES_DIR is ${path}, ${why}; set it to the folder of rule sets`,
       );
     }

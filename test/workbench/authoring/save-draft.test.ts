@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { type DraftToSave, readDraftPlace, saveDraft } from '#workbench/authoring/draft.ts';
+import { type DraftToSave, readVersionFolderState, saveDraft } from '#workbench/authoring/draft.ts';
 import {
   addVersion,
   LONGER_FIRST_WAIT,
@@ -36,7 +36,7 @@ describe('saving a draft', () => {
   const save = (draft: Partial<DraftToSave>) => saveDraft(rulesDir, { ...FROM_V10, ...draft });
   const text = (path: string) => readFileSync(join(rulesDir, path), 'utf8');
   const digestOf = (version: string) => {
-    const lying = isRuleVersion(version) ? readDraftPlace({ rulesDir, version }) : null;
+    const lying = isRuleVersion(version) ? readVersionFolderState({ rulesDir, version }) : null;
     return lying?.is === 'draft' ? lying.digest : null;
   };
   /** What may not be saved leaves everything as it was, and nothing beside it. */

@@ -7,7 +7,7 @@ import { rememberRollout } from '#checkout/rollout/rollout-memory.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
-import { ACCEPTED_REGISTER } from '#state/documents.ts';
+import { STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
 import type { KnownInstallation } from '#state/known-installation.ts';
 import { openStore } from '#state/open-store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -133,7 +133,7 @@ describe('state accept-empty', () => {
     ]);
     const after = await store();
     expect(after.installation).to.deep.equal(installation);
-    expect(await after.registers.read(ACCEPTED_REGISTER)).to.include('the disk was lost');
+    expect(await after.registers.read(STORE_ACCEPTED_REGISTER)).to.include('the disk was lost');
     await after.close();
     expect((await scoring(['audit'], env)).stdout).to.match(
       new RegExp(`store accepted.*${installation.id}.*"the disk was lost"`),

@@ -50,11 +50,11 @@ export interface OperationSpec {
   /** Refusals besides those that follow from the parameters, the grant and the body. */
   readonly refusals?: readonly RefusalNote[];
   /** Absent when no command runs the operation. */
-  readonly command?: CommandSpec;
+  readonly command?: CliCommandSpec;
 }
 
 /** The command of an operation. Its options follow from the parameters and the body. */
-export interface CommandSpec {
+export interface CliCommandSpec {
   /** Two words, like `lists add`. */
   readonly name: string;
   /** The text in lists of commands. The default is the summary of the operation. */
@@ -95,7 +95,7 @@ export interface Operation<Parts> extends DeclaredOperation<Parts> {
 }
 
 /** Creates the operations of one chapter of the API document, by their names there. */
-export function createChapter<Parts>(
+export function createTaggedOperations<Parts>(
   tag: string,
   operations: Readonly<Record<string, DeclaredOperation<Parts>>>,
 ): readonly Operation<Parts>[] {
@@ -137,7 +137,7 @@ export interface GrantedRequest<Body> {
 
 export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: RequiredGrant;
-  readonly body?: RequestBody<Body>;
+  readonly body?: ReadableBody<Body>;
   /**
    * Whether the operation searches stored data and may give a long answer. It then waits for its turn, and answers
    * with JSON.
@@ -192,7 +192,7 @@ export function declareOperation<Parts, Body = never>(
 
 export function readBody<Body>(
   ctx: RouteContext,
-  body: RequestBody<Body> | undefined,
+  body: ReadableBody<Body> | undefined,
   isStrict: boolean,
 ): Promise<Body> {
   if (body === undefined) throw new Error(`${ctx.state.route} declares no body`);
@@ -254,7 +254,7 @@ export interface RequestBodySpec {
 type OnIgnored = ((members: readonly string[]) => void) | null;
 
 /** A body and how to read it. `read` throws 415, 413 or 400. */
-export interface RequestBody<Value> extends RequestBodySpec {
+export interface ReadableBody<Value> extends RequestBodySpec {
   readonly read: (req: IncomingMessage, onIgnored: OnIgnored) => Promise<Value>;
 }
 
@@ -267,7 +267,7 @@ export function declareJsonBody<S extends TSchema>(
   schema: S,
   example?: Shape<S>,
   bytesMax: number = BODY_BYTES_MAX,
-): RequestBody<Shape<S>> {
+): ReadableBody<Shape<S>> {
   const take = createTaker(schema);
   return {
     bytesMax,
@@ -305,13 +305,13 @@ export function addOperations<Parts>(
   for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      writeAnswer(ctx, toAnswer(ctx, answers, await run(ctx, parts, listener)));
+      writeAnswer(ctx, writeAnswerTimes(ctx, answers, await run(ctx, parts, listener)));
     });
   }
 }
 
 /** Writes the moments of an answer as text, as the declaration of its operation demands. */
-export function toAnswer(
+export function writeAnswerTimes(
   { status }: Pick<RouteContext, 'status'>,
   answers: OperationSpec['answers'],
   answer: unknown,

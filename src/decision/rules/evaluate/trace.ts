@@ -12,7 +12,7 @@ import {
 } from '#decision/rules/condition.ts';
 import { SOME_PSEUDONYM } from '#decision/rules/condition-text.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
+import { moveNegations, type NegationCache } from '#decision/rules/negation.ts';
 import { location } from '#decision/rules/problem.ts';
 import {
   EXEMPT,
@@ -255,7 +255,7 @@ export function traceCondition(
   values: readonly FactReading[],
   hmacs: AttributeHmacs,
 ): ConditionTrace {
-  const moved: MovedNegations = new Map();
+  const moved: NegationCache = new Map();
   const judged = (part: Condition): Judged => ({
     passed: createMatcher(hashConstants(moveNegations(part, moved), hmacs))(values),
     at: part.at,

@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { type Condition, foldCondition } from '#decision/rules/condition.ts';
-import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
+import { moveNegations, type NegationCache } from '#decision/rules/negation.ts';
 import {
   ANSWER_PLACEHOLDERS,
   EXEMPT,
@@ -311,7 +311,7 @@ function createRuleForm<Params>(
     description: withDefault(textForm('Why the rule is there, in words for people.'), ''),
   };
   const forms = { ...always, ...HOLDOUT_FORMS };
-  const moved: MovedNegations = new Map();
+  const moved: NegationCache = new Map();
   const first = new Map<string, number>();
   const check = (rule: SoundParts<Params>, place: Place) => {
     const { file, node } = place;
@@ -358,7 +358,7 @@ function buildRule<Params>(
   { name, description, conditions: written, event, holdout, holdoutMaxAmount }: ReadRule<Params>,
   priority: number,
   { file, node, members }: Place,
-  moved: MovedNegations,
+  moved: NegationCache,
 ): Rule<Params> {
   const condition = moveNegations(written, moved);
   const rule = { name, description, priority, condition, written, params: event, at: file.at(node) };

@@ -25,10 +25,10 @@ import {
 } from '#history/archive/query-engine.ts';
 import {
   type OpenSnapshot,
-  type SegmentFilter,
+  type PickSegments,
   Snapshot,
   type SnapshotParts,
-  type Source,
+  type TableSql,
   withSnapshot,
 } from '#history/archive/snapshot.ts';
 import {
@@ -201,14 +201,14 @@ export class ArchiveReader {
     orderRef: string,
     limit: number,
   ): Promise<ArchivedDecisions> {
-    const where = (_: Source, bind: Bind) => `order_ref = ${bind(orderRef)}`;
+    const where = (_: TableSql, bind: Bind) => `order_ref = ${bind(orderRef)}`;
     const among = (segments: readonly Segment[]) => this.#orders.findHolding(segments, [orderRef]);
     return this.#readArchive((past) => this.#findDecisions(past, { platform }, where, limit, among));
   }
 
   /** Returns a client's decisions with a seq below `beforeSeq`, the newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
-    const where = (_: Source, bind: Bind) => `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
+    const where = (_: TableSql, bind: Bind) => `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
     return this.#readArchive((past) =>
       this.#findDecisions(past, { platform: client.platform }, where, limit),
     );
@@ -231,7 +231,7 @@ export class ArchiveReader {
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = findBeginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
-        const where = (source: Source, bind: Bind) =>
+        const where = (source: TableSql, bind: Bind) =>
           [
             createFilterCondition({ ...filter, from }, bind),
             ...(status === null ? [] : [statusConditionSql(source('outcomes', { platform }), status)]),
@@ -253,7 +253,7 @@ export class ArchiveReader {
   /** Returns what is known of orders of a platform, in the order of `asked`. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
-    const among: SegmentFilter = (segments) => this.#orders.findHolding(segments, orderRefs);
+    const among: PickSegments = (segments) => this.#orders.findHolding(segments, orderRefs);
     return this.#readArchive((past) => readOrders(past, platform, asked, among, this.#store.clientKeys));
   }
 
@@ -336,9 +336,9 @@ export class ArchiveReader {
   async #findDecisions(
     past: Snapshot,
     bounds: SegmentBounds,
-    where: (source: Source, bind: Bind) => string,
+    where: (source: TableSql, bind: Bind) => string,
     limit: number,
-    among?: SegmentFilter,
+    among?: PickSegments,
   ): Promise<ArchivedDecisions> {
     const rows = await past.rows(
       (source, bind) =>

@@ -13,7 +13,7 @@ import {
   type TableName,
   toJournalRecord,
 } from '#history/archive/tables.ts';
-import { listGaps } from '#history/archive/unshipped.ts';
+import { listPageGaps } from '#history/archive/unshipped.ts';
 import {
   comparePlaces,
   type ErasureEntry,
@@ -118,7 +118,7 @@ export class EventFeed {
     for (let step = 0; step < STEPS_MAX && records.length + most <= limit; step += 1) {
       const page = await this.#readJournalPage(cursor, most);
       records.push(...page.entries.filter(isFeedRecord).filter((entry) => entry.platform === platform));
-      gaps.push(...listGaps(page));
+      gaps.push(...listPageGaps(page));
       cursor = page.cursor;
       if (page.entries.length === 0 && page.unreadable === undefined)
         return { records, gaps, cursor, ended: true };

@@ -16,7 +16,7 @@ import {
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
-import type { Snapshot, Source } from '#history/archive/snapshot.ts';
+import type { Snapshot, TableSql } from '#history/archive/snapshot.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import {
   type Contribution,
@@ -219,7 +219,7 @@ function toTimeSpan({ from, to }: TimeSpan): TimeSpan {
 }
 
 /** The sources of a question's tables, and the function that adds its values. */
-type Place = readonly [source: Source, bind: Bind];
+type Place = readonly [source: TableSql, bind: Bind];
 
 /** Returns SQL for the decisions of a span that match the filter. */
 function decisionsSql([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {

@@ -329,11 +329,11 @@ export async function findLinkedClients(
   let newcomers: readonly string[] = [clientIdKey];
   for (let step = 0; step < depth && newcomers.length > 0; step += 1) {
     const own = await reading.devicesOf(newcomers);
-    const further = listNewestDevices(own).filter((device) => !devices.has(toListValue(device)));
+    const further = listNewestDevices(own).filter((device) => !devices.has(toSharedListEntry(device)));
     const read = await reading.clientsOn(further.slice(0, DEVICES_MAX), DEVICE_CLIENTS_MAX);
     devicesCut += Math.max(0, further.length - DEVICES_MAX);
-    for (const one of read) devices.set(toListValue(one.device), one);
-    const onHubs = own.filter((one) => devices.get(toListValue(one))?.seen.length === 0);
+    for (const one of read) devices.set(toSharedListEntry(one.device), one);
+    const onHubs = own.filter((one) => devices.get(toSharedListEntry(one))?.seen.length === 0);
     seen = [...seen, ...onHubs, ...read.flatMap((one) => one.seen)];
     const known = ties;
     const all = computeTies(clientIdKey, devices, step + 1);
@@ -351,7 +351,7 @@ export async function findLinkedClients(
 }
 
 /** Writes a device as shared lists have it: `hmac:HMAC`. */
-export function toListValue({ hmac }: Device): string {
+export function toSharedListEntry({ hmac }: Device): string {
   return `hmac:${hmac}`;
 }
 
@@ -367,7 +367,9 @@ export function compareTexts(a: string, b: string): number {
 function listNewestDevices(seen: readonly SeenClient[]): readonly Device[] {
   const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || compareTexts(a.hmac, b.hmac));
   return [
-    ...new Map(newestFirst.map(({ kind, hmac }) => [toListValue({ kind, hmac }), { kind, hmac }])).values(),
+    ...new Map(
+      newestFirst.map(({ kind, hmac }) => [toSharedListEntry({ kind, hmac }), { kind, hmac }]),
+    ).values(),
   ];
 }
 

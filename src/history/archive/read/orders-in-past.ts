@@ -10,7 +10,7 @@ import {
 } from '#decision/payer/order.ts';
 import { GRANTED_SQL } from '#history/archive/order-status.ts';
 import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
-import type { SegmentFilter, Snapshot } from '#history/archive/snapshot.ts';
+import type { PickSegments, Snapshot } from '#history/archive/snapshot.ts';
 import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
 import { type OutcomeEntry, readRecordedExposure } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
@@ -25,7 +25,7 @@ export async function readOrders(
   past: Snapshot,
   platform: PlatformName,
   asked: readonly AskedOrder[],
-  among: SegmentFilter,
+  among: PickSegments,
   clientKeys: Store['clientKeys'],
 ): Promise<readonly ArchivedOrder[]> {
   const clients = new Set(asked.map(({ client }) => toClientNumber(client.hash)));
@@ -69,7 +69,7 @@ async function readExposures(
   past: Snapshot,
   platform: PlatformName,
   where: (bind: Bind) => string,
-  among: SegmentFilter,
+  among: PickSegments,
 ): Promise<ReadonlyMap<string, Exposure>> {
   const rows = await past.rows(
     (source, bind) =>

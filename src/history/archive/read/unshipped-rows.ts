@@ -25,7 +25,7 @@ import {
   toTombstone,
   widenFacts,
 } from '#history/archive/tables.ts';
-import { findRestoredPage, listGaps } from '#history/archive/unshipped.ts';
+import { findPageNewerThanArchive, listPageGaps } from '#history/archive/unshipped.ts';
 import {
   type ErasureEntry,
   isRead,
@@ -243,7 +243,7 @@ export class UnshippedRows {
       if (lines.size >= BATCH_ROWS_MAX) await this.#insertOrBeginAnew(duck, lines);
       read += page.entries.length;
       this.#cursor = page.cursor;
-      this.#addMissing(listGaps(page), this.#parts.store.cursors.read(page.cursor));
+      this.#addMissing(listPageGaps(page), this.#parts.store.cursors.read(page.cursor));
     }
   }
 
@@ -268,7 +268,7 @@ export class UnshippedRows {
       if (!(error instanceof UnknownCursor)) throw error;
       await this.#begin(duck);
       this.#unknownCursor = state.cursor;
-      return findRestoredPage(this.#parts.store, state, STEP_ENTRIES_MAX);
+      return findPageNewerThanArchive(this.#parts.store, state, STEP_ENTRIES_MAX);
     }
   }
 

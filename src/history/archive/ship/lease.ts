@@ -3,7 +3,7 @@ import { NamedError } from '#base/named-error.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import { type Commit, CommitConflict } from '#history/archive/archive-log.ts';
 import { fetchSalt, requireSalt, writeSalt } from '#history/archive/archived-salt.ts';
-import { ADOPTED_CURSOR } from '#history/archive/unshipped.ts';
+import { FOREIGN_CURSOR } from '#history/archive/unshipped.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Documents } from '#state/documents.ts';
 import type { Registers, Store } from '#state/store.ts';
@@ -27,7 +27,7 @@ export async function acquireLease(node: ShippingNode): Promise<boolean> {
   const { store, archive, lease, name: by, clock } = node;
   try {
     await archive.refresh();
-    await claimArchive(store, archive, { by, at: clock(), add: [], remove: [], cursor: ADOPTED_CURSOR });
+    await claimArchive(store, archive, { by, at: clock(), add: [], remove: [], cursor: FOREIGN_CURSOR });
     // A node that cannot write must not keep the lease from the others.
     return await lease.hold(() => archive.tryWriting());
   } catch (error) {

@@ -26,7 +26,7 @@ import {
   betweenSql,
   createDecisionsView,
   type Evidence,
-  knownRowsSql,
+  rowsAsOfSql,
 } from '#history/evidence/source/evidence.ts';
 import { findLastingDays } from '#history/evidence/source/reversals.ts';
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
@@ -115,11 +115,10 @@ export async function runExperiment(
  * decisions, the decisions before it, and the reports of all times.
  */
 async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
-  const rows = (from: number, to: number | null) =>
-    knownRowsSql(ask.place, 'decisions', { ...ask, from, to });
+  const rows = (from: number, to: number | null) => rowsAsOfSql(ask.place, 'decisions', { ...ask, from, to });
   await createDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
   await createDecisionsView(duck, rows(since, null), 'decisions_of_trial');
-  const reported = knownRowsSql(ask.place, 'outcomes', { ...ask, from: null, to: null });
+  const reported = rowsAsOfSql(ask.place, 'outcomes', { ...ask, from: null, to: null });
   await duck.run(`CREATE OR REPLACE VIEW outcomes_of_trial AS FROM ${reported}`);
   await createTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
 }

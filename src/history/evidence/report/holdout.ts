@@ -21,7 +21,7 @@ import {
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
-import { type Evidence, knownRowsSql } from '#history/evidence/source/evidence.ts';
+import { type Evidence, rowsAsOfSql } from '#history/evidence/source/evidence.ts';
 import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
 import { type Estimate, estimateClusteredShare, findStudentQuantile } from '#history/statistics/intervals.ts';
@@ -116,7 +116,7 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
   const drawn = (table: 'decisions' | 'scores', time: string, order: string) => `
     SELECT client_hash, epoch_ms(${time}) AS drawn_at, ${order} AS order_key, unnest(holdout_rule) AS rule,
       unnest(holdout_share)::DOUBLE AS share, unnest(holdout_held_out) AS held_out
-    FROM ${knownRowsSql(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
+    FROM ${rowsAsOfSql(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
   // The offset is the same as in `createHoldoutDraw`.
   const offset = `(client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE entries AS

@@ -1,6 +1,6 @@
 import { listFacts } from '#decision/rules/condition.ts';
 import type { Rule, RuleSet } from '#decision/rules/rule-set.ts';
-import { type Evidence, knownRowsSql } from './evidence.ts';
+import { type Evidence, rowsAsOfSql } from './evidence.ts';
 
 /**
  * Creates the table `devices` with a device for each client who showed a fingerprint. Of several fingerprints it
@@ -11,7 +11,7 @@ export async function createDevicesTable({ duck, ask }: Evidence): Promise<void>
   await duck.run(`CREATE OR REPLACE TEMP TABLE devices AS
     WITH shown AS (
       SELECT DISTINCT client_hash, hash(platform, fingerprint) AS device
-      FROM ${knownRowsSql(ask.place, 'scores', { ...ask, from: null })} WHERE fingerprint IS NOT NULL
+      FROM ${rowsAsOfSql(ask.place, 'scores', { ...ask, from: null })} WHERE fingerprint IS NOT NULL
     )
     SELECT client_hash, arg_max(device, clients) AS device
     FROM (SELECT *, count(*) OVER (PARTITION BY device) * 4294967296 + device % 4294967296 AS clients FROM shown)

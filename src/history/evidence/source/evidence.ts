@@ -159,7 +159,7 @@ async function readAsOf(
 ): Promise<Pick<EvidenceSpan, 'asOf'>> {
   if (asOf === null) return {};
   const rows = await duck.rows(
-    erasedSql(knownRowsSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
+    erasedSql(rowsAsOfSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
   return { asOf: describeMoment(asOf, rows, place.erased ?? []) };
 }
@@ -183,7 +183,7 @@ const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
 
 /** Tells whether a segment, of any table, may have rows of the span. A replay needs all inputs. */
-export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
+export function createSpanFilter({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
     (platform ?? segment.platform) === segment.platform &&
     (OF_ALL_TIMES.has(segment.table) ||
@@ -194,20 +194,20 @@ export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment
  * Tells whether a question about a span reads a segment. Many questions also need the time before or after the span:
  * a trial counts from its start, and a client may be held out since an earlier time.
  */
-export function isReadFor(reads: EvidenceReach, filter: RowFilter): (segment: Segment) => boolean {
+export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segment) => boolean {
   switch (reads) {
     case 'span':
       // The day after the end is included, because it shows whether clients who were told to wait came back.
-      return isEvidence({ ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS });
+      return createSpanFilter({ ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS });
     case 'allTimes':
-      return isEvidence({ ...filter, from: null, to: null });
+      return createSpanFilter({ ...filter, from: null, to: null });
     default:
       return reads satisfies never;
   }
 }
 
 /** Which part of the archive a question reads: the rows of the span, or the rows of all times. */
-export type EvidenceReach = 'span' | 'allTimes';
+export type ReadTimes = 'span' | 'allTimes';
 
 /**
  * Creates the views of evidence over the segments of an archive. Each file is read only as far as needed. Returns
@@ -218,10 +218,10 @@ async function makeArchiveViews(
   { place, decidedBy, ...filter }: ArchiveAsk,
 ): Promise<readonly ArchiveGap[]> {
   const { folder, leftOut = [] } = place;
-  const decided = knownRowsSql(place, 'decisions', filter);
+  const decided = rowsAsOfSql(place, 'decisions', filter);
   const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quote(decidedBy ?? '')})`;
   await createDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
-  const reported = knownRowsSql(place, 'outcomes', { ...filter, from: null, to: null });
+  const reported = rowsAsOfSql(place, 'outcomes', { ...filter, from: null, to: null });
   const inTime = betweenSql('reported_at', filter.from, null).join(' AND ');
   const isAsked = '(client_hash, order_ref) IN (SELECT (client_hash, order_ref) FROM decisions)';
   await duck.run(
@@ -240,7 +240,7 @@ async function makeArchiveViews(
  * Renders the SQL for the rows of a table that had come by `asOf`, by the clock of the node that took them. Evidence
  * reads rows only through this function, so that no later row gets in.
  */
-export function knownRowsSql(
+export function rowsAsOfSql(
   { folder, erased = [] }: ArchivePlace,
   table: TableName,
   filter: RowFilter,

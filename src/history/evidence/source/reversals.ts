@@ -26,7 +26,7 @@ import {
   findLastingAfterDays,
   findMaturityDays,
 } from '#history/statistics/reversal-ages.ts';
-import { type Evidence, knownRowsSql } from './evidence.ts';
+import { type Evidence, rowsAsOfSql } from './evidence.ts';
 import { clusterSql, roundAmountSum } from './order-sums.ts';
 
 const UNSTATED = 'UNSTATED';
@@ -93,7 +93,7 @@ export async function findLastingDays(evidence: Evidence, asOf: number | null): 
 }
 
 async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): Promise<void> {
-  const reported = knownRowsSql(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
+  const reported = rowsAsOfSql(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
   await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
     WITH told AS (
       SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, ${REPORT_SQL} AS report,

@@ -31,14 +31,7 @@ import {
 import type { Column } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
 import { readRecordedExposure } from '#state/journal.ts';
-import {
-  type ArchiveAsk,
-  betweenSql,
-  type Evidence,
-  enumSql,
-  knownRowsSql,
-  listColumns,
-} from './evidence.ts';
+import { type ArchiveAsk, betweenSql, type Evidence, enumSql, listColumns, rowsAsOfSql } from './evidence.ts';
 import {
   attributesSql,
   countByValue,
@@ -408,7 +401,7 @@ function at(column: string): string {
 export async function createTableView(duck: QueryEngine, table: InputTable, ask: ArchiveAsk): Promise<void> {
   const columns: readonly Column[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
-  const rows = knownRowsSql(ask.place, table, ask);
+  const rows = rowsAsOfSql(ask.place, table, ask);
   await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
 }
 

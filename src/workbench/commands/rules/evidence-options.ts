@@ -17,8 +17,8 @@ import {
   type ArchiveAsk,
   type Evidence,
   type EvidenceAsk,
-  type EvidenceReach,
   isReadFor,
+  type ReadTimes,
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
@@ -53,7 +53,7 @@ export function addEvidenceOptions(command: Command): Command {
 /** Runs `work` on the evidence that the options name, and shows its progress. */
 export async function withEvidenceOf<T>(
   options: EvidenceOptions,
-  reads: EvidenceReach,
+  reads: ReadTimes,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
   const ask = readAsk(options);
@@ -74,7 +74,7 @@ export async function withEvidenceOf<T>(
 
 function withArchiveEvidence<T>(
   ask: ArchiveAsk,
-  reads: EvidenceReach,
+  reads: ReadTimes,
   work: (ask: EvidenceAsk) => Promise<T>,
 ): Promise<T> {
   return withSnapshots((open, erased) =>

@@ -5,7 +5,7 @@ import { ConfigError, readConfig } from '#config.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { isRuleVersion, type RuleSet, refuseVersionName } from '#decision/rules/rule-set.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
-import { listRuleVersions, refuseRulesDir } from '#state/rule-folders/rules-dir.ts';
+import { explainUnusableRulesDir, listRuleVersions } from '#state/rule-folders/rules-dir.ts';
 import { copyVersion, DraftRefused } from '#workbench/authoring/draft.ts';
 import { FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
@@ -16,7 +16,7 @@ import { print } from '#workbench/commands/print.ts';
  */
 export function listChosenFolders(chosen: readonly string[]): readonly string[] {
   const { rulesDir } = readConfig();
-  const refusal = refuseRulesDir(rulesDir);
+  const refusal = explainUnusableRulesDir(rulesDir);
   if (refusal !== null) throw new ConfigError(refusal);
   if (chosen.length === 0) return listRuleVersions(rulesDir).map((version) => join(rulesDir, version));
   return chosen.map((name) => {

@@ -3,7 +3,7 @@ import type { Caller } from '#checkout/access/caller.ts';
 import type { BeforeAndAfter } from '#checkout/scoring/scoring.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import { writeNoted } from '#workbench/access/audit.ts';
-import type { PlatformParts } from '#workbench/platform/parts.ts';
+import type { PlatformOperationParts } from '#workbench/platform/parts.ts';
 
 /** An action about a client, with the shape of what it changes. */
 type NotedChange = readonly [action: 'binding' | 'override' | 'wait ended', shape: object];
@@ -20,7 +20,7 @@ export const ENDED_WAIT: NotedChange = [
 
 /** Notes in the audit what a key changed about a client. Returns the value that holds now. */
 export async function auditChange<T>(
-  { audit, clientKeys }: PlatformParts,
+  { audit, clientKeys }: PlatformOperationParts,
   caller: Caller,
   [action, shape]: NotedChange,
   clientIdKey: string,

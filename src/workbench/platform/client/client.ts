@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   NO_CONTENT,
@@ -26,7 +26,7 @@ import {
 } from '#workbench/payers/client-links.ts';
 import { DECISION_REFUSALS, findDecision, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
 import * as query from '#workbench/platform/parameters.ts';
-import type { PlatformParts } from '#workbench/platform/parts.ts';
+import type { PlatformOperationParts } from '#workbench/platform/parts.ts';
 import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
 import { auditChange, BINDING_CHANGE, ENDED_WAIT, OVERRIDE_CHANGE } from './audited-change.ts';
 import { ClientHistorySchema, HISTORY_CURSOR, toHistoryView } from './client-history.ts';
@@ -52,7 +52,7 @@ const readClient = declareClientOperation({
   grant: 'clients:read',
   answers: declareJsonAnswer('The current state', ClientSchema),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
+  answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformOperationParts) => {
     const { platform } = caller;
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
@@ -71,7 +71,7 @@ const readClientHistory = declareClientOperation({
   parameters: [AFTER, LIMIT],
   answers: declareJsonAnswer('The entries found; `complete` says whether they are all', ClientHistorySchema),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
+  answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformOperationParts) => {
     const { platform } = caller;
     const page = { limit: LIMIT.read(ctx), after: AFTER.read(ctx) };
     const history = await records.history(platform, clientIdKey, page);
@@ -115,7 +115,7 @@ export const readClientLinks = declareClientOperation({
   parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
   answers: declareJsonAnswer('The clients found; `cut` says what is not shown', ClientLinksSchema),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, caller, clientIdKey }, parts: PlatformParts) => {
+  answer: async ({ ctx, caller, clientIdKey }, parts: PlatformOperationParts) => {
     const { records, lists, names, audit, clientKeys, clock } = parts;
     const { platform, actor } = caller;
     const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
@@ -139,7 +139,7 @@ export const exportClient = declareClientOperation({
     'Contains state, shared list entries, proposals, audit, decisions and everything else that happened, from store and archive. The document is sent while it is read; one without its end is incomplete.',
   grant: 'clients:read',
   answers: declareJsonAnswer('The document, also when nothing is held', ClientExportSchema),
-  answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformParts) => {
+  answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformOperationParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
     const pieces = parts.records.export(parts, client, caller.actor.text);
     const end = { done: true, value: undefined } as const;
@@ -180,7 +180,7 @@ const eraseClient = declareClientOperation({
     'Removes everything that is kept about the client: state, decisions, outcomes, stored answers, journal entries, shared list entries, and stored backtests that may name its orders.',
   grant: 'erase',
   answers: { ...NO_CONTENT, 202: TRACES_LEFT },
-  answer: async ({ ctx, caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) => {
+  answer: async ({ ctx, caller, clientIdKey }, { erasure, clientKeys }: PlatformOperationParts) => {
     const traces = await erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey));
     if (traces === null) return undefined;
     ctx.status = 202;
@@ -202,7 +202,7 @@ const bindClient = declareClientOperation({
   grant: 'clients',
   body: declareJsonBody('BindingBody', BindingBodySchema),
   answers: declareJsonAnswer('The binding as it is kept', BindingSchema),
-  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformOperationParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
     const change = await parts.service.setBinding(caller.platform, clientIdKey, binding);
@@ -216,7 +216,7 @@ const unbindClient = declareClientOperation({
   description: 'The client is no longer bound.',
   grant: 'clients',
   answers: NO_CONTENT,
-  answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
+  answer: async ({ caller, clientIdKey }, parts: PlatformOperationParts) => {
     const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
     await auditChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
   },
@@ -238,7 +238,7 @@ const overrideClient = declareGatedClientOperation({
   answers: declareJsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],
   gate: (asked) => readOverride(asked),
-  answer: async (asked, { approvals }: PlatformParts) => {
+  answer: async (asked, { approvals }: PlatformOperationParts) => {
     const { platform, actor } = asked.caller;
     return (await approvals.override({ platform, who: actor.text }, await readOverride(asked))).after;
   },
@@ -256,7 +256,7 @@ const liftOverride = declareClientOperation({
   grant: 'clients',
   answers: NO_CONTENT,
   refusals: [TOO_MANY_CHANGES],
-  answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
+  answer: async ({ caller, clientIdKey }, parts: PlatformOperationParts) => {
     parts.audit.admit(caller.actor.text, 'override');
     const change = await parts.service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
     await auditChange(parts, caller, OVERRIDE_CHANGE, clientIdKey, change);
@@ -316,7 +316,7 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_
   ),
   answers: declareJsonAnswer('The wait is over, also when it was ended before', WaitEndSchema),
   refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],
-  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformOperationParts) => {
     const { service, records } = parts;
     const { platform, actor } = caller;
     const { decisionId, reason } = await body();
@@ -349,7 +349,7 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_
   },
 });
 
-export const CLIENT_OPERATIONS = createChapter('Clients', {
+export const CLIENT_OPERATIONS = createTaggedOperations('Clients', {
   readClient,
   readClientHistory,
   readClientLinks,

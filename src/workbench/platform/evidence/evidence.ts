@@ -3,7 +3,7 @@ import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareOperation,
   NO_CONTENT,
@@ -336,7 +336,7 @@ function toJobView({
   return { ...asked, ...job, ruleSets: named };
 }
 
-export const EVIDENCE_OPERATIONS = createChapter('Evidence', {
+export const EVIDENCE_OPERATIONS = createTaggedOperations('Evidence', {
   askEvidence,
   listEvidence,
   readEvidence,

@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { meaning, type Shape, text } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -202,7 +202,7 @@ function readGoal(body: Shape<typeof RolloutBodySchema>): Goal {
   }
 }
 
-export const ROLLOUT_OPERATIONS = createChapter('Rules', {
+export const ROLLOUT_OPERATIONS = createTaggedOperations('Rules', {
   readRollout,
   rollOut: changeRollout,
   rollBack: takeBack,

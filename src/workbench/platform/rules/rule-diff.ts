@@ -1,5 +1,9 @@
 import { Type } from '#base/json-schema.ts';
-import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareJsonAnswer,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
 import { versionTextSchema } from '#decision/rules/rule-set.ts';
 import { RuleDiffSchema } from '#workbench/authoring/diff/rule-diff.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
@@ -71,4 +75,4 @@ const compareDraft = declareOperation({
     }),
 });
 
-export const RULE_DIFF_OPERATIONS = createChapter('Rules', { compareRuleFolders, compareDraft });
+export const RULE_DIFF_OPERATIONS = createTaggedOperations('Rules', { compareRuleFolders, compareDraft });

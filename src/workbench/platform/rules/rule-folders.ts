@@ -4,7 +4,7 @@ import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -282,7 +282,7 @@ async function releaseOf({ ctx, body }: GrantedRequest<s.Shape<typeof ReleaseBod
   return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
 
-export const RULE_FOLDER_OPERATIONS = createChapter('Rules', {
+export const RULE_FOLDER_OPERATIONS = createTaggedOperations('Rules', {
   listRuleFolders,
   readRuleFolder,
   releaseVersion,

@@ -8,9 +8,9 @@ import { createLog } from '#base/log.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
   addOperations,
-  createChapter,
   createSearchQueue,
   createStrictRouter,
+  createTaggedOperations,
   declareJsonBody,
   mountRoutes,
 } from '#checkout/http/operation/operation.ts';
@@ -114,7 +114,7 @@ describe('the body of an operation that needs no key', () => {
 
   it('is refused when it does not come in time', async () => {
     const router = createStrictRouter('');
-    addOperations(router, createChapter('', { open }), null, {
+    addOperations(router, createTaggedOperations('', { open }), null, {
       keys: new AccessKeys(store.documents, Date.now),
       browsers: null,
       isStrict: false,

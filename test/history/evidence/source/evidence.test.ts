@@ -10,9 +10,9 @@ import { type AskedInput, readInputs } from '#history/evidence/backtest/input.ts
 import { listSpanNotes } from '#history/evidence/presentation.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import {
+  createSpanFilter,
   type EvidenceAsk,
   type EvidencePlace,
-  isEvidence,
   isReadFor,
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
@@ -194,7 +194,7 @@ describe('evidence', () => {
   });
 
   it('fetches every table of a remote archive: also the devices of scores, and later reports', () => {
-    const isWanted = isEvidence({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
+    const isWanted = createSpanFilter({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
     const segment = (table: TableName, from: number) => ({ ...SEGMENT, table, from, to: from });
     const within = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY)));
     const later = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY + 2 * HOUR)));

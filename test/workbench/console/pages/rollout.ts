@@ -87,7 +87,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.button('Shadow …').click();
     await tab.page.getByRole('dialog').getByLabel('Reason').fill('try');
     await tab.button('Shadow p2.v11').click();
-    await tab.page.getByRole('dialog').getByRole('alert').getByText('p2.v12 is not sound').waitFor();
+    await tab.page.getByRole('dialog').getByRole('alert').getByText('p2.v12 has problems').waitFor();
   });
 
   it('says exactly what a click does: share, guard, and as whose deed it is recorded', async () => {

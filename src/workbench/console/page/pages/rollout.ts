@@ -34,7 +34,7 @@ import {
   type Plan,
 } from './rollout-plan.ts';
 import { Stages } from './stages.ts';
-import { TakeBack } from './take-back.ts';
+import { RollBackButtons } from './take-back.ts';
 import { computeHarms, ExperimentPart, renderTrialCounts } from './trial.ts';
 
 type Candidate = Rollout['candidates'][number];
@@ -120,7 +120,7 @@ function Active({ rollout, ...changing }: Changing) {
       candidates.length === 0 &&
       history.length > 1 &&
       isAllowed(changing.session, 'operate') &&
-      html`<div class="buttons">${h(TakeBack, { rollout, ...changing })}</div>`
+      html`<div class="buttons">${h(RollBackButtons, { rollout, ...changing })}</div>`
     }
   </section>`;
 }
@@ -139,7 +139,7 @@ function OnTrial({
     ${
       isAllowed(session, 'operate') &&
       html`<div
-      class="buttons">${h(TakeBack, { ...changing, version })}</div>`
+      class="buttons">${h(RollBackButtons, { ...changing, version })}</div>`
     }`;
 }
 

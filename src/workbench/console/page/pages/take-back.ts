@@ -19,7 +19,7 @@ interface TakeBackProps {
 }
 
 /** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
-export function TakeBack({ rollout, previous, session, version: only, propose }: TakeBackProps) {
+export function RollBackButtons({ rollout, previous, session, version: only, propose }: TakeBackProps) {
   const { revision } = rollout;
   const ways = listTakeBacks(rollout, previous).filter(
     ({ version }) => only === undefined || version === only,

@@ -14,7 +14,7 @@ import type {
   Session,
   TrialCounts,
 } from '#workbench/console/page/questions.ts';
-import { TakeBack } from './take-back.ts';
+import { RollBackButtons } from './take-back.ts';
 
 type Candidate = Rollout['candidates'][number];
 
@@ -40,7 +40,7 @@ export function renderDeciding(
         trials.find(({ version }) => version === one.version),
       ),
     )}
-    ${isAllowed(session, 'operate') && h(TakeBack, { rollout, previous, session, propose })}
+    ${isAllowed(session, 'operate') && h(RollBackButtons, { rollout, previous, session, propose })}
   </section>`;
 }
 

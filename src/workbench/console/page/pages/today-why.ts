@@ -11,7 +11,7 @@ import {
   type RolloutStatus,
   type Session,
 } from '#workbench/console/page/questions.ts';
-import { TakeBack } from './take-back.ts';
+import { RollBackButtons } from './take-back.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
 import {
   computeShare,
@@ -147,5 +147,5 @@ function renderRemedy(first: Contribution | undefined, { session, status, propos
       back.
     </p>`;
   const own = { rollout: { ...rollout, candidates: blamed }, previous: status.previous, session, propose };
-  return html`<div class="buttons">${h(TakeBack, own)}</div>`;
+  return html`<div class="buttons">${h(RollBackButtons, own)}</div>`;
 }

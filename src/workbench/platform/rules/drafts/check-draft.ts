@@ -1,6 +1,10 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import {
+  createTaggedOperations,
+  declareJsonAnswer,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
 import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import { ProblemSchema } from '#decision/rules/problem.ts';
@@ -195,4 +199,4 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   );
 }
 
-export const CHECK_OPERATIONS = createChapter('Rules', { checkDraft, rewriteCases, saveDraft });
+export const CHECK_OPERATIONS = createTaggedOperations('Rules', { checkDraft, rewriteCases, saveDraft });

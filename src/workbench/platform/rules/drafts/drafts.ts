@@ -3,7 +3,7 @@ import { count, list, named, nextPlace, type Shape, shape, text } from '#base/sh
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  createChapter,
+  createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
   declareOperation,
@@ -287,7 +287,7 @@ async function refuseKnownDraftErrors<T>(
   }
 }
 
-export const DRAFT_OPERATIONS = createChapter('Rules', {
+export const DRAFT_OPERATIONS = createTaggedOperations('Rules', {
   listDrafts,
   readDraft,
   writeDraft,
