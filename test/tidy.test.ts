@@ -74,7 +74,7 @@ const VERBS: ReadonlySet<string> = new Set(
     authenticate back begin bind bound build call check choose classify climb close collect combine
     compact compare compile complete compose compress compute conclude connect convert copy count counts
     create cut date decide declare decode delay derive describe diff draw edit encode end erase escape
-    estimate evaluate examine excuse expire explain explore export extend fetch find fold follow foresee
+    estimate evaluate examine excuse expire explain explore export extend fetch filter find fold follow foresee
     forget format get go grant group guess has hash hold holds identify import includes insert intersect
     is join keep keeps label limit list listen lists load locate log lower make map mark match matches
     measure merge mount move multiply name negate normalize note number open pack paint parse pause pick

@@ -37,7 +37,8 @@ interface Known {
 }
 
 /**
- * Follows by versions the data that all nodes need again and again. One small read serves everything in the process.
+ * Tells by version numbers when data that all nodes keep in memory has changed. One small read serves everything in
+ * the process.
  */
 export class FollowedVersions {
   readonly #table: VersionTable;

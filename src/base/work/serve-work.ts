@@ -4,7 +4,7 @@ import { lowerPriority, STOP } from './runner.ts';
 /** Lets a job report progress and learn that it must stop. */
 export interface JobContext<Progress = never> {
   readonly progress: (progress: Progress) => void;
-  /** Aborted when a job that runs until it is stopped must stop. Other jobs are ended without notice. */
+  /** Aborted to stop an endless job. Other jobs are ended without notice. */
   readonly signal: AbortSignal;
 }
 

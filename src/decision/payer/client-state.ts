@@ -179,8 +179,8 @@ export const UNKNOWN_CLIENT: ClientState = {
 
 /**
  * Whether a client is new to the platform: it never asked for a verdict and has no outcome, binding or override. A
- * technical failure is an outcome, too: it counts neither way, but the platform had an order of the client. A score
- * alone does not end being new, so that scores stay idempotent.
+ * technical failure counts as an outcome here: it is neither paid nor unpaid, but it proves that the client had an
+ * order. After scores alone the client is still new, so a repeated score gives the same answer.
  */
 export function isNewClient(state: ClientState): boolean {
   return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;
@@ -222,8 +222,8 @@ export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_EVENTS_MAX = 8;
 
 /**
- * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. Forgetting the others
- * earlier makes no difference as long as nothing was reported meanwhile. Returns the same list when nothing is
+ * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. It does not matter
+ * when the others are dropped, as long as no outcome was reported for them. Returns the same list when nothing is
  * forgotten.
  */
 export function keepRememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
@@ -279,7 +279,7 @@ export function keepRecentlyEnded(waits: readonly EndedWait[], now: number): rea
 
 /**
  * Removes everything from the state that cannot change an answer from `now` on, whatever the rules. A few hundred
- * bytes remain of a payer who stays away. No event before `now` may follow.
+ * bytes remain of a payer who stays away. Afterwards no event with a time before `now` may be recorded.
  */
 export function compactState(state: ClientState, now: number): ClientState {
   return {
@@ -313,7 +313,7 @@ export function listGrantedOrders(events: readonly VerdictEvent[]): readonly str
   return [...new Set(granted.reverse())];
 }
 
-/** Finds the exposure of an order by the remembered requests. */
+/** Tells from the remembered requests whether the order was not asked for, turned away or granted. */
 export function findRememberedOrderStage(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);
   return asked.length === 0 ? 'notAsked' : toExposure(asked.some(({ granted }) => granted));
@@ -339,8 +339,8 @@ export function toShortHash(text: string): string {
 const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: toShortHash });
 
 /**
- * Makes the same token as `toToken`, cached. For texts with few values, like methods: a hash costs more than most
- * facts.
+ * Makes the same token as `toToken`, cached. Use it for texts with few distinct values, like methods, because hashing
+ * takes longer than computing most facts.
  */
 export function toCachedToken(text: string): string {
   return familiarTokens.memo(text);

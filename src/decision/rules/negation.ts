@@ -6,7 +6,7 @@ import {
   type OperatorName,
 } from './condition.ts';
 
-/** A condition without "not", and the condition that replaces a "not" around it. */
+/** `holds` is the condition without "not". `fails` is its negation, also without "not". */
 interface Polarities {
   readonly holds: Condition;
   readonly fails: Condition;
@@ -17,8 +17,8 @@ export type NegationCache = Map<Condition, Polarities>;
 
 /**
  * Moves each "not" of a condition to the comparisons within it, for evaluation: "not above 5" becomes "at most 5",
- * and "not all" becomes "any that fails". No comparison holds for a fact whose value is not known, so a "not" around
- * one does not hold either. Through `moved` the rules of a file share their named conditions.
+ * and "not all" becomes "any that fails". When a fact is not known, neither a comparison with it nor the "not" of
+ * that comparison holds. Through `moved` the rules of a file share their named conditions.
  */
 export function moveNegations(condition: Condition, moved: NegationCache = new Map()): Condition {
   return foldCondition(condition, NEGATION_FOLD, moved).holds;

@@ -33,7 +33,7 @@ import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts'
 
 /**
  * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
- * journal has. Among the bounds only the platform applies to the journal's rows.
+ * journal has. For the journal's rows only `bounds.platform` counts; the other bounds are ignored.
  */
 export type TableSql = (table: TableName, bounds?: SegmentBounds) => string;
 
@@ -42,7 +42,7 @@ export type PickSegments = (segments: readonly Segment[]) => Promise<readonly Se
 
 const ALL: PickSegments = async (segments) => segments;
 
-/** A question in SQL, made from the sources of its tables and the placeholders of its values. */
+/** Builds the SQL of a question. `source` gives the SQL of a table, and `bind` the placeholder of a value. */
 type Question = (source: TableSql, bind: Bind) => string;
 
 type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]>;
@@ -66,7 +66,7 @@ export interface SnapshotParts {
 export interface UnshippedSpan {
   /** Returns SQL that can replace a table's name. A platform of null means all platforms. */
   readonly rows: (table: TableName, platform?: string | null) => string;
-  /** The entries that were lost, or that are more than a node reads of the journal. */
+  /** The entries that were lost, and those beyond the number that a node reads from the journal. */
   readonly gaps: readonly ArchiveGap[];
   /** The time of the first entry that was not read, in epoch ms. Null when all were read. */
   readonly upTo: number | null;
@@ -224,7 +224,7 @@ export class Snapshot implements Disposable {
     return damaged.filter((segment) => !copy.isCutOff(segment));
   }
 
-  /** Returns a segment that is not written yet for the unshipped rows of each table and platform. */
+  /** Describes, for each table and platform, the segment into which its unshipped rows will be written. */
   async #listUnshippedParts(): Promise<readonly Segment[]> {
     if (this.#parts.unshipped === null) return [];
     const duck = await this.#parts.duck();

@@ -30,12 +30,14 @@ import { createTicket, RedisScript } from './script.ts';
 
 const loadScript = new RedisScript('load-2.lua');
 
-/** How often a shape in use is stored again, long before it would expire. */
+/**
+ * How often the shape (the layout of stored records) is written again while it is in use, so that it does not expire.
+ */
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
 
 /**
- * One commit in this many drops entries and notes that are too old or too many, while memory is not short. Doing so
- * costs a tenth of a commit.
+ * One commit in this many also drops old and surplus entries and notes. When memory is short, every commit does.
+ * Doing so costs a tenth of a commit.
  */
 export const COMMITS_A_TIDYING = 16;
 
@@ -166,8 +168,8 @@ function isAnswerLost(error: unknown): boolean {
 }
 
 /**
- * Loads the state alone, by plain commands, which costs Redis half of a script. The echoed ticket shows that these
- * are the replies to this call.
+ * Loads only the state with plain commands, which takes Redis half the time of the script. The echoed ticket shows
+ * that these are the replies to this call.
  */
 function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
   const ticket = createTicket();
@@ -315,8 +317,7 @@ function listNotes({
     note(redis.NOTES.answer + redis.hashName(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
   for (const { name, value } of notedAttributes ?? [])
     note(redis.NOTES.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
-  // Devices are noted, so that an erasure finds those on which a verdict was noted even after the state has newer
-  // ones.
+  // Devices are noted, so that an erasure still finds a device after newer devices have displaced it from the state.
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;

@@ -36,17 +36,19 @@ import { createSqliteSightings } from './sightings.ts';
 import { createSqliteStoredTexts } from './stored-texts.ts';
 
 interface SqliteStoreOptions {
-  /** Epoch ms; the system's when absent. */
+  /** Returns epoch ms. The default is the system clock. */
   readonly clock?: (() => number) | undefined;
-  /** Time as it passes, ms, against which a clock that is set shows; that of the clock itself when only a clock is given. */
+  /**
+   * Returns monotonic ms, by which a change of the clock is noticed. When only `clock` is given, it is used for both.
+   */
   readonly monotonicMs?: (() => number) | undefined;
   /** Called when the disk refuses to keep what was written; the store refuses everything from then on. */
   readonly onLost?: ((error: StoreUnavailable) => void) | undefined;
-  /** How long a write waits for another process; what callers are promised when absent. */
+  /** How long a write waits for another process. The default is the time that callers are promised. */
   readonly patience?: LockPatience | undefined;
-  /** Of clients, where the file is made just now; random when absent. */
+  /** The salt of client hashes for a new file. The default is a random one. */
   readonly salt?: string | undefined;
-  /** What the file must hold; absent: whatever it holds. */
+  /** The installation that the file must hold. Without it any is accepted. */
   readonly expected?: ExpectedInstallation | null | undefined;
   /** The file is taken as it is, also when it is empty or another one than expected. */
   readonly isAccepted?: boolean | undefined;

@@ -55,9 +55,9 @@ export function createKeyNote(
 const PROGRAM_OPERATIONS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
 
 /**
- * Lists the operations that the holder of a key may grant to other keys. At a platform these are its own operations
- * and, when it may change payers and see their decisions, those of programs. `operate` and `approve` are granted only
- * by roles, or by commands at the store.
+ * Lists the operations that the holder of a key may grant to other keys. A key of a platform may grant its own
+ * operations. If it has `clients` and `decisions`, it may also grant those of programs. `operate` and `approve` are
+ * granted only by roles, or by commands at the store.
  */
 export function listGivableOperations(
   maker: Pick<AccessKey, 'platform' | 'operations'>,

@@ -117,7 +117,10 @@ export type Proposal = Shape<typeof ProposalSchema>;
 export interface StoredProposal extends Omit<Proposal, 'draft'> {
   readonly change: ProposedChange;
   readonly basis: string;
-  /** The proposer's owner; another owner must approve. Null for a draft that needs no other approver. */
+  /**
+   * The proposer's owner; another owner must approve. Null when the proposal is of a draft and anybody may approve
+   * it.
+   */
   readonly owner: string | null;
 }
 

@@ -163,7 +163,8 @@ function moveToFree(made: string, target: string): void {
 }
 
 /**
- * Exchanges two folders. The replaced files are checked once more when nobody can reach them by their name any more.
+ * Exchanges two folders. After the old folder was renamed and nobody can write to it by name, its files are checked
+ * once more.
  */
 function exchange(made: string, target: string, check: () => void): void {
   const before = join(dirname(made), 'before');

@@ -38,7 +38,7 @@ export function findCoveringRange(
   return copy.entry(hashEntryId(found));
 }
 
-/** Of the request that has the address nothing else is asked about. */
+/** The other members that a look-up needs, all empty, because only the address is asked for. */
 const NOTHING_ELSE = {
   clientIdKey: '',
   method: '',

@@ -6,7 +6,7 @@ import type { RequestState } from '#checkout/http/request/request-state.ts';
 /** The characters from which an answer is compressed. Shorter answers fit into a few packets. */
 const LONG = 8_192;
 
-/** The lowest effort makes a page of decisions ten times smaller. The highest makes it little smaller than that. */
+/** The lowest effort makes a page of decisions ten times smaller. The highest level gains little more. */
 const FAST = { level: 1 };
 
 const compress = promisify(gzip);

@@ -15,7 +15,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';
 import { ProposalRefused, type ProposedChange } from '#workbench/approvals/proposals.ts';
 
-/** A change that another person may have to approve. `secret` is that of the key that the change would admit. */
+/** A change that another person may have to approve. For a new key, `secret` is the key's secret. */
 type GatedChange = ProposedChange & { readonly secret?: string };
 
 /** The part that makes proposals of changes that need approval. */
@@ -28,7 +28,10 @@ export interface GatedSpec<Parts, Body> extends KeyedSpec<Parts, Body> {
   readonly gate: (asked: GrantedRequest<Body>, parts: Parts) => Promise<GatedChange>;
 }
 
-/** Declares an operation whose change another person may have to approve. It then answers 202 with the proposal. */
+/**
+ * Declares an operation whose change another person may have to approve. When approval is needed, it answers 202 with
+ * the proposal.
+ */
 export function declareGatedOperation<Parts extends GateParts, Body = never>({
   gate,
   answer,

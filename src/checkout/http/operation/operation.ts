@@ -21,8 +21,8 @@ import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
 
 /**
- * The results of a search stay in memory until they are answered, and its part of the archive is read on another
- * thread, so a few searches at once are enough. One page of the console starts several.
+ * Few searches run at once: each holds its results in memory until the answer is sent, and the archive is read on one
+ * other thread anyway. One page of the console starts several.
  */
 const SEARCHES: FairQueueLimits = {
   atOnceMax: 5,
@@ -61,7 +61,7 @@ export interface CliCommandSpec {
   readonly summary?: string;
   /** The text of its help. The default is the description of the operation. */
   readonly description?: string;
-  /** Parameters and members that are given in this order, without an option name. */
+  /** The positional arguments of the command, in order. */
   readonly words?: readonly string[];
   /** Names of options that differ from their parameter or member. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -83,7 +83,10 @@ export interface DeclaredOperation<Parts> extends OperationSpec {
   /** Null when no key is needed. */
   readonly grant: RequiredGrant | null;
   readonly body: RequestBodySpec | null;
-  /** Checks the request and returns the answer: JSON, text or a stream. Undefined answers without content. */
+  /**
+   * Checks the request and returns the answer: JSON, text or a stream. When it returns undefined, the answer has no
+   * content (204).
+   */
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
 }
 
@@ -114,7 +117,7 @@ export interface Listener extends Callers {
   readonly isStrict: boolean;
   /** Wraps the reading of a body, so that a slow sender takes no place from others. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
-  /** Notes the platform of a request (null when it needs no key). Throws when too many are under way. */
+  /** Notes the platform of a request (null when it needs no key). Throws when too many requests are under way. */
   readonly own: (ctx: RouteContext, platform: string | null) => void;
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
@@ -310,7 +313,7 @@ export function addOperations<Parts>(
   }
 }
 
-/** Writes the moments of an answer as text, as the declaration of its operation demands. */
+/** Formats the times in an answer as the schema of its operation says. */
 export function writeAnswerTimes(
   { status }: Pick<RouteContext, 'status'>,
   answers: OperationSpec['answers'],

@@ -14,9 +14,9 @@ import { findOpenAnswer } from './half-close.ts';
 import { createSharedHeaders, getRequestId } from './request-log.ts';
 
 /**
- * Answers the refusals of Node itself as problems: a request that is not HTTP or ends within its body (400), arrives
- * too slowly (408), has an unknown `Expect` (417), or has too large headers (431). The server must be made with
- * `requireHostHeader: false`; `requireOneHost` refuses a request without a Host.
+ * Sends a problem for each request that Node itself refuses: not HTTP or broken off (400), too slow (408), unknown
+ * `Expect` (417), headers too large (431). The server must be made with `requireHostHeader: false`; `requireOneHost`
+ * refuses a request without a Host.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {

@@ -65,7 +65,7 @@ interface SearchedDecisions extends ArchivedDecisions {
   /** The number of decisions that were compared with the filter. */
   readonly compared: number;
   readonly unreadReports: readonly UnreadSegment[];
-  /** The gaps of the journal, where it has more entries than a question reads. */
+  /** The spans of the journal that were not read, because they have more entries than one question may read. */
   readonly gaps: readonly ArchiveGap[];
   /** The time, in epoch ms, before which everything was looked at. Null when everything was. */
   readonly upTo: number | null;

@@ -41,8 +41,8 @@ export interface HistoryPage {
 
 /**
  * Finds decisions wherever they are. By id, order or client it asks the store first and then the archive. Searches
- * and histories ask archive and journal as one source. A node without an archive does not know all decisions when
- * other nodes have one.
+ * and histories ask archive and journal as one source. When only other nodes have an archive, this node cannot find
+ * all decisions.
  */
 export class DecisionLookup {
   readonly #store: Store;

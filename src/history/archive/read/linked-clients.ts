@@ -270,10 +270,7 @@ function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): Linked
   };
 }
 
-/**
- * Returns the settled money, or else what the decisions asked for, or else the amount that the report has of the
- * request.
- */
+/** Returns the settled amount; else the amount of the decisions; else the requested amount that the report repeats. */
 function pickAmount(
   row: DuckRow,
   decided: LinkedOrder | undefined,
@@ -295,7 +292,10 @@ export const LINK_KINDS = {
 
 type Tie = keyof typeof LINK_KINDS;
 
-/** A device or address of more clients is a shop's terminal or a carrier's. It is shown, and links nobody. */
+/**
+ * A device or address with more clients is probably a shop's terminal or a carrier's shared address. It is shown, and
+ * links nobody.
+ */
 export const DEVICE_CLIENTS_MAX = 30;
 
 const DEVICES_MAX = 60;
@@ -356,8 +356,8 @@ export function toSharedListEntry({ hmac }: Device): string {
 }
 
 /**
- * Compares texts. It is the last criterion of every order here, so the result is the same wherever rows were read
- * from.
+ * Compares texts. Every sort here ends with it, so the result does not depend on the sequence in which rows were
+ * read.
  */
 export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;

@@ -70,7 +70,7 @@ interface Payer {
   readonly key: ClientKey;
   /** The state in each replay. Replays with the same past share one object. */
   readonly states: ClientState[];
-  /** The newest orders, the oldest of them first. */
+  /** The last ORDERS_MAX orders, oldest first. */
   readonly orders: Map<string, ReplayedOrder>;
 }
 
@@ -246,9 +246,9 @@ export class Replays {
 }
 
 /**
- * Decides how far an order had come in a replay when its outcome was reported. Returns null when the report needs a
- * grant and the replay granted nothing: then the report did not happen. A report on an order that was not granted in
- * the history needs no grant.
+ * Decides how far an order had come in a replay when its outcome was reported. Returns null when the report could
+ * only follow a grant and this replay granted nothing. The report is then skipped. A report on an order that was not
+ * granted in the history needs no grant.
  */
 function findReplayExposure(
   { asked, grantedThen }: ReplayedOrder,

@@ -50,8 +50,8 @@ export interface EvidenceAsk {
   /** The threads of the engine. The default is the number of cores. */
   readonly threads?: number;
   /**
-   * The SIGNAL_SECRET of the fleet. Decisions that are made again hold out the same clients as live traffic. When
-   * absent, nobody is held out.
+   * The SIGNAL_SECRET of the fleet. With it, repeated decisions hold out the same clients as the live service does.
+   * When absent, nobody is held out.
    */
   readonly holdoutSecret?: string;
   /** The former SIGNAL_SECRET, under which attributes may have been kept. */
@@ -182,7 +182,10 @@ const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
  */
 const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
 
-/** Tells whether a segment, of any table, may have rows of the span. A replay needs all inputs. */
+/**
+ * Tells whether a segment, of any table, may have rows of the span. Segments of every table count, because a replay
+ * needs all kinds of inputs.
+ */
 export function createSpanFilter({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
     (platform ?? segment.platform) === segment.platform &&

@@ -17,11 +17,11 @@ export function forgetVisits() {
   signedIn += 1;
 }
 
-/** One thing that is kept of the newest visits. */
+/** Keeps one value for each of the newest visits. */
 export class VisitCache<T> {
   #held: Map<string, T> = new Map();
 
-  /** Of the visit that is shown; undefined when it is new. */
+  /** Returns the value of the visit that is shown; undefined when the visit is new. */
   get() {
     return this.#held.get(getVisitName());
   }

@@ -315,8 +315,9 @@ function describeReport(version: string, report: FinishedJob<RulesReport> | null
   const results = html`<a href=${toVersionPath(version, 'results')}>Results</a>`;
   if (report === null || report.result === null) return html`${results} show what each rule matched.`;
   const { job, result } = report;
+  const orders = count(countAllOrders(result.orders));
   return html`Before each rule: the orders that it matched, with the unpaid ones in brackets, of
-    ${` ${count(countAllOrders(result.orders))}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
+    ${` ${orders}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
 }
 
 interface BeginDraftProps {

@@ -13,12 +13,15 @@ interface TakeBackProps {
   rollout: Rollout;
   previous: RolloutStatus['previous'];
   session: Session;
-  /** Only this one. */
+  /** When given, only this version may be taken back here. */
   version?: string;
   propose: (change: Proposal<Following>) => void;
 }
 
-/** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
+/**
+ * Shows a button for each version that may be taken back. Two taps and a reason are enough, because this
+ * is the safe direction.
+ */
 export function RollBackButtons({ rollout, previous, session, version: only, propose }: TakeBackProps) {
   const { revision } = rollout;
   const ways = listTakeBacks(rollout, previous).filter(

@@ -72,7 +72,8 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
 }
 
 /**
- * A change that does not touch the group is the same change for all groups: one row, with the groups' counts.
+ * Differences that leave the group as it is are merged over all groups into one row, which shows the count
+ * of each group.
  */
 function mergeByGroup(differences: readonly Difference[]) {
   const rows = Map.groupBy(differences.map(splitOffGroup), ({ change }) => change);
@@ -88,7 +89,10 @@ function mergeByGroup(differences: readonly Difference[]) {
     .toSorted((one, other) => other.times - one.times);
 }
 
-/** `difference`: like `WAIT/attempt-unpaid 30 s NEW -> WAIT/attempt-unpaid 40 s NEW`. */
+/**
+ * `change` looks like `WAIT/attempt-unpaid 30 s NEW -> WAIT/attempt-unpaid 40 s NEW`. The group is cut off
+ * both sides when it is the same.
+ */
 function splitOffGroup({ change, count, sampleOrders }: Difference) {
   const sides = change.split(' -> ').map((side) => {
     const cut = side.lastIndexOf(' ');
@@ -119,7 +123,10 @@ export function computeHarms({ arms: { active, candidate } }: TrialCounts) {
   ];
 }
 
-/** The shares by clients, each with its interval: the verdicts of one client depend on each other. */
+/**
+ * Shows shares of clients, not of verdicts, with intervals, because the verdicts of one client are not
+ * independent.
+ */
 function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: string, candidate: string) {
   const rows = [
     [active, 'active'],
@@ -196,7 +203,7 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   </section>`;
 }
 
-/** How the difference to the active version went, from moment to moment, each as it was known then. */
+/** Shows over time how much each candidate differed from the active version, as was known at each time. */
 function Trend({ trend }: Pick<Experiment, 'trend'>) {
   const [metric, setMetric] = useState('value');
   const metrics = [...new Set(trend.map((one) => one.metric))];

@@ -154,7 +154,9 @@ function formatNumber(value: number, kind: Column['kind']) {
 
 const FOLLOW_MS = 1000;
 
-/** A job by its id, followed until it is over. `work`: the kind of job, which gives the type of the result. */
+/**
+ * A job by its id, followed until it is over. `work`: the kind of job, which gives the type of the result.
+ */
 export function useJob<Result>(jobId: string | null, work: JobQuestion<Result>): Answer<FinishedJob<Result>> {
   const question = jobId === null ? null : evidenceJobQuestion(jobId, work);
   const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));

@@ -3,8 +3,8 @@ import type { Explored } from '#workbench/console/page/questions.ts';
 import { readMoment, writeMoment } from './format.ts';
 
 /**
- * Whether the newest hours are like the same hours of the days before. The days show how much a share varies
- * from day to day by chance, payers who ask often included.
+ * Whether the newest hours are like the same hours of the days before. The earlier days show how much a
+ * share varies by chance, also through payers who ask often.
  */
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +19,7 @@ const VERDICTS_MIN = 30;
 const DAYS_MIN = 4;
 
 const POINTS_MIN = 10;
-/** Beyond it lies one of some hundred shares that only chance moves, when few days are known. */
+/** With few days known, chance alone moves about one of several hundred shares further than this. */
 const DEVIATIONS_MIN = 4;
 
 /** A verdict whose share left what is usual. */
@@ -32,7 +32,7 @@ export interface UnusualShare {
   readonly from: number;
 }
 
-/** What is asked, so that these hours of each day are slots of their own. */
+/** Returns the query for the same hours of each day, aligned so that they fill whole slots. */
 export function toUsualHoursQuery(nowMs: number) {
   const end = Math.floor(nowMs / SLOT_MS + 1) * SLOT_MS;
   return new URLSearchParams({
@@ -41,7 +41,10 @@ export function toUsualHoursQuery(nowMs: number) {
   });
 }
 
-/** Null where too little is known; otherwise the share that moved most, or null for none in `unusual`. */
+/**
+ * Returns null when too little is known. `unusual` is the share that rose most, else the one that fell
+ * most, else null.
+ */
 export function compareWithUsual({ slots, stepMs, all, values }: Explored['exploration']): {
   readonly unusual: UnusualShare | null;
 } | null {
@@ -71,7 +74,10 @@ export function compareWithUsual({ slots, stepMs, all, values }: Explored['explo
   return { unusual: byMove.find(({ share, usual }) => share > usual) ?? byMove[0] ?? null };
 }
 
-/** The mean of the shares of some days, and how far one more, of so many verdicts, lies from it by chance. */
+/**
+ * Returns the mean share of some days, and the standard deviation that chance gives a further day with
+ * `verdicts` verdicts.
+ */
 function computeSpread(shares: readonly number[], verdicts: number) {
   const mean = sum(shares) / shares.length;
   const between = sum(shares.map((share) => (share - mean) ** 2)) / (shares.length - 1);

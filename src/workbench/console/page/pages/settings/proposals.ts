@@ -15,7 +15,7 @@ import { decideProposal, PROPOSALS, type Proposal, type Session } from '#workben
 /** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
 
-/** What waits for somebody else, with what it would change; and, folded, what was decided. */
+/** Shows the open proposals and what each would change, and the decided ones in a closed section. */
 export function Proposals({ session }: { session: Session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
   const { propose, dialog } = useProposal(answer.reload);
