@@ -292,7 +292,7 @@ function describeFleet(open: () => Promise<Store>): void {
     ]);
     expect((await fleet.start(rulesDir)).active.version).to.equal('p2.v11');
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', ACTIVE))).to.match(
-      /^the rollout in the store cannot be read; .* run "rules rollback", which writes it again/,
+      /^the rollout in the store cannot be read, .* run "rules rollback", which writes it again/,
     );
     const { rollout, following } = await fleet.rollBack();
     expect(rollout).to.deep.include({ candidates: [] });
