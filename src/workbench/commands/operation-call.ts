@@ -117,7 +117,10 @@ async function* piecesOf(body: Given['body']): AsyncGenerator<string> {
   else yield JSON.stringify(body.json);
 }
 
-/** A request without a connection, whose body is made while it is read. */
+/**
+ * A request without a connection, whose body is made while it is read. Node does not ask an IncomingMessage for the next
+ * piece after a piece that came later than `_read`, so one loop makes them all.
+ */
 class GivenRequest extends IncomingMessage {
   readonly #pieces: AsyncIterable<string>;
   #isBegun = false;
