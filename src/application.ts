@@ -47,7 +47,7 @@ export interface ApplicationParts extends CompositionParts {
   readonly rollout: (RolloutHandles & { readonly report: () => OwnNodeReport }) | null;
   /** The archive for the metrics. Null without one. */
   readonly archiveWatch?: ArchiveWatch | null;
-  /** How far this node has shipped. Absent when it does not ship. */
+  /** How far this node has shipped. Missing if it does not ship. */
   readonly shipping?: Shipping | null;
   readonly platform: Address;
 }

@@ -21,9 +21,9 @@ import { parseRoles, type RoleGrant } from './workbench/access/roles.ts';
 export interface Config {
   readonly caller: Address;
   readonly platform: Address;
-  /** The console's address for people. Null when it is not set. */
+  /** The console's address for people. Null if it is not set. */
   readonly consoleUrl: URL | null;
-  /** The identity provider. Null when people sign in by keys only. */
+  /** The identity provider. Null if people sign in by keys only. */
   readonly provider: ProviderSettings | null;
   /** Empty, or a path like `/scoring` that comes before every caller path. */
   readonly basePath: string;
@@ -39,16 +39,16 @@ export interface Config {
   /** 0 switches the limit off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /** Null when none is set. `signalSecretOf` then returns the node's own. */
+  /** Null if none is set. `signalSecretOf` then returns the node's own. */
   readonly signalSecret: string | null;
-  /** The previous signalSecret, while fingerprints are still counted under it. Null when it was not changed. */
+  /** The previous signalSecret, while fingerprints are still counted under it. Null if it was not changed. */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
-  /** The folder of the archive, or of this machine's cache of it. Null when nothing is archived. */
+  /** The folder of the archive, or of this machine's cache of it. Null if nothing is archived. */
   readonly archiveDir: string | null;
-  /** A file outside every backup that says who was erased. Null when there is none. */
+  /** A file outside every backup that says who was erased. Null if there is none. */
   readonly erasureLedger: string | null;
-  /** The bucket that holds the archive. Null when the archive is in a folder. */
+  /** The bucket that holds the archive. Null if the archive is in a folder. */
   readonly archiveS3: S3Place | null;
   /** Whether this node may ship the journal to the archive. */
   readonly archiveShips: boolean;

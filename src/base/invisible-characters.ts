@@ -21,7 +21,7 @@ const NAMES = new Map([
 ]);
 
 /**
- * Finds the first invisible character of a text: its place, counted from 1, and its name. Returns null when there is
+ * Finds the first invisible character of a text: its place, counted from 1, and its name. Returns null if there is
  * none.
  */
 export function findInvisible(text: string): { readonly place: number; readonly name: string } | null {

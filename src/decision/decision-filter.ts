@@ -98,7 +98,7 @@ function matchesMember(
   }
 }
 
-/** The time in epoch ms before which all matching decisions were made. Null when the newest decision may match. */
+/** The time in epoch ms before which all matching decisions were made. Null if the newest decision may match. */
 export function findTimeBound({ to, after }: DecisionFilter): number | null {
   if (to === undefined && after === undefined) return null;
   return Math.min(

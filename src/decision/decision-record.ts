@@ -201,7 +201,7 @@ function deriveMembers(
   };
 }
 
-/** Makes the row of a decision. Returns null when the decision does not fit the shape. */
+/** Makes the row of a decision. Returns null if the decision does not fit the shape. */
 function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
   const { contents } = shape;
   if (decision.digest !== contents.digest || decision.ruleVersion !== contents.ruleVersion) return null;
@@ -275,7 +275,7 @@ const SELL_POINT = '@';
 const LONG_VALUE = '*';
 
 /**
- * Packs the facts of a decision. Returns null when the facts, their order or their kinds differ from those of the
+ * Packs the facts of a decision. Returns null if the facts, their order or their kinds differ from those of the
  * shape.
  */
 function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {

@@ -94,7 +94,7 @@ export function pickObjective<Body extends GivenObjective>(body: Body): GivenObj
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }
 
-/** Encodes the stated members of an objective as a text for records. Returns null when nothing is stated. */
+/** Encodes the stated members of an objective as a text for records. Returns null if nothing is stated. */
 export function encodeObjective(given: GivenObjective): string | null {
   return Object.keys(given).length === 0 ? null : JSON.stringify(given);
 }

@@ -104,7 +104,7 @@ export interface AskedVerdict extends PaymentRequest, StatedAttributes {
 export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
-  /** Absent when no trial draws. */
+  /** Missing if no trial draws. */
   readonly draw?: Draw;
 }
 

@@ -70,7 +70,7 @@ function readProblemMembers(answer: Answer): Readonly<Record<string, unknown>> |
   return isObject(value) ? value : null;
 }
 
-/** Parses JSON. Returns undefined when the text is not JSON. */
+/** Parses JSON. Returns undefined if the text is not JSON. */
 function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -92,7 +92,7 @@ function toText(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** Reads Retry-After, which is a number of seconds or a date. Returns null when there is none. */
+/** Reads Retry-After, which is a number of seconds or a date. Returns null if there is none. */
 function readRetryAfterSeconds(answer: Answer): number | null {
   const text = answer.header('Retry-After');
   if (text === null) return null;

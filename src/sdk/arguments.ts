@@ -66,7 +66,7 @@ export function formatJson(name: string, value: object): string {
   }
 }
 
-/** Formats a query like `?a=1&b=2`, without members that are undefined. Returns an empty text when none is left. */
+/** Formats a query like `?a=1&b=2`, without members that are undefined. Returns an empty text if none is left. */
 export function formatQuery(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const text = new URLSearchParams(

@@ -60,11 +60,11 @@ export interface Attempt {
   /** 1 for the first try. */
   readonly number: number;
   readonly durationMs: number;
-  /** Null when no answer came. */
+  /** Null if no answer came. */
   readonly status: number | null;
   /** Null after a success. */
   readonly error: ScoringError | null;
-  /** The pause before the next try. Null when there is none. */
+  /** The pause before the next try. Null if there is none. */
   readonly retryInMs: number | null;
 }
 
@@ -213,7 +213,7 @@ export class Connection {
   }
 
   /**
-   * Returns the pause before the next try. Returns null when a retry would not help, is not allowed, or does not fit
+   * Returns the pause before the next try. Returns null if a retry would not help, is not allowed, or does not fit
    * into the call's time.
    */
   #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
@@ -332,7 +332,7 @@ export class RetryBudget {
     this.#refilledAtMs = nowMs;
   }
 
-  /** Takes a retry from the budget. Returns false when none is left. */
+  /** Takes a retry from the budget. Returns false if none is left. */
   spend(): boolean {
     if (this.#retries < 1) return false;
     this.#retries -= 1;
@@ -372,7 +372,7 @@ export class Pace {
     this.#spacingMs = requestsPerSecondMax === 0 ? 0 : 1000 / requestsPerSecondMax;
   }
 
-  /** Takes a turn and returns how long to wait for it. Returns null when the turn would come after `latestMs`. */
+  /** Takes a turn and returns how long to wait for it. Returns null if the turn would come after `latestMs`. */
   waitMs(nowMs: number, latestMs: number): number | null {
     const burstMs = Math.max(0, 1000 - this.#spacingMs);
     const turnMs = Math.max(this.#nextAtMs, nowMs - burstMs);

@@ -5,7 +5,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   /**
-   * The code of the refusal, for programs. The API document lists the codes of each operation. Null when something
+   * The code of the refusal, for programs. The API document lists the codes of each operation. Null if something
    * other than the service answered.
    */
   readonly code: string | null;
@@ -34,7 +34,7 @@ interface Circumstances {
 /** The base of all errors of the library. */
 export class ScoringError extends Error {
   override readonly name: string = 'ScoringError';
-  /** The id of the request. Null when an argument was refused. */
+  /** The id of the request. Null if an argument was refused. */
   readonly requestId: string | null;
   /** The key of a verdict request. A later call with this key gets the answer, and the verdict counts once. */
   readonly idempotencyKey: string | null;
@@ -154,7 +154,7 @@ const NOTHING_HAPPENED: readonly string[] = ['overloaded', 'too-many-waiting', '
 export class UnavailableError extends NoAnswerError {
   override readonly name = 'UnavailableError';
   readonly problem: Problem;
-  /** Null when the answer did not say. */
+  /** Null if the answer did not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(problem: Problem, retryAfterSeconds: number | null, origin: Origin) {

@@ -21,7 +21,7 @@ interface AnswerOrigin {
   readonly requestId: string;
   /** Whether the answer comes from `fallback`, because the service did not answer. */
   readonly fallback: boolean;
-  /** Why the service did not answer. Null when it did. */
+  /** Why the service did not answer. Null if it did. */
   readonly noAnswer: NoAnswerError | null;
 }
 

@@ -12,7 +12,7 @@ export interface AuditLink {
   readonly hash: string;
   /** Contains nothing that leads to a payer. */
   readonly body: string;
-  /** Null when the entry is about no payer, or when the payer was forgotten. */
+  /** Null if the entry is about no payer, or when the payer was forgotten. */
   readonly payer: PayerPart | null;
 }
 
@@ -57,7 +57,7 @@ function createLink(end: ChainEnd | null, { at, entry, payer, forgets = [] }: Au
   return { ...link, hash: computeAuditHash(link) };
 }
 
-/** Parses the body of an entry. Returns null when it is not the text that was written. */
+/** Parses the body of an entry. Returns null if it is not the text that was written. */
 export function parseAuditBody({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   const { at, payer, forgets, entry } = parseJsonObject(body) ?? {};
   if (typeof at !== 'number' || (payer !== null && typeof payer !== 'string')) return null;
@@ -79,9 +79,9 @@ export function computePartDigest({ clientHash, text }: PayerPart): string {
 
 /** How a store keeps the entries of the audit. */
 export interface AuditRows {
-  /** Returns null when no entry was ever written. */
+  /** Returns null if no entry was ever written. */
   newest(): Promise<ChainEnd | null>;
-  /** Adds an entry. Returns false when another entry took the number meanwhile. */
+  /** Adds an entry. Returns false if another entry took the number meanwhile. */
   add(link: AuditLink): Promise<boolean>;
   /** Reads entries after a number, the oldest first. */
   read(after: number, limit: number): Promise<readonly AuditLink[]>;

@@ -24,7 +24,7 @@ export class ClockJumps {
   #jumps: readonly Jump[] = [];
 
   /**
-   * `lastKnownMs` is the clock's time when it was last read, perhaps before this process started. Null when it is not
+   * `lastKnownMs` is the clock's time when it was last read, perhaps before this process started. Null if it is not
    * known.
    */
   constructor(

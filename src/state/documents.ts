@@ -114,7 +114,7 @@ export interface Documents {
   delete(collection: string, name: string): Promise<void>;
   list<T>(collection: string): Promise<readonly T[]>;
   /**
-   * Returns the version of a followed collection or register, which every change renews. Returns null when it was not
+   * Returns the version of a followed collection or register, which every change renews. Returns null if it was not
    * read recently. It never waits.
    */
   recentVersion(collection: string): SeenVersion | null;

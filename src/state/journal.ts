@@ -243,7 +243,7 @@ export interface LostVerdict {
 export interface UnreadableEntry {
   readonly kind: 'unreadable';
   readonly place: EntryPlace;
-  /** Empty when it is not known. */
+  /** Empty if it is not known. */
   readonly clientHash: string;
   readonly why: string;
   /** The stored text. */
@@ -328,7 +328,7 @@ export function parseErasure(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
 
-/** Joins the gap that verdicts without a record leave with a known gap. Returns null when there is neither. */
+/** Joins the gap that verdicts without a record leave with a known gap. Returns null if there is neither. */
 export function joinLostVerdicts(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }

@@ -95,7 +95,7 @@ function toMember(name: string, given: Described, isRequired: boolean): Member {
   return { ...common, kind: 'plain' };
 }
 
-/** Reads a member from its digit or its cell. Returns null when it has neither. */
+/** Reads a member from its digit or its cell. Returns null if it has neither. */
 function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
   switch (kind) {
     case 'constant':

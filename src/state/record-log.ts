@@ -18,7 +18,7 @@ export interface RecordLog {
    * and comes again under its newer number.
    */
   readAfter(after: number, limit: number): Promise<readonly ListRecord[]>;
-  /** Reads the text of the newest record. Returns null when there is none. */
+  /** Reads the text of the newest record. Returns null if there is none. */
   newestText(): Promise<string | null>;
   /** Removes the records up to a number without leaving a trace of them. */
   trim(through: number): Promise<void>;

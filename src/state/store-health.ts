@@ -11,7 +11,7 @@ export interface StoreWarning {
 export interface ServerHealth {
   /** Kind and address for people, without credentials. */
   readonly server: string;
-  /** Why the clients on this server get 503. Null when writes work. */
+  /** Why the clients on this server get 503. Null if writes work. */
   readonly failure: string | null;
   /** The server belongs to another store than the one that this process opened, or has lost its contents. */
   readonly isAnotherStore?: true;
@@ -19,12 +19,12 @@ export interface ServerHealth {
   readonly onlyHere?: true;
   readonly warnings: readonly StoreWarning[];
   /**
-   * The used share of the server's memory limit, 0 to 1. Absent when there is no limit or the server does not report
+   * The used share of the server's memory limit, 0 to 1. Missing if there is no limit or the server does not report
    * it.
    */
   readonly memoryUsedShare?: number;
   /**
-   * The number of keys that the server evicted to stay within its memory. Absent when the server does not report it.
+   * The number of keys that the server evicted to stay within its memory. Missing if the server does not report it.
    */
   readonly evictedKeys?: number;
 }

@@ -110,7 +110,7 @@ export interface Store {
   journalLength(): Promise<number>;
 
   /**
-   * Returns a cursor after which about this many of the newest entries follow. Returns null when there are hardly
+   * Returns a cursor after which about this many of the newest entries follow. Returns null if there are hardly
    * more.
    */
   newestCursor(entries: number): Promise<string | null>;
@@ -130,7 +130,7 @@ export interface Store {
 
   /** Erases a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;
-  /** Says what still holds bytes of erased clients, and until when. Returns null when nothing does. */
+  /** Says what still holds bytes of erased clients, and until when. Returns null if nothing does. */
   tracesOfErased(): Promise<string | null>;
 
   /** The store's clock, epoch ms, where it is this machine's. It follows the system's clock. */
@@ -148,9 +148,9 @@ export interface Store {
 }
 
 export interface Registers {
-  /** Returns null when nothing was ever written. */
+  /** Returns null if nothing was ever written. */
   read(name: string): Promise<string | null>;
-  /** Writes `next` only if the register still holds `expected`. Returns false when somebody else was faster. */
+  /** Writes `next` only if the register still holds `expected`. Returns false if somebody else was faster. */
   compareAndSet(name: string, expected: string | null, next: string): Promise<boolean>;
   /**
    * Returns the version of a followed register. Every change makes a new version, which is known within half a
@@ -174,7 +174,7 @@ export interface LoadAlso {
 
 export interface Snapshot {
   readonly state: ClientState;
-  /** An order that the state does not remember. Null when the store does not know it. */
+  /** An order that the state does not remember. Null if the store does not know it. */
   readonly order: KnownOrder | null;
   readonly answer: StoredAnswer | null;
   readonly stamp: Stamp;
@@ -182,7 +182,7 @@ export interface Snapshot {
 
 /** What the adapter read and when. The commit gets it back. */
 export interface Stamp {
-  /** The stored state. Null when there was none. */
+  /** The stored state. Null if there was none. */
   readonly raw: string | null;
   /** The store's own clock when the state was read, epoch ms. */
   readonly storeTimeMs: number;
@@ -217,11 +217,11 @@ export interface SightingsAsk {
   readonly client: ClientKey;
   /** Epoch ms. */
   readonly at: number;
-  /** HMACs. Null when the caller did not send them. */
+  /** HMACs. Null if the caller did not send them. */
   readonly fingerprint: string | null;
   readonly ip: string | null;
   readonly sharing: SharingQuestions;
-  /** The client's values of attributes that rules count. Absent when there are none. */
+  /** The client's values of attributes that rules count. Missing if there are none. */
   readonly attributes?: readonly AskedAttribute[];
   /** The marks with which the client is noted. */
   readonly marks: SightingMarks;
@@ -242,7 +242,7 @@ export interface NotedPayment extends PaymentNote {
 export interface JournalPage {
   readonly entries: readonly Placed<JournalRecord>[];
   /**
-   * The place after the last entry: an opaque text that stays valid across restarts. Null when nothing was read yet.
+   * The place after the last entry: an opaque text that stays valid across restarts. Null if nothing was read yet.
    */
   readonly cursor: string | null;
   /** The entries that cannot be read, absent when there are none. A reader that continues at `cursor` skips them. */
@@ -287,7 +287,7 @@ export interface OtherText {
 export interface ListRecord {
   readonly id: string;
   readonly version: number;
-  /** Null when the record was removed. */
+  /** Null if the record was removed. */
   readonly text: string | null;
 }
 
@@ -388,13 +388,13 @@ export interface StoredTexts {
 
   read(place: TextPlace): Promise<StampedText | null>;
 
-  /** Replaces a text, or removes it when `next` is null. Returns false when the text has changed since `stamp`. */
+  /** Replaces a text, or removes it when `next` is null. Returns false if the text has changed since `stamp`. */
   replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;
 
   /** Reads some of the clients' states. `from` is null for the first page, and `next` is null after the last. */
   states(from: string | null): Promise<StatesPage>;
 
-  /** Replaces the state `text` without extending how long it is kept. Returns false when the state has changed. */
+  /** Replaces the state `text` without extending how long it is kept. Returns false if the state has changed. */
   replaceState(clientHash: string, text: string, next: string): Promise<boolean>;
 
   /** Returns the number of the client's newest stored decision, and 0 when there is none. */

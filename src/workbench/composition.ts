@@ -31,7 +31,7 @@ import type { NodeParts } from './platform/parts.ts';
 export interface CompositionParts extends NodeParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
-  /** Reads decisions of past years. Null when the process has no archive. */
+  /** Reads decisions of past years. Null if the process has no archive. */
   readonly archive?: ArchiveReader | null;
   /** The key for the HMACs of fingerprints and IPs. */
   readonly signalSecret: string;

@@ -21,7 +21,7 @@ export function replaceFile(path: string, text: string, durability: Durability =
   renameSync(draftBeside(path, text, durability), path);
 }
 
-/** Writes a file as `replaceFile` does, but only where none exists. Returns false when another process was faster. */
+/** Writes a file as `replaceFile` does, but only where none exists. Returns false if another process was faster. */
 export function createFileOnce(path: string, text: string, durability: Durability = {}): boolean {
   const draft = draftBeside(path, text, durability);
   try {

@@ -66,13 +66,13 @@ export interface AccessKey {
   readonly id: string;
   /** `*` for keys of the installation. */
   readonly platform: PlatformName;
-  /** The person or team that answers for the key. Absent when nobody was named. */
+  /** The person or team that answers for the key. Missing if nobody was named. */
   readonly owner?: string;
   readonly operations: readonly Operation[];
   /** sha256 of the whole key, hex. */
   readonly sha256: string;
   readonly issuedAt: string;
-  /** ISO 8601. Null when the key does not expire. */
+  /** ISO 8601. Null if the key does not expire. */
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
 }
@@ -93,7 +93,7 @@ interface CachedKey {
   readonly known: KnownKey | 'unknown';
   /** Whether the key was live when it was last read, and the store no longer holds it. */
   readonly isLost: boolean;
-  /** The version of all keys when this one was read. Null when that is unknown. */
+  /** The version of all keys when this one was read. Null if that is unknown. */
   readonly version: string | null;
   readonly readMs: number;
   /** The last moment at which this is known to have been true. */
@@ -225,7 +225,7 @@ export class AccessKeys {
     );
   }
 
-  /** Revokes a key. Returns null when it does not exist. Revoking it twice changes nothing. */
+  /** Revokes a key. Returns null if it does not exist. Revoking it twice changes nothing. */
   async revoke(id: string): Promise<AccessKey | null> {
     const record = await this.find(id);
     if (record === null) return null;
@@ -272,7 +272,7 @@ export class AccessKeys {
     );
   }
 
-  /** Finds the platform of a key in this process's cache. Returns null when the key is not there. */
+  /** Finds the platform of a key in this process's cache. Returns null if the key is not there. */
   platformOf(key: string): PlatformName | null {
     const known = this.#cache.get(parseWholeKeyId(key) ?? '')?.known ?? 'unknown';
     const isIt = known !== 'unknown' && isSameHash(hash('sha256', key, 'buffer'), known.sha256);
@@ -286,7 +286,7 @@ export class AccessKeys {
   }
 
   /**
-   * Finds the record of a live key by its id. Returns null when the key is unknown, revoked or expired. Throws
+   * Finds the record of a live key by its id. Returns null if the key is unknown, revoked or expired. Throws
    * KeyLost.
    */
   async live(id: string): Promise<AccessKey | null> {
@@ -294,7 +294,7 @@ export class AccessKeys {
     return known === 'unknown' ? null : this.#findLive(known.record, isLost);
   }
 
-  /** Finds a cached key that is fresh enough. Returns null when the key must be read. */
+  /** Finds a cached key that is fresh enough. Returns null if the key must be read. */
   #findCached(id: string): CachedKey | null {
     const entry = this.#cache.get(id);
     if (entry === undefined) return null;
@@ -343,7 +343,7 @@ export class AccessKeys {
     else this.#admitted.noteEnded(record.id);
   }
 
-  /** The version of the newest acceptance of the store's contents. Null when it is not known. */
+  /** The version of the newest acceptance of the store's contents. Null if it is not known. */
   #acceptanceVersion(): string | null {
     return this.#documents.recentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;
   }
@@ -358,7 +358,7 @@ function requireLifetime(platform: PlatformName, lifetimeMs: number | null): voi
   );
 }
 
-/** Reads the id in the text of a key; the id is not secret. Returns null when the text is no key. */
+/** Reads the id in the text of a key; the id is not secret. Returns null if the text is no key. */
 export function parseKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }

@@ -14,7 +14,7 @@ export interface LostKey {
 
 interface Admitted<Key> {
   readonly record: Key;
-  /** The acceptance of the store's contents that held when the key was read. Null when it was not known. */
+  /** The acceptance of the store's contents that held when the key was read. Null if it was not known. */
   readonly accepted: string | null;
   /** When the key was last read, ms of the process's monotonic clock. */
   readonly readMs: number;
@@ -56,7 +56,7 @@ export class AdmittedKeys<Key extends LostKey> {
   }
 
   /**
-   * Finds the last record of a key that the store no longer holds. Returns null when the key was never live here, or
+   * Finds the last record of a key that the store no longer holds. Returns null if the key was never live here, or
    * when somebody has since accepted the store's contents without it.
    */
   lostRecord(id: string, accepted: string | null): Key | null {

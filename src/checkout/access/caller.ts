@@ -5,7 +5,7 @@ import type { AccessKey, Operation } from './access-keys.ts';
 export interface Actor {
   /** Unique, like `key 3f9a0c51d2e7` or `person:248289761001`. */
   readonly id: string;
-  /** The person or team that answers for the actor. Null when nobody was named. */
+  /** The person or team that answers for the actor. Null if nobody was named. */
   readonly owner: string | null;
   /** The name that people see, like `key 3f9a0c51d2e7 of risk-team`. */
   readonly text: string;
@@ -31,7 +31,7 @@ export interface Caller {
   readonly operations: readonly Operation[];
   /** The key or session. When it ends, long work that it started ends too. */
   readonly credential: CredentialRef;
-  /** ISO 8601. Null when the key or session does not expire. */
+  /** ISO 8601. Null if the key or session does not expire. */
   readonly expiresAt: string | null;
 }
 

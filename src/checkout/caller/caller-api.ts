@@ -114,7 +114,7 @@ const BAD_IDEMPOTENCY_KEY = declareRefusal(
     ]),
 );
 
-/** Null when the caller sent none. */
+/** Null if the caller sent none. */
 const IDEMPOTENCY_KEY: Parameter<string | null> = {
   name: 'Idempotency-Key',
   in: 'header',

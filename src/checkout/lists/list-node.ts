@@ -59,7 +59,7 @@ export class ListCopy {
     return this.#byId.get(id) ?? null;
   }
 
-  /** Finds the entries of a list, the oldest change first. Returns null when it has none. */
+  /** Finds the entries of a list, the oldest change first. Returns null if it has none. */
   list(owner: ListOwner, name: string): ReadonlyMap<string, StoredEntry> | null {
     return this.#lists.get(`${owner}/${name}`) ?? null;
   }

@@ -46,7 +46,7 @@ export interface OwnNodeReport extends NodeView {
   /** The counts of each candidate's trial since this process has followed it. */
   readonly counts: readonly TrialCounts[];
   /**
-   * When somebody last went back to an earlier version alone, without an approval, epoch ms. Null when the history
+   * When somebody last went back to an earlier version alone, without an approval, epoch ms. Null if the history
    * shows no such case.
    */
   readonly emergencyAt: number | null;
@@ -62,7 +62,7 @@ const NODE_TTL_MS = 10_000;
 
 /** The rollout with its stored text, which a compare-and-set needs. */
 export interface StoredRollout {
-  /** Null when the stored text is no rollout: it is damaged, or another version of the service wrote it. */
+  /** Null if the stored text is no rollout: it is damaged, or another version of the service wrote it. */
   readonly rollout: Rollout | null;
   readonly raw: string;
 }
@@ -105,7 +105,7 @@ export class Fleet {
   }
 
   /**
-   * Writes the rollout and notes the change in the audit log. Returns false when somebody else changed the rollout
+   * Writes the rollout and notes the change in the audit log. Returns false if somebody else changed the rollout
    * meanwhile.
    */
   async write(expected: StoredRollout | null, next: Rollout): Promise<boolean> {

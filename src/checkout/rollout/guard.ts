@@ -6,7 +6,7 @@ export interface ArmClients {
   readonly candidate: ClientCounts;
 }
 
-/** Explains why a canary for this percent of the clients cannot have a guard. Returns null when it can. */
+/** Explains why a canary for this percent of the clients cannot have a guard. Returns null if it can. */
 export function refuseGuard(percent: number): string | null {
   if (percent < 100) return null;
   return 'compares the canary with clients of the active version, and at 100 percent there are none; choose fewer percent, or leave the guard out';
@@ -29,7 +29,7 @@ export const GUARDED_SHARES = [
 
 /**
  * Explains why a canary must be taken back: a share of its clients is more than `points` percentage points worse than
- * the active version's, and chance does not explain the difference. Returns null when there is no such reason. A
+ * the active version's, and chance does not explain the difference. Returns null if there is no such reason. A
  * better share takes nothing back.
  *
  * A client's arm is drawn by hash with a known chance, `percent`, whatever the client does. If both rule sets were
@@ -116,7 +116,7 @@ function formatPercent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }
 
-/** Explains why the guard of this candidate takes it back. Returns null when it does not, or when there is no guard. */
+/** Explains why the guard of this candidate takes it back. Returns null if it does not, or when there is no guard. */
 export function findCandidateBreach(
   rollout: Rollout,
   candidate: Candidate,

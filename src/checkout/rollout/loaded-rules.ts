@@ -79,7 +79,7 @@ export class LoadedRules {
   }
 
   /**
-   * Finds the rule set that is in the folder of this version now. Returns null when the folder is missing or refused.
+   * Finds the rule set that is in the folder of this version now. Returns null if the folder is missing or refused.
    */
   get(version: string): RuleSet | null {
     return [...this.#current.values()].find((rules) => rules.version === version) ?? null;
@@ -265,7 +265,7 @@ export interface RuleSource {
   observeOutcome(outcome: OutcomeSeen, isRecorded: boolean): void;
   /** Notes that the candidate threw and the active rule set decided. */
   candidateFailed(version: RuleVersion, error: unknown): void;
-  /** Finds the loaded rule set of a decision by its digest. Returns null when this node does not have it. */
+  /** Finds the loaded rule set of a decision by its digest. Returns null if this node does not have it. */
   ruleSetOf(digest: string): RuleSet | null;
 }
 

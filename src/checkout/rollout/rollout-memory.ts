@@ -29,7 +29,7 @@ export function rememberRollout(dataDir: string, remembered: RememberedRollout):
   }
 }
 
-/** Reads the copy of the rollout in DATA_DIR. Returns null when there is none or it cannot be read. */
+/** Reads the copy of the rollout in DATA_DIR. Returns null if there is none or it cannot be read. */
 export function recallRollout(dataDir: string): RememberedRollout | null {
   const { installation, rollout } = parseJsonObject(readTextOrNull(join(dataDir, MEMORY)) ?? '') ?? {};
   const parsed = parseRollout(JSON.stringify(rollout) ?? '');

@@ -106,7 +106,7 @@ export type Rollout = s.Shape<typeof RolloutSchema>;
 
 let isRollout: ValidateFunction<Rollout> | null = null;
 
-/** Parses a stored rollout. Returns null when the text holds none. */
+/** Parses a stored rollout. Returns null if the text holds none. */
 export function parseRollout(text: string): Rollout | null {
   // Compiled when the first rollout is read.
   isRollout ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(RolloutSchema);
@@ -149,7 +149,7 @@ export function startRollout(
 
 /**
  * Takes back one candidate, or all of them when `version` is null. Without candidates, it returns to the version that
- * was active before. Returns null when there is nothing to take back. The trial of the remaining candidates continues
+ * was active before. Returns null if there is nothing to take back. The trial of the remaining candidates continues
  * with the same clients.
  */
 export function takeBack(
@@ -272,11 +272,11 @@ function includesPoint(slices: readonly Slice[], place: number): boolean {
  */
 interface Drawn {
   readonly draw: Draw;
-  /** Null when the active version decides. */
+  /** Null if the active version decides. */
   readonly candidate: Candidate | null;
 }
 
-/** Draws the version of a client. Returns null when no candidate decides for a share of the clients. */
+/** Draws the version of a client. Returns null if no candidate decides for a share of the clients. */
 export function drawArm(rollout: Rollout, clientHash: string): Drawn | null {
   const { active, candidates, ended } = rollout;
   const [first] = candidates;

@@ -149,7 +149,7 @@ export async function readTrialCounts(tallies: Tallies, trial: string): Promise<
 }
 
 /**
- * Describes how the shadow answered differently in verdict, wait, bot flag or group. Returns null when it answered
+ * Describes how the shadow answered differently in verdict, wait, bot flag or group. Returns null if it answered
  * the same.
  */
 function describeDifference(decision: Decision, shadowed: Decision): string | null {

@@ -159,7 +159,7 @@ export class ClientQueue {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Runs `work` after all earlier work under the same key. Returns null when the queue is full. */
+  /** Runs `work` after all earlier work under the same key. Returns null if the queue is full. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> | null {
     const tail = this.#tails.get(key) ?? { last: null, waiting: 0 };
     if (tail.waiting >= this.#maxWaiting) return null;

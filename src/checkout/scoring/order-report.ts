@@ -16,14 +16,14 @@ import type { OutcomeEntry } from '#state/journal.ts';
 export type OrderReport = Omit<ReportedOutcome, 'amount'> & {
   readonly clientIdKey: string;
   readonly orderRef: string;
-  /** The total captured or taken back so far. Absent when the report does not state an amount. */
+  /** The total captured or taken back so far. Missing if the report does not state an amount. */
   readonly money?: ReportedMoney;
 };
 
 export interface ReportedMoney {
   /** A decimal text like `25.00`. */
   readonly amount: string;
-  /** Null when the report names no currency. */
+  /** Null if the report names no currency. */
   readonly currency: string | null;
 }
 

@@ -116,7 +116,7 @@ interface Verdicts extends VerdictResult, VerdictSeen {
 }
 
 interface VerdictStepResult extends AnsweredVerdict {
-  /** Null when the answer is an earlier one, repeated. */
+  /** Null if the answer is an earlier one, repeated. */
   readonly verdicts: Verdicts | null;
 }
 
@@ -136,7 +136,7 @@ type RecordedOutcome =
       readonly before: ClientState;
       /** Epoch ms. */
       readonly now: number;
-      /** Null when the report changed nothing. */
+      /** Null if the report changed nothing. */
       readonly seen: OutcomeSeen | null;
       readonly payment: PaymentNote | null;
     };
@@ -361,7 +361,7 @@ export class ScoringService {
     return effect;
   }
 
-  /** Finds the decision that imposed the current wait. Returns null when it is not among the newest decisions. */
+  /** Finds the decision that imposed the current wait. Returns null if it is not among the newest decisions. */
   async imposedWait(platform: PlatformName, clientIdKey: string): Promise<Decision | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state } = await this.#parts.store.load(client);

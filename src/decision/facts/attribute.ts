@@ -162,7 +162,7 @@ export function parseAttributeLabel(label: string): string | null {
   return ATTRIBUTE_LABEL.exec(label)?.[1] ?? null;
 }
 
-/** Restores the attributes of a request from its recorded facts. Returns undefined when no attribute was recorded. */
+/** Restores the attributes of a request from its recorded facts. Returns undefined if no attribute was recorded. */
 export function restoreAttributes(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
     const name = parseAttributeLabel(label);

@@ -24,7 +24,7 @@ export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
 
 /** The counts of the payer's fingerprint and IP, by window in ms. They include the payer. */
 export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
-  /** How many clients used the payer's values of attributes, by name and window in ms. Absent when no rule asks. */
+  /** How many clients used the payer's values of attributes, by name and window in ms. Missing if no rule asks. */
   readonly attributes?: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
 
@@ -57,7 +57,7 @@ export const NO_QUESTION: SharingQuestion = {
 };
 
 export interface SharingQuestions extends Readonly<Record<DeviceKind, SharingQuestion>> {
-  /** Absent when no attribute is asked for. */
+  /** Missing if no attribute is asked for. */
   readonly attributes?: readonly AttributeQuestion[];
 }
 

@@ -85,7 +85,7 @@ export type AttributeFault = (typeof ATTRIBUTE_FAULTS)[number];
 /** Larger numbers count as not known. All amounts are smaller. */
 export const ATTRIBUTE_NUMBER_MAX = 1e38;
 
-/** Finds the fault of a sent value. Returns null when the value is what is declared. */
+/** Finds the fault of a sent value. Returns null if the value is what is declared. */
 export function findAttributeFault(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
   value: AttributeValue,
@@ -106,7 +106,7 @@ function findTextFault(
 }
 
 /**
- * Reads the attributes of a request that the rule set declares. Returns undefined when there are none, as in most
+ * Reads the attributes of a request that the rule set declares. Returns undefined if there are none, as in most
  * requests.
  */
 export function readAttributes(

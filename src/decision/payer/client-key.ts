@@ -99,7 +99,7 @@ interface ParsedDecisionId {
   readonly at: number;
 }
 
-/** Parses a decisionId into client, number and time. Returns null when the text is no decisionId. */
+/** Parses a decisionId into client, number and time. Returns null if the text is no decisionId. */
 export function parseDecisionId(text: string): ParsedDecisionId | null {
   const [, clientHash, seq, at] = DECISION_ID.exec(text) ?? [];
   if (clientHash === undefined || at === undefined) return null;

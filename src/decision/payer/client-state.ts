@@ -300,7 +300,7 @@ export function markOrderSettled(events: readonly VerdictEvent[], order: string)
 
 /**
  * Finds the amount of an order in the form of `formatMoney`: the amount of its newest attempt, or else of its newest
- * request. Returns null when the amount is unknown.
+ * request. Returns null if the amount is unknown.
  */
 export function findOrderAmount(events: readonly VerdictEvent[], order: string): string | null {
   const asked = events.filter((event) => event.order === order);

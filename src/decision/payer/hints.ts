@@ -110,10 +110,10 @@ export interface KnownHints {
   /** Shortened HMACs of the networks around the IPs. */
   readonly networks: readonly string[];
   /**
-   * The same devices and pseudonyms of attributes under the previous secret. Absent when the secret was not changed.
+   * The same devices and pseudonyms of attributes under the previous secret. Missing if the secret was not changed.
    */
   readonly former?: Pick<KnownHints, 'fingerprints' | 'ips' | 'attributes'>;
-  /** Whether the page of the last score executed JavaScript. Null when the score did not say. */
+  /** Whether the page of the last score executed JavaScript. Null if the score did not say. */
   readonly jsOk: boolean | null;
   readonly trapped: boolean;
   readonly userAgentPresent: boolean;
@@ -148,7 +148,7 @@ const NO_HINTS: KnownHints = {
 
 /** A score that is being asked. */
 interface NewScore extends Pick<AskedScore, 'request' | 'changes'> {
-  /** The token of the same request under the previous secret. Absent when the secret was not changed. */
+  /** The token of the same request under the previous secret. Missing if the secret was not changed. */
   readonly formerRequest?: string;
   readonly devices: DeviceCounts;
 }
@@ -209,7 +209,7 @@ export function addUnansweredScore(before: Hints | null, score: ScoreHints, now:
   return { scoredAt: now, shown, asked: before?.asked ?? [] };
 }
 
-/** Removes expired hints and scores. Returns null when nothing is left. */
+/** Removes expired hints and scores. Returns null if nothing is left. */
 export function keepRememberedHints(hints: Hints | null, now: number): Hints | null {
   if (hints === null) return null;
   const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);

@@ -88,7 +88,7 @@ export function countDevices({ fingerprints, ips }: KnownDevices, now: number): 
 }
 
 /**
- * Returns the beginning of the minute in which the device was first shown, in epoch ms. Returns null when the device
+ * Returns the beginning of the minute in which the device was first shown, in epoch ms. Returns null if the device
  * is not remembered.
  */
 export function findFirstShownAt(packed: string, id: string, now: number): number | null {

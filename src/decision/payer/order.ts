@@ -92,11 +92,11 @@ export interface KnownOrder extends OrderOutcome {
   /** The order was asked for, and was granted neither before its first report nor since. */
   readonly turnedAway?: true;
   /**
-   * The reports in the order of `compareReports`. Absent when the only report says no more than the result that
+   * The reports in the order of `compareReports`. Missing if the only report says no more than the result that
    * holds.
    */
   readonly reports?: readonly DatedReport[];
-  /** The amount that was asked for when the report that counts came, like `25.5 EUR`. Absent when it is not known. */
+  /** The amount that was asked for when the report that counts came, like `25.5 EUR`. Missing if it is not known. */
   readonly amount?: string;
 }
 
@@ -108,7 +108,7 @@ export interface AskedOrder {
 
 /** The content of an archive about an order. */
 export interface ArchivedOrder {
-  /** Null when nothing was ever reported of the order. */
+  /** Null if nothing was ever reported of the order. */
   readonly known: KnownOrder | null;
   readonly exposure: Exposure;
 }
@@ -160,7 +160,7 @@ export function isFailure(result: Result): boolean {
 
 /**
  * Removes the failures of an order that was turned away and is granted now: nobody could pay it before, so its
- * failures say nothing. Returns null when no report remains. Returns other orders unchanged.
+ * failures say nothing. Returns null if no report remains. Returns other orders unchanged.
  */
 export function reopenGranted(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
   if (known?.turnedAway !== true || exposure !== 'granted') return known;

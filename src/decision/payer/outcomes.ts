@@ -64,7 +64,7 @@ export function updateKnownOrder(tally: OutcomeTally, order: RecentOrder): Outco
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
 
-/** Finds an order among the newest ones. Returns null when it is not there. */
+/** Finds an order among the newest ones. Returns null if it is not there. */
 export function findRecentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
   return recent.find((order) => order.token === token) ?? null;
 }
@@ -94,7 +94,7 @@ export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }:
 }
 
 /**
- * Classifies an order by what it says about the payer. Returns null when it says nothing: for a technical failure,
+ * Classifies an order by what it says about the payer. Returns null if it says nothing: for a technical failure,
  * for an unpaid order that the service turned away, and for a reversal whose payment is not known yet.
  */
 export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: CountedOrder): Outcome | null {
@@ -143,7 +143,7 @@ export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
 }
 
 /**
- * Returns when money of a recent order was last taken back, whole or in part (epoch ms). Returns null when none was.
+ * Returns when money of a recent order was last taken back, whole or in part (epoch ms). Returns null if none was.
  */
 export function findLastReversalAt({ recent }: OutcomeTally): number | null {
   let last: number | null = null;

@@ -58,7 +58,7 @@ interface ComparisonMembers {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: ComparedWith;
-  /** The list of the rule set that contains the values. Absent when the values stand in the condition itself. */
+  /** The list of the rule set that contains the values. Missing if the values stand in the condition itself. */
   readonly list?: string;
 }
 

@@ -63,7 +63,7 @@ function findNamesWith(word: string, allowed: readonly string[]): readonly strin
   return having.length <= NAMES_WITH_MAX ? having : [];
 }
 
-/** Finds the name that was probably meant. Returns null when none is near. */
+/** Finds the name that was probably meant. Returns null if none is near. */
 export function findNearestName(name: string, known: readonly string[]): string | null {
   const [nearest] = known
     .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))

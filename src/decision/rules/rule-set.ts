@@ -127,7 +127,7 @@ export interface GroupParams {
 
 export interface SignalParams {
   readonly weight: number;
-  /** The thing that the signal observes, like `device`. Absent when no other signal observes it. */
+  /** The thing that the signal observes, like `device`. Missing if no other signal observes it. */
   readonly about?: string;
 }
 
@@ -190,13 +190,13 @@ export interface ParsedRules {
   readonly signals: {
     readonly rules: readonly Rule<SignalParams>[];
     readonly threshold: number;
-    /** Null when no conditions exempt from all signals. */
+    /** Null if no conditions exempt from all signals. */
     readonly exempt: Exemption | null;
   };
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
-  /** Empty when the rule set has no flags. */
+  /** Empty if the rule set has no flags. */
   readonly flags: { readonly rules: readonly Rule<FlagParams>[] };
-  /** The items of payLimitValue by group. Empty when the rule set has no limits. */
+  /** The items of payLimitValue by group. Empty if the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
   /** The lists that rules name with `value: { list: NAME }`, by name. */
   readonly lists: ReadonlyMap<string, RuleList>;

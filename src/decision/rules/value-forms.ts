@@ -9,7 +9,7 @@ const DECIMALS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Returns how many decimals the values of a fact have at most. Null when every number may occur, or only whole ones.
+ * Returns how many decimals the values of a fact have at most. Null if every number may occur, or only whole ones.
  */
 export function findDecimals({ name }: FactRef): number | null {
   return DECIMALS.get(name) ?? null;
@@ -43,7 +43,7 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
   ],
 ]);
 
-/** Finds the form of a text fact. Returns null when every text may occur. */
+/** Finds the form of a text fact. Returns null if every text may occur. */
 export function findTextForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
   return TEXT_FORMS.get(name) ?? null;
 }

@@ -23,7 +23,7 @@ import type { WhyUnread } from './unread-decisions.ts';
 export interface ArchiveFile {
   /** The path below the archive's folder, with `/` between names: `log/000000000017.json`. */
   readonly path: string;
-  /** The length of the file as it was written. Null when nobody noted it. */
+  /** The length of the file as it was written. Null if nobody noted it. */
   readonly bytes: number | null;
 }
 
@@ -54,7 +54,7 @@ export interface ArchiveHome extends LogHome {
    * NotAdopted.
    */
   adopt(): Promise<string>;
-  /** Returns the id of the archive, which is the same for all its readers. Null when the archive has none yet. */
+  /** Returns the id of the archive, which is the same for all its readers. Null if the archive has none yet. */
   readId(): Promise<string | null>;
   writeId(id: string): Promise<void>;
   /** Makes files readable here. Returns the paths of the files that are not readable, each with the reason. */
@@ -169,7 +169,7 @@ export async function isArchivedElsewhere(
   return claimed !== null && (folder === null || readArchiveId(folder) !== claimed);
 }
 
-/** Returns null when the folder is no archive. */
+/** Returns null if the folder is no archive. */
 export function readArchiveId(folder: string): string | null {
   const path = join(folder, ID_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;

@@ -33,8 +33,8 @@ export interface Segment {
   readonly lastTick: number;
   /**
    * The numbers of clients who were erased while the file could not be read. Readers leave out the rows of these
-   * clients, also after the file was put back. Once the file is rewritten without them it is another segment. Absent
-   * when there are none.
+   * clients, also after the file was put back. Once the file is rewritten without them it is another segment. Missing
+   * if there are none.
    */
   readonly without?: readonly string[];
   /** True for erasures that are so old that their rows no longer name a client. */
@@ -60,7 +60,7 @@ export interface Commit {
   readonly by: string;
   /** Epoch ms. */
   readonly at: number;
-  /** The cursor from which the journal is read next. Absent when the commit shipped nothing. */
+  /** The cursor from which the journal is read next. Missing if the commit shipped nothing. */
   readonly cursor?: string | null;
   readonly add: readonly Segment[];
   readonly remove: readonly string[];
@@ -129,7 +129,7 @@ export interface LogHome {
   readonly folder: string;
   /** Returns the name of the newest commit that this machine knows, or null before the first. */
   newestCommit(): string | null;
-  /** Adds the commit of this number. Returns false when another writer has already added one. */
+  /** Adds the commit of this number. Returns false if another writer has already added one. */
   addCommit(version: number, text: string): Promise<boolean>;
   /** Moves files from where they lie to where they are kept for good. Each one is there completely or not at all. */
   put(files: readonly FileToKeep[]): Promise<void>;
@@ -248,7 +248,7 @@ export function parseCommitVersion(name: string | null): number {
   return name === null ? 0 : Number.parseInt(name, 10);
 }
 
-/** Finds the newest commit among the file names of a log. Returns null when there is none. */
+/** Finds the newest commit among the file names of a log. Returns null if there is none. */
 export function findNewestCommit(files: Iterable<string>): string | null {
   const names = [...files].flatMap((file) => LOG_FILE.exec(file)?.[1] ?? []);
   return names.toSorted().at(-1) ?? null;
@@ -333,7 +333,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Lists the names in a folder. Returns an empty list when there is no such folder. */
+/** Lists the names in a folder. Returns an empty list if there is no such folder. */
 export function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

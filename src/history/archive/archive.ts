@@ -142,7 +142,7 @@ export class Archive {
 
   /**
    * Removes the files that no commit names; a writer that was cut off may have written them late. A commit comes
-   * first, so that their writer cannot commit them any more. Returns false when there are no such files.
+   * first, so that their writer cannot commit them any more. Returns false if there are no such files.
    */
   async sweep(commit: Commit): Promise<boolean> {
     const strays = await this.#findStrays(this.read());

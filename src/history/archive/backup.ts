@@ -73,7 +73,7 @@ async function copySegment(archive: Archive, backup: Archive, segment: Segment):
   return rows === true ? 'copied' : 'there';
 }
 
-/** Copies a file. Returns false when the copy exists already, or when the file is an order filter that is missing. */
+/** Copies a file. Returns false if the copy exists already, or when the file is an order filter that is missing. */
 function copyOnce(from: string, to: string): boolean {
   if (!existsSync(from) && to.endsWith('.orders')) return false;
   const { size } = statSync(from);

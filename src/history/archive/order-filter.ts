@@ -91,7 +91,7 @@ export class OrderFilters {
     });
   }
 
-  /** Returns null when the file is missing. Then the segment itself is searched. */
+  /** Returns null if the file is missing. Then the segment itself is searched. */
   #read(segment: Segment): OrderFilter | null {
     try {
       const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));

@@ -9,7 +9,7 @@ interface SetAside {
   /** The entry's place in the journal: partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
   /**
-   * `toClientNumber` of the client's hash, by which an erasure finds the entry. Absent when the client is not known.
+   * `toClientNumber` of the client's hash, by which an erasure finds the entry. Missing if the client is not known.
    */
   readonly clientNumber?: string;
   readonly why: string;

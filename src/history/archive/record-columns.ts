@@ -124,7 +124,7 @@ interface Field {
 }
 
 interface FieldSource {
-  /** The type in which the engine reads the member from JSON. Absent when nothing is read. */
+  /** The type in which the engine reads the member from JSON. Missing if nothing is read. */
   readonly type?: string;
   readonly columns: readonly JsonColumn[];
 }

@@ -66,7 +66,7 @@ export class SegmentWriter {
     throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
-  /** Writes one segment with the rows of a SELECT. Returns null when there are no rows. */
+  /** Writes one segment with the rows of a SELECT. Returns null if there are no rows. */
   async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();

@@ -50,7 +50,7 @@ type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]
 export interface SnapshotParts {
   readonly archive: Archive;
   readonly state: ArchiveState;
-  /** The rows that only the journal has. Null when the snapshot is of the archive alone. */
+  /** The rows that only the journal has. Null if the snapshot is of the archive alone. */
   readonly unshipped: UnshippedSpan | null;
   readonly erased: ErasedClients;
   /** True when the store's decisions are archived in a place that this machine does not read. */
@@ -68,7 +68,7 @@ export interface UnshippedSpan {
   readonly rows: (table: TableName, platform?: string | null) => string;
   /** The entries that were lost, and those beyond the number that a node reads from the journal. */
   readonly gaps: readonly ArchiveGap[];
-  /** The time of the first entry that was not read, in epoch ms. Null when all were read. */
+  /** The time of the first entry that was not read, in epoch ms. Null if all were read. */
   readonly upTo: number | null;
 }
 
@@ -130,7 +130,7 @@ export class Snapshot implements Disposable {
     return !isForeign && this.#leftOut.length === 0 && this.upTo === null && this.unshippedGaps.length === 0;
   }
 
-  /** The time, in epoch ms, before which everything was read. Null when everything was read. */
+  /** The time, in epoch ms, before which everything was read. Null if everything was read. */
   get upTo(): number | null {
     return this.#parts.unshipped?.upTo ?? null;
   }
@@ -183,7 +183,7 @@ export class Snapshot implements Disposable {
     throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
   }
 
-  /** Returns false when no links can be made. Throws when a segment was replaced since the state was read. */
+  /** Returns false if no links can be made. Throws when a segment was replaced since the state was read. */
   async #linkSegments(
     segments: readonly Segment[],
     unwritten: readonly Segment[],

@@ -88,7 +88,7 @@ async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]
 }
 
 /**
- * Finds the time of the first of all recorded decisions, in epoch ms. Returns null when that time is not in the
+ * Finds the time of the first of all recorded decisions, in epoch ms. Returns null if that time is not in the
  * earlier part.
  */
 async function findFirstDecisionTime({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {

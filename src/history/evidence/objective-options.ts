@@ -86,7 +86,7 @@ export function readGivenObjective(options: AskedOptions): GivenObjective {
   };
 }
 
-/** Reads the objective and fills in defaults. Returns null when no member of an objective is given. */
+/** Reads the objective and fills in defaults. Returns null if no member of an objective is given. */
 export function readObjectiveOrNull(options: AskedOptions): Objective | null {
   const given = readGivenObjective(options);
   return Object.keys(given).length === 0 ? null : { ...DEFAULT_OBJECTIVE, ...given };

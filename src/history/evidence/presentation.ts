@@ -179,7 +179,7 @@ export interface Presentation {
 
 /**
  * Sorts every table that has a column of this name by that column: numbers from the largest to the smallest, words
- * from A to Z, then cells without a value. Returns null when no table has such a column.
+ * from A to Z, then cells without a value. Returns null if no table has such a column.
  */
 export function sortTables<Result extends Presentation>(shown: Result, column: string): Result | null {
   const placeIn = (table: EvidenceTable) => listSortNames(table).indexOf(column.toLowerCase());

@@ -113,7 +113,7 @@ export interface RulesAtHand {
   readonly named: (version: string) => RuleSet;
   /** Returns the files of a rule set as texts. */
   readonly files: (version: string) => RuleFiles;
-  /** Finds the rule set that made decisions. Returns null when neither RULES_DIR nor the archive has it. */
+  /** Finds the rule set that made decisions. Returns null if neither RULES_DIR nor the archive has it. */
   readonly recorded: (rules: DecidingRules) => RuleSet | null;
 }
 
@@ -139,7 +139,7 @@ export interface Question {
   readonly options: readonly Option<unknown>[];
   /** Example options, for the API document. */
   readonly example: AskedOptions;
-  /** The option that names the version whose decisions alone count. Null when all decisions count. */
+  /** The option that names the version whose decisions alone count. Null if all decisions count. */
   readonly decidedBy: Option<string | null> | null;
   /** Which part of the archive the answer needs when a span is asked about. */
   readonly reads: ReadTimes;

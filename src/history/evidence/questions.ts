@@ -151,7 +151,7 @@ export const EXPERIMENT = declareQuestion({
 /** All questions about recorded decisions, each declared once. */
 export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, DRIFT, EXPERIMENT];
 
-/** Finds a question by its kind. Returns undefined when there is no such question. */
+/** Finds a question by its kind. Returns undefined if there is no such question. */
 export function findQuestion(kind: string): Question | undefined {
   return QUESTIONS.find((one) => one.kind === kind);
 }

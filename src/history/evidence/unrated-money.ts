@@ -19,7 +19,7 @@ export const unratedMoney = nullable(
 export type UnratedMoney = Shape<typeof unratedMoney>;
 
 /**
- * Finds the money, by currency, that has no rate to `valueIn`, the currency of the value. Returns null when there is
+ * Finds the money, by currency, that has no rate to `valueIn`, the currency of the value. Returns null if there is
  * none.
  */
 export function findUnratedMoney(

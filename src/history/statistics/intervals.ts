@@ -16,7 +16,7 @@ const NORMAL_975 = 1.959963984540054;
 /**
  * Estimates the share `part / whole` with Wilson's score interval, which stays within 0 and 1 and holds for few cases
  * too (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and DasGupta,
- * Interval estimation for a binomial proportion, 2001). Returns null when `whole` is 0.
+ * Interval estimation for a binomial proportion, 2001). Returns null if `whole` is 0.
  */
 export function estimateShare(part: number, whole: number): Estimate | null {
   if (whole === 0) return null;
@@ -141,7 +141,7 @@ interface CountScatter {
 /**
  * Predicts the interval in which a future count lies in 95 of 100 cases. A bootstrap gives the uncertainty of the
  * expectation, and the count varies around the expectation by a negative binomial distribution. `value` is the
- * expectation; the ends are whole counts. Returns null when the expectation over all clusters, each counted once, is
+ * expectation; the ends are whole counts. Returns null if the expectation over all clusters, each counted once, is
  * null.
  */
 export function predictInterval(

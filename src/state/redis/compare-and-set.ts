@@ -17,7 +17,7 @@ export function computeStamp(text: string | Buffer): string {
   return hash('sha1', text);
 }
 
-/** Reads a text with the stamp of its bytes. Returns null when there is none. */
+/** Reads a text with the stamp of its bytes. Returns null if there is none. */
 export async function readStamped(
   { connection, runOn }: RedisDoor,
   key: string,
@@ -31,7 +31,7 @@ export async function readStamped(
 const compareAndSetScript = new RedisScript('compare-and-set-1.lua');
 
 /**
- * Replaces the text that has the stamp, or removes it when `next` is null. Returns false when the text has changed.
+ * Replaces the text that has the stamp, or removes it when `next` is null. Returns false if the text has changed.
  * Without `keptMs` the new text expires when the old one would have.
  */
 export async function compareAndSet(

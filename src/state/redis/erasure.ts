@@ -29,13 +29,13 @@ const ERASURE_ROUNDS_MAX = 10;
 type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 
 interface StampedState {
-  /** Null when there is no state, or it cannot be read. */
+  /** Null if there is no state, or it cannot be read. */
   readonly state: ClientState | null;
   /** NO_TEXT_STAMP when there is no state. */
   readonly stamp: string;
 }
 
-/** Decodes a state. Returns null when it cannot be read, because the client is erased anyway. */
+/** Decodes a state. Returns null if it cannot be read, because the client is erased anyway. */
 function decodeStateOrNull(raw: string): ClientState | null {
   try {
     return decodeClientState(raw);
@@ -143,7 +143,7 @@ export class ClientErasure {
   }
 
   /**
-   * Removes state and notes, and writes the erasure into the journal. Returns false when the client changed after its
+   * Removes state and notes, and writes the erasure into the journal. Returns false if the client changed after its
    * stamp was read.
    */
   async #removeState({ platform, hash }: ErasedKey, stamp: string): Promise<boolean> {

@@ -164,7 +164,7 @@ export class RedisHealth {
     return words.map(parseReachReport);
   }
 
-  /** Reads a server's INFO. Returns null when the server does not give it: a managed one may forbid INFO. */
+  /** Reads a server's INFO. Returns null if the server does not give it: a managed one may forbid INFO. */
   async #infoOf(node: string): Promise<string | null> {
     const known = this.#settings.get(node);
     const mayEvict = mayEvictKeys(known?.info ? readInfoField(known.info, 'maxmemory_policy') : null);
@@ -200,7 +200,7 @@ const MAJOR_VERSION_MIN = 7;
 /** A server that uses more than this share of its memory should get more in time. */
 const MEMORY_SHARE_MAX = 0.85;
 
-/** Explains by its INFO why a server is too old. Returns null when it is not. */
+/** Explains by its INFO why a server is too old. Returns null if it is not. */
 function explainTooOld(server: string, info: string): string | null {
   const version = readInfoField(info, 'redis_version');
   if (version === null || Number.parseInt(version, 10) >= MAJOR_VERSION_MIN) return null;
@@ -253,7 +253,7 @@ function mayEvictKeys(policy: string | null): boolean {
   return policy !== null && policy !== 'noeviction';
 }
 
-/** Explains what eviction does or did on a server, and what to do. Returns null when there is no danger. */
+/** Explains what eviction does or did on a server, and what to do. Returns null if there is no danger. */
 function explainEviction(policy: string | null, info: string | null): string | null {
   const evicted = readEvictedKeys(info) ?? 0;
   const lost = 'payers among them look new, and callers whose access key is among them get 503';
@@ -275,7 +275,7 @@ function readEvictedKeys(info: string | null): number | null {
 }
 
 /**
- * Returns the used share of a server's maxmemory, 0 to 1. Returns null when it has no such bound or does not report
+ * Returns the used share of a server's maxmemory, 0 to 1. Returns null if it has no such bound or does not report
  * it.
  */
 function computeMemoryUsedShare(info: string | null): number | null {

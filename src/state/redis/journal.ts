@@ -118,7 +118,7 @@ function mapPartitions<T>(read: (partition: string, number: number) => Promise<T
   return Promise.all(redis.PARTITIONS.map(read));
 }
 
-/** Finds the place of the entry after which this many newer ones follow. Returns null when there are not as many. */
+/** Finds the place of the entry after which this many newer ones follow. Returns null if there are not as many. */
 async function findPlaceBefore(
   { commands, runOn }: RedisAccess,
   key: string,
@@ -231,7 +231,7 @@ class JournalReader {
     });
   }
 
-  /** Finds what the partitions lost after the places. Returns null when nothing was lost. */
+  /** Finds what the partitions lost after the places. Returns null if nothing was lost. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await mapPartitions(async (partition, index) => {
       const key = redis.journalLossKey(partition);
@@ -317,7 +317,7 @@ function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Gen
   }
 }
 
-/** Takes the oldest row of all. Returns null when it is unknown because an empty feed must be filled again. */
+/** Takes the oldest row of all. Returns null if it is unknown because an empty feed must be filled again. */
 function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   let oldest: Feed | null = null;
   let oldestPlace: JournalPlace | null = null;

@@ -62,7 +62,7 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLo
         text: texts[place] ?? null,
       }));
     },
-    /** Reads the text of the newest record. Returns null when there is none. */
+    /** Reads the text of the newest record. Returns null if there is none. */
     newestText: async () => {
       const newest = () => door.commands.zRange(numbers, 0, 0, { REV: true });
       const [text = null] = await textsOf(await call(() => callChecked('ZRANGE', newest(), Array.isArray)));

@@ -121,7 +121,7 @@ function formatConstant(value: number | string): string {
   return JSON.stringify(value);
 }
 
-/** Reads from the name of a script how many KEYS it takes. Returns null when the name has no number. */
+/** Reads from the name of a script how many KEYS it takes. Returns null if the name has no number. */
 export function parseKeyCount(file: string): number | null {
   const [, count] = /-(\d+)\.lua$/.exec(file) ?? [];
   return count === undefined ? null : Number(count);

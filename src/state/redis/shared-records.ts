@@ -95,7 +95,7 @@ export function createRedisRegisters(door: RedisAccess, versions: FollowedVersio
   };
 }
 
-/** Writes a register if it still holds `expected`, without a new version. Returns false when it holds another text. */
+/** Writes a register if it still holds `expected`, without a new version. Returns false if it holds another text. */
 export function setRegister(
   door: RedisAccess,
   name: string,

@@ -12,7 +12,7 @@ interface RolledBack {
 }
 
 /**
- * Notes that a version was rolled back, so that no first start chooses it as the newest. Returns false when the
+ * Notes that a version was rolled back, so that no first start chooses it as the newest. Returns false if the
  * folder is not writable, as in a container.
  */
 export function noteRolledBack(folder: string, { at, who, reason }: RolledBack): boolean {

@@ -74,7 +74,7 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
 }
 
 /**
- * Reads the texts of all rule files, lists and cases in a folder. Returns null when there is no such folder. A file
+ * Reads the texts of all rule files, lists and cases in a folder. Returns null if there is no such folder. A file
  * that cannot be read, or a link that leads out of the folder of rule sets, becomes a problem.
  */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
@@ -111,7 +111,7 @@ function listYamlFiles(folder: string, below: string, problems: Problem[]): read
 }
 
 /**
- * Reads the text of a file. Returns null when it is missing. A file that cannot be read or is not UTF-8 becomes a
+ * Reads the text of a file. Returns null if it is missing. A file that cannot be read or is not UTF-8 becomes a
  * problem.
  */
 function readText(folder: string, path: string, problems: Problem[]): string | null {
@@ -135,7 +135,7 @@ function readText(folder: string, path: string, problems: Problem[]): string | n
   }
 }
 
-/** Resolves links of a path below a folder. Returns null when there is nothing there or it may not be read. */
+/** Resolves links of a path below a folder. Returns null if there is nothing there or it may not be read. */
 function resolvePlace(folder: string, path: string, problems: Problem[]): string | null {
   try {
     const place = realpathSync(join(folder, path));

@@ -3,7 +3,7 @@ import { compareRuleVersions, isRuleVersion, type RuleVersion } from '#decision/
 
 export const RELEASE_FILE = 'release.json';
 
-/** Explains why the folder of rule sets cannot be used. Returns null when it can. */
+/** Explains why the folder of rule sets cannot be used. Returns null if it can. */
 export function explainUnusableRulesDir(rulesDir: string): string | null {
   const refused = (what: string) => `RULES_DIR is ${rulesDir}, ${what}; set it to the folder of rule sets`;
   try {

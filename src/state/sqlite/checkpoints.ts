@@ -34,7 +34,7 @@ export class SqliteCheckpointer {
 
   /**
    * Empties the log, which still holds pages as they were before an erasure. Readers and other processes may keep the
-   * log in use for as long as they like. Returns false when this was closed before the log was empty.
+   * log in use for as long as they like. Returns false if this was closed before the log was empty.
    */
   truncate(): Promise<boolean> {
     return this.#thread.run('truncate', this.#path).then(

@@ -142,7 +142,7 @@ function commitChange(
   return 'committed';
 }
 
-/** Writes the next state. Returns false when the state is no longer the one that was read. */
+/** Writes the next state. Returns false if the state is no longer the one that was read. */
 function writeState(sql: ClientStatements, { client, stamp, state }: Change, nowMs: number): boolean {
   const next = encodeClientState(state);
   const untilMs = nowMs + RETENTION.stateMs;

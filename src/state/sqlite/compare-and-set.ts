@@ -27,14 +27,14 @@ export function createTextTable({ db, read, write }: SqliteFile, { table, name, 
     return (stamp === NO_TEXT_STAMP ? add.run(ofName, next) : put.run(next, ofName, stamp)).changes > 0;
   };
   return {
-    /** Reads a text and the stamp of its bytes. Returns null when there is none. */
+    /** Reads a text and the stamp of its bytes. Returns null if there is none. */
     read: (ofName: string) =>
       read((): StampedText | null => {
         const row = one.get(ofName);
         return row === undefined ? null : { text: String(row['text']), stamp: String(row['stamp']) };
       }),
     /**
-     * Replaces the text that has the stamp by `next`, or removes it when `next` is null. Returns false when the text
+     * Replaces the text that has the stamp by `next`, or removes it when `next` is null. Returns false if the text
      * has changed. `keep` runs in the same transaction.
      */
     compareAndSet: (ofName: string, stamp: string, next: string | null, keep: () => void = () => {}) =>

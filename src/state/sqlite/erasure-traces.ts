@@ -59,7 +59,7 @@ export class ErasureTraces {
     await this.#file.write(() => this.#forget(mark)).catch(() => {});
   }
 
-  /** Says what still holds erased payers. Returns null when nothing does. */
+  /** Says what still holds erased payers. Returns null if nothing does. */
   left(): Promise<string | null> {
     return this.#file.read(() => (this.#mark() === null ? null : LEFT));
   }

@@ -160,7 +160,7 @@ export class JournalTable {
     return end !== null && end < last;
   }
 
-  /** Pushes out some of the oldest entries, when there are more than `kept`. Returns null when there are no more. */
+  /** Pushes out some of the oldest entries, when there are more than `kept`. Returns null if there are no more. */
   pushOut(kept: number): { readonly entries: number; from: number; to: number; position: number } | null {
     const { forgotten } = this.progress();
     const last = Math.min(this.newest() - kept, forgotten + STEP_ENTRIES);

@@ -175,7 +175,7 @@ function probedAt(db: DatabaseSync): number | null {
   return text === null ? null : Number(text);
 }
 
-/** Null when a small write succeeds. */
+/** Null if a small write succeeds. */
 async function whyNoWrite({ db, clock, write }: SqliteFile): Promise<string | null> {
   try {
     const probe = db.prepare(

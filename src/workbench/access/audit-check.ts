@@ -10,7 +10,7 @@ import {
 } from '#state/audit-log.ts';
 import { RETENTION } from '#state/retention.ts';
 
-/** Reads an entry with its part about a payer, where that part is kept. Returns null when the entry was changed. */
+/** Reads an entry with its part about a payer, where that part is kept. Returns null if the entry was changed. */
 export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parseJson(payer.text);

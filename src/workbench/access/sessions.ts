@@ -39,7 +39,7 @@ export interface Session {
   /** The platforms where the user may do something. `*` stands for all of them. */
   readonly platforms: readonly PlatformName[];
   /**
-   * Returns the caller at a platform; null as the platform means the first one. Returns null when the user may do
+   * Returns the caller at a platform; null as the platform means the first one. Returns null if the user may do
    * nothing there.
    */
   readonly at: (platform: string | null) => Caller | null;
@@ -100,7 +100,7 @@ export class Sessions {
     return secret;
   }
 
-  /** Finds a session. Returns null when the session is unknown or has ended, or when its key or role has ended. */
+  /** Finds a session. Returns null if the session is unknown or has ended, or when its key or role has ended. */
   find(secret: string): Promise<Session | null> {
     return this.#find(hashSecret(secret));
   }

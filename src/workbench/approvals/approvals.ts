@@ -119,7 +119,7 @@ export class Approvals {
     });
   }
 
-  /** Creates a proposal for a change. Returns null when the change needs no approval. Throws `ProposalRefused`. */
+  /** Creates a proposal for a change. Returns null if the change needs no approval. Throws `ProposalRefused`. */
   async propose(
     platform: PlatformName,
     change: ProposedChange,
@@ -196,7 +196,7 @@ export class Approvals {
 
   /**
    * Opens a draft that a platform has proposed, with the files that a release would fix. They include sections and
-   * cases of other platforms. Returns null when the platform has no open proposal for it. Throws `ProposalRefused`.
+   * cases of other platforms. Returns null if the platform has no open proposal for it. Throws `ProposalRefused`.
    */
   async openProposedDraft(platform: PlatformName, version: RuleVersion): Promise<OpenedDraft | null> {
     const proposed = (await this.#parts.proposals.list(INSTALLATION)).find(
@@ -257,7 +257,7 @@ export class Approvals {
   }
 
   /**
-   * Returns the state on which the change would be made now, as a text. Returns null when there is nothing to
+   * Returns the state on which the change would be made now, as a text. Returns null if there is nothing to
    * approve.
    */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
@@ -268,7 +268,7 @@ export class Approvals {
     return formatReleaseBasis(change.version, digest);
   }
 
-  /** Foresees what a change would do. Returns null when the change needs no approval. */
+  /** Foresees what a change would do. Returns null if the change needs no approval. */
   async #prospect(platform: PlatformName, change: ProposedChange): Promise<ForeseenChange | null> {
     switch (change.what) {
       case 'rollout':

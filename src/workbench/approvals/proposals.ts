@@ -118,7 +118,7 @@ export interface StoredProposal extends Omit<Proposal, 'draft'> {
   readonly change: ProposedChange;
   readonly basis: string;
   /**
-   * The proposer's owner; another owner must approve. Null when the proposal is of a draft and anybody may approve
+   * The proposer's owner; another owner must approve. Null if the proposal is of a draft and anybody may approve
    * it.
    */
   readonly owner: string | null;

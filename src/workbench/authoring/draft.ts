@@ -73,7 +73,7 @@ function readFolderState(folder: string): FolderState {
 }
 
 /**
- * Computes the digest of the rule files in a folder, with or without problems. Returns null when they cannot be read.
+ * Computes the digest of the rule files in a folder, with or without problems. Returns null if they cannot be read.
  */
 function computeFolderDigest(folder: string): string | null {
   const problems: [] = [];

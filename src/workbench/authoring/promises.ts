@@ -17,7 +17,7 @@ import { matchesFacts } from './prove.ts';
 /** Something that a rule set does although it is promised otherwise. */
 export interface BrokenPromise extends Problem {
   readonly promise: PromiseBreach;
-  /** A payer who shows the breach. Null when no payer is needed to see it. */
+  /** A payer who shows the breach. Null if no payer is needed to see it. */
   readonly example: Example | null;
 }
 

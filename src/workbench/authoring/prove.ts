@@ -41,9 +41,9 @@ import {
 /** A finding about a rule set that cannot be intended, although every file is correct. */
 interface Finding extends Problem {
   readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
-  /** The rule. Null when the finding is about no single rule. */
+  /** The rule. Null if the finding is about no single rule. */
   readonly rule: string | null;
-  /** Facts that show the finding. Null when no facts can show it. */
+  /** Facts that show the finding. Null if no facts can show it. */
   readonly example: Example | null;
 }
 
@@ -118,7 +118,7 @@ function describeObservation({ name, fact, attribute }: FactRef): string | null 
 }
 
 /**
- * Finds signals that can match together and then reach the threshold, the heaviest first. Returns an empty list when
+ * Finds signals that can match together and then reach the threshold, the heaviest first. Returns an empty list if
  * it finds none.
  */
 function findMatchingTogether(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** A file of a Redis append-only file that is not whole. */
 export interface FileFault {
   readonly file: string;
-  /** The offset of the first entry that is not whole. Null when the file cannot be read at all. */
+  /** The offset of the first entry that is not whole. Null if the file cannot be read at all. */
   readonly goodBytes: number | null;
   /** The number of bytes from that offset on. */
   readonly lostBytes: number | null;
@@ -23,7 +23,7 @@ const MANIFEST = 'appendonly.aof.manifest';
 const OUTPUT_BYTES_MAX = 16 << 20;
 
 /**
- * Finds the first file in an `appendonlydir` that is not whole. Returns null when all are whole. It runs
+ * Finds the first file in an `appendonlydir` that is not whole. Returns null if all are whole. It runs
  * redis-check-aof, which opens the files for writing but changes none. Throws when that program is not installed.
  */
 export async function findAppendOnlyFault(folder: string): Promise<FileFault | null> {

@@ -39,7 +39,7 @@ export function linksCommand(program: Command): void {
   });
 }
 
-/** Returns null when the thing is not found. */
+/** Returns null if the thing is not found. */
 async function nullIfNotFound<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;

@@ -103,7 +103,7 @@ async function check(json: boolean): Promise<void> {
 }
 
 interface DamagedText extends Unreadable {
-  /** The client of a state. Null when the text is not a state, or when no record names the client any more. */
+  /** The client of a state. Null if the text is not a state, or when no record names the client any more. */
   readonly client: ClientKey | null;
 }
 

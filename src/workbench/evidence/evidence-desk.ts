@@ -33,7 +33,7 @@ interface EvidenceDeskParts {
   readonly rulesDir: string;
   /** The fleet's secret, which decides which clients are held out of which rules. */
   readonly signalSecret: string;
-  /** The former secret. Null when it was not changed. */
+  /** The former secret. Null if it was not changed. */
   readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
   /** The roles that people have by OIDC_ROLES. The default is none. */
@@ -196,7 +196,7 @@ export class EvidenceDesk {
 
   /**
    * Returns the segment with the first decisions that a task reads, which identifies the archive: no other archive
-   * has this segment, and a merge or an erasure replaces it. Returns null when there are no decisions. A local
+   * has this segment, and a merge or an erasure replaces it. Returns null if there are no decisions. A local
    * archive is read from disk each time, because somebody may have replaced the folder.
    */
   #oldest(task: EvidenceTask): string | null {

@@ -34,7 +34,7 @@ interface EvidenceFolders {
 export interface EvidenceWork {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
-  /** The draft that an option names. Null when no draft is kept that differs from RULES_DIR. */
+  /** The draft that an option names. Null if no draft is kept that differs from RULES_DIR. */
   readonly draft: DraftText | null;
   readonly holdoutSecret: string;
   readonly formerSecret: string | null;

@@ -13,7 +13,7 @@ interface AskedList {
 }
 
 /**
- * Finds the range on a list that holds an address, as rules find it. Returns null when there is none, and for a text
+ * Finds the range on a list that holds an address, as rules find it. Returns null if there is none, and for a text
  * that is no address.
  */
 export function findCoveringRange(

@@ -183,7 +183,7 @@ export class ListEditor {
   }
 
   /**
-   * Removes a value from a list. Returns false when it was not on the list. Throws `UnknownList` or `TooManyChanges`.
+   * Removes a value from a list. Returns false if it was not on the list. Throws `UnknownList` or `TooManyChanges`.
    */
   async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
     this.#parts.audit.admit(edited.who, 'list');
@@ -198,7 +198,7 @@ export class ListEditor {
     return true;
   }
 
-  /** Finds the entry for a value. Returns null when the list has none. Throws `UnknownList`. */
+  /** Finds the entry for a value. Returns null if the list has none. Throws `UnknownList`. */
   find(owner: ListOwner, list: string, value: string): StoredEntry | null {
     const id = this.#idOf({ owner, list }, value);
     return id === null ? null : this.#parts.node.copy.entry(id);
@@ -328,7 +328,7 @@ export class ListEditor {
     return 'added';
   }
 
-  /** Returns the id that an entry for this value would have. Returns null when the list cannot hold the value. */
+  /** Returns the id that an entry for this value would have. Returns null if the list cannot hold the value. */
   #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
     const { kind } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
@@ -409,7 +409,7 @@ interface RoomTaken {
   readonly keys: number;
 }
 
-/** Says for the caller why a list has no room for an entry. Returns null when it has room. */
+/** Says for the caller why a list has no room for an entry. Returns null if it has room. */
 export function refuseForRoom(
   copy: ListCopy,
   entry: ListEntry,

@@ -28,7 +28,7 @@ export function createExample(shape: object): unknown {
 }
 
 /**
- * Creates an example of a schema. Returns undefined when none is known. `within` lists the schemas around it, because
+ * Creates an example of a schema. Returns undefined if none is known. `within` lists the schemas around it, because
  * a shape may contain itself.
  */
 function createValueExample(schema: Schema, within: readonly Schema[]): unknown {

@@ -170,7 +170,7 @@ export interface LinksParts {
 }
 
 /**
- * Finds the clients with whom a client shares devices and addresses. Returns null when nothing is known of the
+ * Finds the clients with whom a client shares devices and addresses. Returns null if nothing is known of the
  * client.
  */
 export async function findClientLinks(

@@ -97,7 +97,7 @@ const ENTRIES_MAX = 10_000;
 
 /**
  * Replaces a state that cannot be read by one that is rebuilt from the client's records, and notes it in the audit.
- * Returns null when there is no state, when it can be read, or when it changed meanwhile.
+ * Returns null if there is no state, when it can be read, or when it changed meanwhile.
  */
 export async function rebuildClient(
   { store, decisions, audit }: RebuildParts,

@@ -42,7 +42,7 @@ import { type ClientLinks, findClientLinks, type LinksParts } from './client-lin
 export interface RecordsParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
-  /** The archive with older decisions. Null when the node has none. */
+  /** The archive with older decisions. Null if the node has none. */
   readonly archive?: ArchiveReader | null;
   /** This node's copy of the shared lists. When absent, nobody is on any list. */
   readonly lists?: SharedLists;
@@ -136,7 +136,7 @@ export class Records {
 
   /**
    * Reads what happened to a client before a place, newest first; null reads from the newest entry on. Returns null
-   * when nothing is known of the client. The history is complete when it begins with the first contact: the journal
+   * if nothing is known of the client. The history is complete when it begins with the first contact: the journal
    * deletes its oldest entries earlier than the state.
    */
   async history(
@@ -157,7 +157,7 @@ export class Records {
   }
 
   /**
-   * Finds the clients with whom a client shares devices and addresses. Returns null when nothing is known of the
+   * Finds the clients with whom a client shares devices and addresses. Returns null if nothing is known of the
    * client.
    */
   links(
@@ -207,7 +207,7 @@ export class Records {
   }
 
   /**
-   * Finds the rule set that decided. When this node no longer has it, it comes from the archive. Returns null when
+   * Finds the rule set that decided. When this node no longer has it, it comes from the archive. Returns null if
    * neither has it.
    */
   rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {

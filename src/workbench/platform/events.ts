@@ -272,7 +272,7 @@ class WaitEnd {
 
 /**
  * Returns the JSON of the next page. The page has no events only when the waiting time is over. Returns an empty text
- * when the caller no longer waits.
+ * if the caller no longer waits.
  */
 async function waitForPage(
   { caller: { platform }, inTurn }: GrantedRequest<never>,

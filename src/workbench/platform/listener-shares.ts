@@ -122,7 +122,7 @@ interface Share {
   readonly problem: () => HttpProblem;
 }
 
-/** Returns the key or cookie of a request. Null when there is none, or when the path needs none. */
+/** Returns the key or cookie of a request. Null if there is none, or when the path needs none. */
 function readCredential({ url = '', headers, headersDistinct }: IncomingMessage): string | null {
   if (!url.startsWith(KEYED)) return null;
   return headersDistinct['x-ka-access-key']?.[0] ?? headers.cookie ?? null;

@@ -44,7 +44,7 @@ export interface RolloutHandles {
 export interface NodeParts {
   /** Returns epoch ms. */
   readonly clock: () => number;
-  /** The rollout that the platform may see and change. Null when the rule set is fixed. */
+  /** The rollout that the platform may see and change. Null if the rule set is fixed. */
   readonly rollout: RolloutHandles | null;
   /** The folder of the rule sets, whose files the console shows. Without it no files are shown. */
   readonly rulesDir?: string | undefined;
@@ -69,7 +69,7 @@ export interface NodeParts {
   readonly archiveKeepMs?: number;
   /** How long the store keeps decisions that are archived, in ms. */
   readonly decisionsHotMs?: number;
-  /** The record of erased clients outside every backup. Null when it is not kept. */
+  /** The record of erased clients outside every backup. Null if it is not kept. */
   readonly erasureLedger?: object | null;
   readonly log: Logger;
 }
@@ -103,7 +103,7 @@ export interface PlatformOperationParts extends Omit<PlatformApiParts, 'callerDo
   readonly browsers: BrowserSessions;
   /** Counts the refused sign-ins of an address. */
   readonly refusedSignIns: LocalRateBuckets;
-  /** The host of the identity provider. Null when people sign in with keys only. */
+  /** The host of the identity provider. Null if people sign in with keys only. */
   readonly providerHost: string | null;
   /** The number of waiting readers of the feed, by access key. */
   readonly waiting: CountsByOwner;

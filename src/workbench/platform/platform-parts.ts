@@ -16,11 +16,11 @@ import type {
 /** The parts for the operations of the platform, by the groups of `PLATFORM_OPERATIONS`. */
 interface PartsOfGroups {
   readonly always: PlatformOperationParts;
-  /** Null when the rule set is fixed. */
+  /** Null if the rule set is fixed. */
   readonly withRollout: RolloutParts | null;
   /** Null without a RULES_DIR. */
   readonly withRuleFolders: RuleParts | null;
-  /** Null when the node computes no evidence. */
+  /** Null if the node computes no evidence. */
   readonly withEvidence: EvidenceParts | null;
 }
 

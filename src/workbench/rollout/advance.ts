@@ -154,7 +154,7 @@ function findFreeSlices(taken: readonly Slice[]): readonly Slice[] {
   return starts.map((from, place) => ({ from, to: ends[place] ?? 100 }));
 }
 
-/** Says why candidates cannot be drawn with these shares. Returns null when they can. */
+/** Says why candidates cannot be drawn with these shares. Returns null if they can. */
 export function refuseShares(shares: readonly Share[]): string | null {
   const twice = shares.find(
     ({ version }, place) => shares.findIndex((one) => one.version === version) < place,

@@ -15,7 +15,7 @@ import type { Store, Tallies } from '#state/store.ts';
 
 /** How a version would answer compared with the active one, for the person who decides about it. */
 export interface Difference {
-  /** Why the version answers very differently from the active one, one sentence each. Empty when it does not. */
+  /** Why the version answers very differently from the active one, one sentence each. Empty if it does not. */
   readonly much: readonly string[];
   readonly compared: string;
 }
@@ -172,12 +172,12 @@ function differenceSentence({ platform, letPay, heldBack, turned }: PlatformDiff
 interface ShadowFigures {
   readonly compared: number;
   readonly otherwise: number;
-  /** The most frequent of these changes. Null when there is none. */
+  /** The most frequent of these changes. Null if there is none. */
   readonly most: string | null;
 }
 
 /**
- * Reads what the version's shadow has shown so far. Returns null when the version is not a shadow, or has answered
+ * Reads what the version's shadow has shown so far. Returns null if the version is not a shadow, or has answered
  * too few.
  */
 async function readShadowFigures(

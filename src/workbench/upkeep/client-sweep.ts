@@ -123,7 +123,7 @@ export class ClientSweep {
   }
 
   /**
-   * Returns a smaller text of a state. Returns null when nothing can be left out, or when the state cannot be read;
+   * Returns a smaller text of a state. Returns null if nothing can be left out, or when the state cannot be read;
    * "state check" finds such states.
    */
   #compacted(text: string): string | null {
@@ -136,7 +136,7 @@ export class ClientSweep {
     }
   }
 
-  /** Returns the pass that this node may continue. Returns null when none is due, or when another node does it. */
+  /** Returns the pass that this node may continue. Returns null if none is due, or when another node does it. */
   async #claim(): Promise<Progress | null> {
     const now = this.#parts.clock();
     const text = await this.#parts.store.registers.read(REGISTER);
@@ -149,7 +149,7 @@ export class ClientSweep {
     return this.#moveOn({ ...progress, ...begun, movedAt: now });
   }
 
-  /** Writes the progress. Returns null when another node was faster. */
+  /** Writes the progress. Returns null if another node was faster. */
   async #moveOn(progress: Progress): Promise<Progress | null> {
     const next = JSON.stringify(progress);
     if (!(await this.#parts.store.registers.compareAndSet(REGISTER, this.#written, next))) return null;

@@ -28,7 +28,7 @@ interface Outage {
 export class ConnectionErrors {
   #outage: Outage | null = null;
 
-  /** Notes an error. Returns null when no line about the outage is due. */
+  /** Notes an error. Returns null if no line about the outage is due. */
   failed(nowMs: number): ConnectionNews | null {
     if (this.#outage === null) {
       this.#outage = { sinceMs: nowMs, lastErrorMs: nowMs, errors: 1, toldMs: nowMs };

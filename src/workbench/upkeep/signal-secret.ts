@@ -8,14 +8,14 @@ import type { Registers } from '#state/store.ts';
 /** The secret that keys the HMACs of fingerprints and IPs. */
 interface SignalSecrets {
   readonly signalSecret: string;
-  /** The former secret. Null when the secret is not being changed. */
+  /** The former secret. Null if the secret is not being changed. */
   readonly signalSecretPrevious: string | null;
 }
 
 /** The secret that made the HMACs of a store. Fingerprints identify secrets without revealing them. */
 interface KnownSecret {
   readonly fingerprint: string;
-  /** The fingerprint of the former secret. Null when there was none. */
+  /** The fingerprint of the former secret. Null if there was none. */
   readonly former: string | null;
   /** When this secret replaced the former one, in epoch ms. */
   readonly since: number;

@@ -49,7 +49,7 @@ export interface OperationSpec {
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Refusals besides those that follow from the parameters, the grant and the body. */
   readonly refusals?: readonly RefusalNote[];
-  /** Absent when no command runs the operation. */
+  /** Missing if no command runs the operation. */
   readonly command?: CliCommandSpec;
 }
 
@@ -80,7 +80,7 @@ export interface AnswerSpec {
 
 /** An operation before it has its name. */
 export interface DeclaredOperation<Parts> extends OperationSpec {
-  /** Null when no key is needed. */
+  /** Null if no key is needed. */
   readonly grant: RequiredGrant | null;
   readonly body: RequestBodySpec | null;
   /**

@@ -4,9 +4,9 @@ import { named, shape, word, yesNo } from '#base/shapes.ts';
 
 /** A fault of a request: where it is, and what is wrong there. */
 export interface PointedDetail {
-  /** An RFC 6901 pointer into the body. Absent when the fault is in a header. */
+  /** An RFC 6901 pointer into the body. Missing if the fault is in a header. */
   readonly pointer?: string;
-  /** The name of a header. Absent when the fault is in the body. */
+  /** The name of a header. Missing if the fault is in the body. */
   readonly header?: string;
   readonly detail: string;
 }

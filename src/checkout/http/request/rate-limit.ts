@@ -87,7 +87,7 @@ export function limitRate(
   };
 }
 
-/** Waits as long as the bucket says. Returns false when nobody waits for the answer any more. */
+/** Waits as long as the bucket says. Returns false if nobody waits for the answer any more. */
 async function admit(
   ctx: ParameterizedContext<RequestState>,
   asked: Promise<Admission>,

@@ -23,7 +23,7 @@ const CIPHERS = [
 ].join(':');
 
 /**
- * Explains what to do about a key file that other users may read. Returns null when none may. Windows has no such
+ * Explains what to do about a key file that other users may read. Returns null if none may. Windows has no such
  * modes.
  */
 export function findKeyFileWarning({ keyFile }: CertificateFiles): string | null {

@@ -36,7 +36,7 @@ export interface SeenLoad {
   readonly utilization: number;
   /** The most requests that were under way at once. */
   readonly underWayMax: number;
-  /** The mean duration of the finished requests. Null when none finished. */
+  /** The mean duration of the finished requests. Null if none finished. */
   readonly meanMs: number | null;
 }
 

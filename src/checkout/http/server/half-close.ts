@@ -43,7 +43,7 @@ export function answerHalfClosed(server: Server): void {
   server.once('close', () => clearInterval(look));
 }
 
-/** Finds the answer that a connection waits for or is receiving. Returns null when there is none. */
+/** Finds the answer that a connection waits for or is receiving. Returns null if there is none. */
 export function findOpenAnswer(socket: Duplex): ServerResponse | null {
   const answer: unknown = Reflect.get(socket, '_httpMessage');
   return answer instanceof ServerResponse ? answer : null;

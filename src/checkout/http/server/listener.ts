@@ -54,7 +54,7 @@ export interface Address {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** Absent when the listener speaks HTTP without TLS. */
+  /** Missing if the listener speaks HTTP without TLS. */
   readonly tls?: CertificateFiles;
 }
 

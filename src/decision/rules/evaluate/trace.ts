@@ -135,7 +135,7 @@ export interface RuleSetTrace {
   readonly signals: readonly RuleTrace[];
   readonly verdicts: readonly RuleTrace[];
   readonly flags: readonly RuleTrace[];
-  /** The conditions under which no signal applies. Null when the rule set has none. */
+  /** The conditions under which no signal applies. Null if the rule set has none. */
   readonly exempt: ConditionTrace | null;
 }
 

@@ -65,7 +65,7 @@ class ComparisonReader {
     this.#lists = lists;
   }
 
-  /** Reads a comparison. Returns null when it is not sound, and has then reported why. */
+  /** Reads a comparison. Returns null if it is not sound, and has then reported why. */
   read(node: Node, members: Members): Comparison | null {
     const beside = members.has('params') ? undefined : PARAMS.find((name) => members.has(name));
     if (beside !== undefined) return this.#refuseParamBeside(beside, members.get(beside));

@@ -49,7 +49,7 @@ const OTHER_OPERATORS: Readonly<Record<string, string>> = {
   exists: 'known',
 };
 
-/** Guesses the operator that another sign or word stands for. Returns null when it stands for none. */
+/** Guesses the operator that another sign or word stands for. Returns null if it stands for none. */
 export function guessOperator(written: unknown): string | null {
   const text = String(written);
   return Object.hasOwn(OTHER_OPERATORS, text) ? (OTHER_OPERATORS[text] ?? null) : null;
@@ -166,7 +166,7 @@ export function formatListHint(node: Node | null): string {
 /** The parts of conditions by their names in other languages. */
 const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', none: 'not' };
 
-/** Guesses the part of conditions that another word stands for. Returns null when it stands for none. */
+/** Guesses the part of conditions that another word stands for. Returns null if it stands for none. */
 export function guessConditionPart(name: string): string | null {
   const word = name.toLowerCase();
   return Object.hasOwn(OTHER_PARTS, word) ? (OTHER_PARTS[word] ?? null) : null;

@@ -14,7 +14,7 @@ export interface ValuePlace {
   readonly node: Node;
   /** The name of the value in messages. */
   readonly what: string;
-  /** Explains a text that the fact never is and that names another fact. Returns null when it names none. */
+  /** Explains a text that the fact never is and that names another fact. Returns null if it names none. */
   readonly namedFact: (text: string) => string | null;
 }
 
@@ -74,7 +74,7 @@ function readDomainValue(
 const CURLY_QUOTE = /[\u2018-\u201F]/u;
 
 /**
- * Returns why the fact can never be this text, or why nobody can mean it. Returns null when the fact may be the text.
+ * Returns why the fact can never be this text, or why nobody can mean it. Returns null if the fact may be the text.
  */
 function refuseText(value: string, ref: FactRef): string | null {
   const invisible = findInvisible(value);

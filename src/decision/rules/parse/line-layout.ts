@@ -11,7 +11,7 @@ interface LayoutLine {
   readonly column: number;
   /** The text after the dashes, without comments. Each quoted character is replaced by q. */
   readonly body: string;
-  /** The key of the member that begins here. Null when there is none. */
+  /** The key of the member that begins here. Null if there is none. */
   readonly key: string | null;
   /** The text after the colon of the key. */
   readonly rest: string;

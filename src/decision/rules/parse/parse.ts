@@ -124,7 +124,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
 }
 
 /**
- * Reads one file. Returns null when the file is not sound. A file that is missing or no YAML is also added to
+ * Reads one file. Returns null if the file is not sound. A file that is missing or no YAML is also added to
  * `unread`.
  */
 function readFile<T>(

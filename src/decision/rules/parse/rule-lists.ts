@@ -54,7 +54,7 @@ export class RuleLists {
   }
 
   /**
-   * Reads the values of a list for one fact. Returns null when `read` refuses an entry that the fact can never have.
+   * Reads the values of a list for one fact. Returns null if `read` refuses an entry that the fact can never have.
    * Each list is read once for each fact, so that a problem is reported once.
    */
   readValuesFor(

@@ -410,7 +410,7 @@ function explainCommaInValue(name: string, before: string, behind: string): stri
   return name === 'value' || name === 'list' ? explainSeveralValues([before, behind]) : COMMA_IN_TEXT;
 }
 
-/** Explains a number with a comma in it. Returns null when the digits around the comma make no number. */
+/** Explains a number with a comma in it. Returns null if the digits around the comma make no number. */
 function explainCommaInNumber(before: string, behind: string): string | null {
   const meant = guessAmount(`${before},${behind}`);
   if (meant === null) return null;

@@ -107,7 +107,7 @@ export class YamlFile {
     this.#root = this.#parse(text);
   }
 
-  /** The root node. Null when the file is empty or not YAML, which is then among the problems. */
+  /** The root node. Null if the file is empty or not YAML, which is then among the problems. */
   get root(): Node | null {
     return this.#root;
   }
@@ -202,7 +202,7 @@ export class YamlFile {
   }
 
   /**
-   * Reads each item of a list. Returns null when an item is refused. When many are, the first problem reports them
+   * Reads each item of a list. Returns null if an item is refused. When many are, the first problem reports them
    * all.
    */
   readItems<T>(items: readonly Node[], read: (item: Node) => T | null): readonly T[] | null {

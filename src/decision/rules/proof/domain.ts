@@ -201,7 +201,7 @@ function clipSpans(all: Spans, low: number, high: number): Spans {
   return mergeSpans(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
 }
 
-/** Finds a number between two others with few digits. Returns null when no double lies there. */
+/** Finds a number between two others with few digits. Returns null if no double lies there. */
 function findBetween(low: number, high: number): number | null {
   for (let digits = 0; digits <= 10; digits++) {
     const number = Number((Math.floor(low * 10 ** digits + 1) / 10 ** digits).toFixed(digits));

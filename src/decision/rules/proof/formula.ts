@@ -152,11 +152,11 @@ export function areContradictory(formulas: readonly Formula[]): boolean {
 export interface Ranges {
   readonly low: (index: number) => number;
   readonly high: (index: number) => number;
-  /** Keeps only the numbers from `low` to `high`. Returns false when none is left. */
+  /** Keeps only the numbers from `low` to `high`. Returns false if none is left. */
   readonly keep: (index: number, low: number, high: number) => boolean;
 }
 
-/** Removes numbers that a relation excludes. Returns false when a fact has none left. */
+/** Removes numbers that a relation excludes. Returns false if a fact has none left. */
 export type Propagator = (ranges: Ranges) => boolean;
 
 /** Lists the facts of a relation. The total or the score, which follows from the others, comes last. */

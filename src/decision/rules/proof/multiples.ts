@@ -73,7 +73,7 @@ export class MultipleFacts {
   }
 
   /**
-   * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null when no such number
+   * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null if no such number
    * was found.
    */
   showValues(

@@ -277,7 +277,7 @@ class Search {
     if (++this.#taken > this.#steps) throw new OutOfSteps();
   }
 
-  /** Returns null when there is no solution. */
+  /** Returns null if there is no solution. */
   #solve(state: SearchState): readonly Spans[] | null {
     if (!this.#propagate(state)) return null;
     const choice = this.#pickNarrowest(state);
@@ -311,7 +311,7 @@ class Search {
     return null;
   }
 
-  /** Returns false when the formula can no longer hold. */
+  /** Returns false if the formula can no longer hold. */
   #assert(state: SearchState, formula: Formula, asked: boolean): boolean {
     this.#step();
     switch (formula.kind) {
@@ -331,7 +331,7 @@ class Search {
     }
   }
 
-  /** Draws consequences until there are no more. Returns false when something became impossible. */
+  /** Draws consequences until there are no more. Returns false if something became impossible. */
   #propagate(state: SearchState): boolean {
     for (let moved = true; moved; ) {
       const before = [...state.left];

@@ -6,7 +6,7 @@ import type { RuleVersion } from '#decision/rules/rule-set.ts';
 const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
 
 /**
- * Replaces the version in the text of ruleset.yaml. Comments and layout stay unchanged. Returns null when the version
+ * Replaces the version in the text of ruleset.yaml. Comments and layout stay unchanged. Returns null if the version
  * does not stand on a line of its own.
  */
 export function renameVersion(files: RuleFiles, version: RuleVersion): string | null {

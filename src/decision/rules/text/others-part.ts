@@ -37,12 +37,12 @@ export function restoreOthersPart({ platform, draft, from }: BegunFiles): Comple
 interface PartTexts {
   readonly platform: string;
   readonly path: string;
-  /** The text of the draft. Undefined when the draft has no such file. */
+  /** The text of the draft. Undefined if the draft has no such file. */
   readonly own: string | undefined;
   readonly former: string | undefined;
 }
 
-/** Returns null when neither the draft nor the version has the file. */
+/** Returns null if neither the draft nor the version has the file. */
 function restoreText({ platform, path, own, former }: PartTexts, problems: Problem[]): string | null {
   const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
@@ -76,7 +76,7 @@ function findForeignItems(
 
 type Collection = YAMLMap | YAMLSeq;
 
-/** Collects the items of other platforms. Returns null when there are none, or when the file cannot be read. */
+/** Collects the items of other platforms. Returns null if there are none, or when the file cannot be read. */
 function collectOthersItems(
   path: string,
   text: string,
@@ -127,7 +127,7 @@ function addItems(text: string, member: string, others: Collection): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Inserts items as lines of their own. Returns null when items have no such lines, as in braces. */
+/** Inserts items as lines of their own. Returns null if items have no such lines, as in braces. */
 function insertItems(text: string, found: Collection, others: Collection): string | null {
   const first = found.items[0];
   const start = isPair(first) ? (isNode(first.key) ? first.key.range?.[0] : undefined) : found.range?.[0];

@@ -17,7 +17,7 @@ export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
   return [...files].every(([path, text]) => own.get(path) === text) ? files : own;
 }
 
-/** Returns null when nothing is left of the file. */
+/** Returns null if nothing is left of the file. */
 function keepOwnText(path: string, text: string, platform: string): string | null {
   const part = findPlatformPart(path, platform);
   return part === null ? text : leaveOut(path, text, part);
@@ -33,7 +33,7 @@ export interface PlatformPart {
 }
 
 /**
- * Finds the part of a file that belongs to single platforms. Returns null when all of the file belongs to everybody.
+ * Finds the part of a file that belongs to single platforms. Returns null if all of the file belongs to everybody.
  */
 export function findPlatformPart(path: string, platform: string): PlatformPart | null {
   if (path === 'ruleset.yaml') return { member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) };

@@ -60,14 +60,14 @@ interface ArchivedDecisions {
 interface SearchedDecisions extends ArchivedDecisions {
   /** Whether more decisions fit than were returned. */
   readonly isCut: boolean;
-  /** The time of the oldest decision that was compared, in epoch ms. Null when none was. */
+  /** The time of the oldest decision that was compared, in epoch ms. Null if none was. */
   readonly backTo: number | null;
   /** The number of decisions that were compared with the filter. */
   readonly compared: number;
   readonly unreadReports: readonly UnreadSegment[];
   /** The spans of the journal that were not read, because they have more entries than one question may read. */
   readonly gaps: readonly ArchiveGap[];
-  /** The time, in epoch ms, before which everything was looked at. Null when everything was. */
+  /** The time, in epoch ms, before which everything was looked at. Null if everything was. */
   readonly upTo: number | null;
 }
 
@@ -287,7 +287,7 @@ export class ArchiveReader {
     });
   }
 
-  /** Finds the client with this hash. Returns null when nothing is known of such a client. */
+  /** Finds the client with this hash. Returns null if nothing is known of such a client. */
   async clientOf(hash: string): Promise<ClientKey | null> {
     const { clientKeys } = this.#store;
     return this.reading(async (past) => {
@@ -415,7 +415,7 @@ function partition<T>(
 }
 
 /**
- * Returns the time at which the newest `rows` rows begin, in epoch ms. Null when the segments hold not many more
+ * Returns the time at which the newest `rows` rows begin, in epoch ms. Null if the segments hold not many more
  * rows.
  */
 function findBeginOfNewest(

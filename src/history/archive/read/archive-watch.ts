@@ -53,7 +53,7 @@ export class ArchiveWatch {
     return Math.max(0, this.#clock() - this.#completeTo);
   }
 
-  /** Returns the time of the oldest entry that is not archived, in epoch ms. Null when everything is archived. */
+  /** Returns the time of the oldest entry that is not archived, in epoch ms. Null if everything is archived. */
   async #unshippedSince(): Promise<number | null> {
     const { cursor, shippedAt } = await this.#archive.refresh();
     try {

@@ -18,14 +18,14 @@ import { addUnread, type FoundDecisions } from './found-decisions.ts';
  */
 export interface LookedUpDecision {
   readonly decision: Decision | null;
-  /** Empty when the decision was found, and when everything could be read. */
+  /** Empty if the decision was found, and when everything could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
 /** The decisions that could be read, the newest first, and the places that may hold more. */
 export interface LookedUpDecisions {
   readonly decisions: readonly Decision[];
-  /** Empty when everything could be read, or nothing more had to be read. */
+  /** Empty if everything could be read, or nothing more had to be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
@@ -35,7 +35,7 @@ export interface HistoryPage {
   readonly entries: readonly Placed<JournalEntry>[];
   /** Whether nothing older is known about the client. */
   readonly complete: boolean;
-  /** The place before which the next page begins. Null when this is the last page. */
+  /** The place before which the next page begins. Null if this is the last page. */
   readonly next: HistoryPlace | null;
 }
 
@@ -123,7 +123,7 @@ export class DecisionLookup {
     ]);
   }
 
-  /** Finds the client with this hash. Returns null when nothing is known of such a client. */
+  /** Finds the client with this hash. Returns null if nothing is known of such a client. */
   clientOf(hash: string): Promise<ClientKey | null> {
     return this.#archive.clientOf(hash);
   }

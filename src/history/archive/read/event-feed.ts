@@ -205,7 +205,7 @@ class ArchivedEvents {
   }
 
   /**
-   * Returns the oldest archived events of a platform's clients behind a cursor. Null when the archive has none behind
+   * Returns the oldest archived events of a platform's clients behind a cursor. Null if the archive has none behind
    * it; then the journal has what follows. Throws UnknownCursor.
    */
   async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
@@ -254,7 +254,7 @@ class ArchivedEvents {
   }
 }
 
-/** Returns the tick from which archived entries may be unread. Null when the archive has no unread entry. */
+/** Returns the tick from which archived entries may be unread. Null if the archive has no unread entry. */
 function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;

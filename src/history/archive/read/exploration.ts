@@ -127,7 +127,7 @@ export interface Exploration {
   readonly gaps: readonly ArchiveGap[];
   /** The decisions in files of the archive that cannot be read. No figure counts them. */
   readonly unreadable: readonly UnreadDecisions[];
-  /** The time, in epoch ms, before which everything is counted. Null when everything is. */
+  /** The time, in epoch ms, before which everything is counted. Null if everything is. */
   readonly upTo: number | null;
   /** Absent unless figures of the past were asked for. */
   readonly asOf?: AsOf;

@@ -45,7 +45,7 @@ interface DeviceClients {
   readonly device: Device;
   /** The number of clients, listed or not. */
   readonly clients: number;
-  /** The clients, the last seen first. Empty when there are more than were asked for. */
+  /** The clients, the last seen first. Empty if there are more than were asked for. */
   readonly seen: readonly SeenClient[];
 }
 
@@ -159,7 +159,7 @@ class LinkReading {
     );
   }
 
-  /** Undefined when all that is known is read. */
+  /** Undefined if all that is known is read. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
     return asOf === null ? undefined : readMoment(this.#past, asOf, platform);

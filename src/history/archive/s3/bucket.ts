@@ -18,7 +18,7 @@ export interface S3Place {
 
 interface ComingObject {
   readonly body: Readable;
-  /** The SHA-256 in hex. Null when the writer did not note it, as after a copy from a backup. */
+  /** The SHA-256 in hex. Null if the writer did not note it, as after a copy from a backup. */
   readonly sha256: string | null;
 }
 
@@ -73,7 +73,7 @@ export class Bucket {
     );
   }
 
-  /** Returns null when there is no such object. */
+  /** Returns null if there is no such object. */
   async get(path: string): Promise<ComingObject | null> {
     const { GetObjectCommand, NoSuchKey } = await loadSdk();
     return this.#withExplainedErrors(`${path} cannot be read`, async (client) => {
@@ -88,7 +88,7 @@ export class Bucket {
     });
   }
 
-  /** Reads a small object as text. Returns null when there is no such object. */
+  /** Reads a small object as text. Returns null if there is no such object. */
   async text(path: string): Promise<string | null> {
     const found = await this.get(path);
     if (found === null) return null;

@@ -199,7 +199,7 @@ export class Lease {
   }
 }
 
-/** Returns the name of the node that ships, for people: `host/pid/..`. Null when no node holds the lease. */
+/** Returns the name of the node that ships, for people: `host/pid/..`. Null if no node holds the lease. */
 export async function findLeaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return parseHolder(await registers.read(REGISTER)).holder;
 }

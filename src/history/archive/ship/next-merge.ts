@@ -14,7 +14,7 @@ const SEGMENT_ROWS_MAX = 2_000_000;
 const QUIET_DAY_ROWS_MAX = 50_000;
 
 /**
- * Finds small segments that should become one. Returns null when there are none. The segments have the same table and
+ * Finds small segments that should become one. Returns null if there are none. The segments have the same table and
  * platform, and the same day or month. The segments of a past day become one, and so do the quiet days of a past
  * month. Today's segments are merged whenever TIER_SEGMENTS of about the same size exist.
  */
@@ -58,7 +58,7 @@ function findFullTier(segments: readonly Segment[]): readonly Segment[] | null {
   return null;
 }
 
-/** Returns the smallest segments that together stay below the limit. Null when these are fewer than two. */
+/** Returns the smallest segments that together stay below the limit. Null if these are fewer than two. */
 function pickWithinRowsMax(segments: readonly Segment[]): readonly Segment[] | null {
   let rows = 0;
   const parts = segments

@@ -109,7 +109,7 @@ export class SegmentRewriter {
     }
   }
 
-  /** Returns the change that puts one segment in the place of others. Null when there is nothing to rewrite. */
+  /** Returns the change that puts one segment in the place of others. Null if there is nothing to rewrite. */
   async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
     const add = await this.#findNeedlessMarks(this.#listReadable(state, now));
     if (add.length > 0) return { add, remove: [] };
@@ -173,7 +173,7 @@ export class SegmentRewriter {
   }
 
   /**
-   * Leaves segments for later that cannot be read. Returns false when all can be read; then something else went
+   * Leaves segments for later that cannot be read. Returns false if all can be read; then something else went
    * wrong.
    */
   async #postponeUnreadable(segments: readonly Segment[], now: number): Promise<boolean> {

@@ -34,7 +34,7 @@ export interface ShipperParts extends ShippingNode {
   readonly ruleSets: ArchivedRuleSets;
   /** How long rows are kept, in ms. */
   readonly keepMs: number;
-  /** What is known of jumps of the clock. Absent when the clock makes no jumps. */
+  /** What is known of jumps of the clock. Missing if the clock makes no jumps. */
   readonly clockJumps?: Pick<ClockJumps, 'isSettled'>;
   readonly kept: KeptAfterShipping;
   readonly limits?: ShippingLimits;
@@ -70,7 +70,7 @@ export class Shipper {
   /** The time of the last search for files that no commit names, in epoch ms. */
   #sweptAt = 0;
   /**
-   * The archive's cursor before a failed step that had to remove erased clients. Undefined when no such step failed.
+   * The archive's cursor before a failed step that had to remove erased clients. Undefined if no such step failed.
    */
   #failedAfter: string | null | undefined;
 
@@ -205,7 +205,7 @@ export class Shipper {
     return { add, remove, rowsRemoved };
   }
 
-  /** Removes segments that are past their retention, or rewrites some. Returns false when there is nothing to do. */
+  /** Removes segments that are past their retention, or rewrites some. Returns false if there is nothing to do. */
   async #tidyUp(state: ArchiveState): Promise<boolean> {
     const { store, archive, clock, clockJumps, keepMs } = this.#parts;
     // The store's clock decides what is old, and it is known only after the store was asked. A node's own clock may

@@ -36,7 +36,7 @@ export interface ShippingReport {
   readonly leads: boolean;
   /** The number of entries that were shipped since the process began. */
   readonly shippedEntries: number;
-  /** Why the last step failed. Null when it did not fail. */
+  /** Why the last step failed. Null if it did not fail. */
   readonly trouble: string | null;
 }
 
@@ -137,7 +137,7 @@ export interface ShippingConfig extends StorePlace, ArchivePlace {
   /** How long decisions stay in the store after they were made, in ms. */
   readonly decisionsHotMs: number;
   readonly rulesDir: string;
-  /** The name that already holds the lease. Absent when this process takes the lease itself. */
+  /** The name that already holds the lease. Missing if this process takes the lease itself. */
   readonly shipperName?: string;
 }
 

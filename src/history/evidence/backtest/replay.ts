@@ -246,7 +246,7 @@ export class Replays {
 }
 
 /**
- * Decides how far an order had come in a replay when its outcome was reported. Returns null when the report could
+ * Decides how far an order had come in a replay when its outcome was reported. Returns null if the report could
  * only follow a grant and this replay granted nothing. The report is then skipped. A report on an order that was not
  * granted in the history needs no grant.
  */

@@ -39,7 +39,7 @@ import type { Veto } from './recommendation.ts';
 interface Stage {
   /** When the stage began, in epoch ms. */
   readonly since: number;
-  /** The active version. Null when all clients are drawn into candidates. */
+  /** The active version. Null if all clients are drawn into candidates. */
   readonly active: string | null;
   /** The share of each version, in percent. */
   readonly shares: ReadonlyMap<string, number>;

@@ -70,7 +70,7 @@ interface MetricDifference extends Estimate {
   readonly version: string;
   readonly metric: Metric;
   /**
-   * How many more clients are needed until a difference of MATTERS_SHARE would show in four of five trials. Null when
+   * How many more clients are needed until a difference of MATTERS_SHARE would show in four of five trials. Null if
    * it cannot be estimated.
    */
   readonly clientsToGo: number | null;

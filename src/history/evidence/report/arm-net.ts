@@ -41,7 +41,7 @@ const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'd
 /**
  * Computes what a rule did by a trial in which a candidate and the active version differ in that rule alone. The
  * result is the difference per client between the arms without and with the rule, times the clients of the arm that
- * has it. Returns null when the arms cannot be compared, or when nothing is known yet.
+ * has it. Returns null if the arms cannot be compared, or when nothing is known yet.
  */
 export function computeArmNet(found: Experiment, candidate: string, isInActive: boolean): Net {
   const { vetoes, version: active, arms, differences, objective } = found;

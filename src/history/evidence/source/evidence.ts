@@ -25,7 +25,7 @@ import { findSilences } from './silences.ts';
 interface ArchivePlace {
   readonly kind: 'archive';
   readonly folder: string;
-  /** Erased clients whom the archive may still hold. Absent when only the folder is known. */
+  /** Erased clients whom the archive may still hold. Missing if only the folder is known. */
   readonly erased?: ErasedClients;
   readonly leftOut?: readonly Segment[];
 }

@@ -38,7 +38,7 @@ export function countByValue({ attributes }: Sightings, columns: readonly ValueC
   return columns.map(({ attribute, windowMs }) => attributes?.get(attribute)?.get(windowMs) ?? 0);
 }
 
-/** Renders the SQL for the attributes of a verdict's request, as JSON. Null when none is recorded. */
+/** Renders the SQL for the attributes of a verdict's request, as JSON. Null if none is recorded. */
 export async function attributesSql(duck: QueryEngine): Promise<string> {
   const columns = await listColumns(duck, 'decisions');
   const names = new Set(columns.flatMap((column) => parseAttributeLabel(toFactLabel(column) ?? '') ?? []));

@@ -42,7 +42,7 @@ export interface RedisConnection {
   nodeOf(key: string): string;
   /** Names all servers that take writes, as `nodeOf` does. */
   nodes(): readonly string[];
-  /** Finds a key for which that server answers. Returns null when it answers for none. */
+  /** Finds a key for which that server answers. Returns null if it answers for none. */
   keyOn(node: string): string | null;
   /** Reads some of that server's keys from a cursor on. The first and the last cursor are '0'. */
   scanOn(node: string, cursor: string, keys: number, match?: string): Promise<ScannedKeys>;

@@ -45,7 +45,7 @@ export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
   return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.result() };
 }
 
-/** Traces the rules over the values that the failing step saw. Returns null when the step asked no rules. */
+/** Traces the rules over the values that the failing step saw. Returns null if the step asked no rules. */
 export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,

@@ -346,7 +346,7 @@ export interface CaseFailure {
   readonly times: number;
   readonly elapsedMs: number;
   readonly differences: readonly UnmetExpectation[];
-  /** The values that the rules saw, for `traceFailure`. Null when the step asks no rules. */
+  /** The values that the rules saw, for `traceFailure`. Null if the step asks no rules. */
   readonly values: readonly FactReading[] | null;
 }
 

@@ -14,7 +14,7 @@ import { examineRuleSet, type Remark } from './examine.ts';
 /** A draft with the version that it was begun with. The parts of other platforms come from that version. */
 export interface BegunDraft extends DraftText {
   /**
-   * The version that the draft was begun with. Null when it is not known; the draft is then examined without the
+   * The version that the draft was begun with. Null if it is not known; the draft is then examined without the
    * parts of other platforms.
    */
   readonly from: string | null;
@@ -36,7 +36,7 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
 }
 
 /**
- * Reads the files in a folder. Returns null when any of them cannot be read, because a missing part would be lost
+ * Reads the files in a folder. Returns null if any of them cannot be read, because a missing part would be lost
  * without notice.
  */
 function readWholeFiles(folder: string): RuleFiles | null {

@@ -148,7 +148,7 @@ function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
   return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
 }
 
-/** Rewrites the cases of a draft. Returns null when the draft has problems, because its cases then say nothing. */
+/** Rewrites the cases of a draft. Returns null if the draft has problems, because its cases then say nothing. */
 function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
   const files: RuleFiles = new Map(texts);
   const made = loadDraft(version, files);
@@ -212,23 +212,23 @@ export interface OpenedFolder {
   readonly files: readonly { readonly path: string; readonly text: string }[];
   /** Whether all texts are complete. A text that was cut would lose something when it is saved. */
   readonly isWhole: boolean;
-  /** The digest of the files in the folder, whether or not they have problems. Null when a file cannot be read. */
+  /** The digest of the files in the folder, whether or not they have problems. Null if a file cannot be read. */
   readonly filesDigest: string | null;
   readonly problems: readonly Problem[];
-  /** The digest of the rule set in the folder. Null when it has problems. */
+  /** The digest of the rule set in the folder. Null if it has problems. */
   readonly digest: string | null;
   readonly coverage: RuleCoverage | null;
-  /** The constants that may be varied, as written. Empty when the rule set has problems. */
+  /** The constants that may be varied, as written. Empty if the rule set has problems. */
   readonly constants: readonly Constant[];
 }
 
 export interface CheckedDraft {
-  /** The digest of the draft. Null when it has problems, so that a node would refuse it. */
+  /** The digest of the draft. Null if it has problems, so that a node would refuse it. */
   readonly digest: string | null;
   /** The problems of the files. When there are none, what prevents a release. */
   readonly problems: readonly Remark[];
   readonly notes: readonly Remark[];
-  /** The results of the cases. Null when the draft has problems. */
+  /** The results of the cases. Null if the draft has problems. */
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;
   /** The constants that may be varied, as written, where the files can be read. */

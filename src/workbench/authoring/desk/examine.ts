@@ -151,7 +151,7 @@ export type ReleaseObstacle =
   | { readonly is: 'no cases' }
   | { readonly is: 'failed cases'; readonly failed: number };
 
-/** Finds what prevents the release of the version in a folder. Returns null when it may be released. */
+/** Finds what prevents the release of the version in a folder. Returns null if it may be released. */
 export function findReleaseObstacle(
   folder: string,
   rules: RuleSet,
@@ -167,7 +167,7 @@ export function findReleaseObstacle(
 
 /**
  * Finds what prevents a release: the problems of a version, or else its cases, which are run only when there are no
- * problems. Returns null when nothing does.
+ * problems. Returns null if nothing does.
  */
 export function toReleaseObstacle(
   problems: readonly Remark[],
@@ -194,7 +194,7 @@ export const lostCasesMember = nullable(LostCasesSchema);
 
 /**
  * Finds the cases that the version in a folder lacks, compared with the version released before it. `seen` reduces
- * the files of that version to those that may be shown. Returns null when none is missing.
+ * the files of that version to those that may be shown. Returns null if none is missing.
  */
 export function findLostCases(
   folder: string,

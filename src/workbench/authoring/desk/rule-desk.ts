@@ -75,7 +75,7 @@ export class RuleDesk {
   }
 
   /**
-   * Opens a version. Parts of other platforms are left out, here and in comparisons. Returns null when there is no
+   * Opens a version. Parts of other platforms are left out, here and in comparisons. Returns null if there is no
    * such folder.
    */
   open(owner: PlatformName, version: RuleVersion, signal?: AbortSignal): Promise<OpenedFolder | null> {
@@ -83,7 +83,7 @@ export class RuleDesk {
     return this.#threads.run('open', source, { owner, signal });
   }
 
-  /** Compares two versions. Returns null when one of them has problems by now. */
+  /** Compares two versions. Returns null if one of them has problems by now. */
   compare(
     owner: PlatformName,
     before: RuleVersion,
@@ -114,7 +114,7 @@ export class RuleDesk {
   }
 
   /**
-   * Rewrites the cases of a draft to the lengths of waits that it gives now. Returns null when the draft has
+   * Rewrites the cases of a draft to the lengths of waits that it gives now. Returns null if the draft has
    * problems.
    */
   rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {

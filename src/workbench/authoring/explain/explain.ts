@@ -55,7 +55,7 @@ export const RulesAccountSchema = named(
       weight: Type.Number({ description: 'Of the matching signals' }),
       threshold: Type.Number({ description: 'A bot from here on' }),
       why,
-      /** The conditions under which no signal applies. Null when the rule set has none. */
+      /** The conditions under which no signal applies. Null if the rule set has none. */
       exempt: nullable(ConditionSchema),
       rules,
     }),
@@ -87,7 +87,7 @@ export const ExplanationSchema = named(
   'Explanation',
   shape('Why a decision fell as it did, and whether its rule set still says the same', {
     decision: DecisionSchema,
-    /** Null when the rule set that decided is not available. */
+    /** Null if the rule set that decided is not available. */
     rules: nullable(RulesAccountSchema),
     ladder: shape('Before and after', { before: LadderAccountSchema, after: LadderAccountSchema }),
     sharedLists: list(
@@ -153,7 +153,7 @@ export async function explainFromRecord(rules: RuleSet, decision: Decision): Pro
 
 /**
  * Lists in what a decision differs when its rule set decides again from its facts. The list is empty when it does not
- * differ. Returns null when the secret of the decision's pseudonyms is not available, so that the result is not
+ * differ. Returns null if the secret of the decision's pseudonyms is not available, so that the result is not
  * known.
  */
 export function rederiveDecision(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {

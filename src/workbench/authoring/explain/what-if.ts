@@ -11,7 +11,7 @@ export const WhatIfThenSchema = named(
     version: ruleVersion,
     digest: digestWord('Digest of its files'),
     rules: nullable(RulesAccountSchema),
-    /** Null when the record lacks facts that the version needs. */
+    /** Null if the record lacks facts that the version needs. */
     decision: nullable(DecisionSchema),
     missing: list(
       text(256, 'A fact by label'),

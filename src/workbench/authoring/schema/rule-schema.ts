@@ -148,7 +148,7 @@ interface FactKind {
   readonly names: readonly string[];
   readonly domain: FactDomain;
   readonly absence?: Fact['absence'];
-  /** The pattern of the fact's texts. Null when any text may occur. */
+  /** The pattern of the fact's texts. Null if any text may occur. */
   readonly pattern: string | null;
   /** The allowed windows. Null for a fact without a window. */
   readonly window: WindowLimits | null;

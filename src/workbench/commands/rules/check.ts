@@ -40,7 +40,7 @@ interface PlacedRemark extends Location {
 
 interface Checked {
   readonly folder: string;
-  /** Null when a file is not sound. */
+  /** Null if a file is not sound. */
   readonly rules: string | null;
   readonly problems: readonly PlacedRemark[];
   /** Remarks that are worth knowing and no reason to fail. */

@@ -111,7 +111,7 @@ interface FolderReport {
   readonly passed: number;
   readonly failed: number;
   readonly failures: CaseReport['failures'];
-  /** Null when nothing could be run. */
+  /** Null if nothing could be run. */
   readonly coverage: Coverage | null;
 }
 

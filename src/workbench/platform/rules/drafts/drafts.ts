@@ -68,7 +68,7 @@ const BAD_REVISION = declareRefusal(
   IF_MATCH_FORM,
 );
 
-/** The revision that the caller sent. Null when the caller sent none. */
+/** The revision that the caller sent. Null if the caller sent none. */
 const IF_MATCH: Parameter<number | null> = {
   name: 'If-Match',
   in: 'header',
