@@ -65,6 +65,36 @@ describeConsole("a payer's page in the console", (tab) => {
     expect(tab.complaints).to.deep.equal([]);
   });
 
+  it('keeps a typed reason when its dialog is left by Escape or Cancel, until the reason is sent', async () => {
+    await tab.shop.verdict({ clientIdKey: 'hesitant-hanna' });
+    await tab.open('#/find/payer/hesitant-hanna');
+    const reason = tab.page.getByRole('dialog').getByLabel('Reason');
+    const ways = {
+      Escape: () => tab.page.keyboard.press('Escape'),
+      Cancel: () => tab.button('Cancel').click(),
+    };
+    for (const [way, leave] of Object.entries(ways)) {
+      await tab.button('Trust …').click();
+      await reason.fill(`known for years, and left by ${way}`);
+      await leave();
+      await reason.waitFor({ state: 'detached' });
+      await tab.button('Trust …').click();
+      expect(await reason.inputValue()).to.equal(`known for years, and left by ${way}`);
+      await leave();
+      await reason.waitFor({ state: 'detached' });
+    }
+    await tab.button('Block …').click();
+    expect(await reason.inputValue()).to.equal('');
+    await tab.button('Cancel').click();
+    await tab.button('Trust …').click();
+    await tab.button('Trust the payer').click();
+    await tab.button('Lift the override …').click();
+    await tab.button('Lift the override').click();
+    await tab.button('Trust …').click();
+    expect(await reason.inputValue()).to.equal('');
+    expect(tab.complaints).to.deep.equal([]);
+  });
+
   it('never says of whoever is flagged that a wait or a try comes next, but BLOCK with its rule', async () => {
     const asked = { clientIdKey: 'flagged-finn', orderRef: 'finn-1' };
     for (const sent of [asked, asked]) await tab.shop.verdict(sent);

@@ -15,7 +15,7 @@ export interface Proposal<T> {
 
 /**
  * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets its
- * result.
+ * result. A reason that was typed and not sent stands there again when the same change is proposed again.
  */
 export function useProposal<T>(done: (result: T) => void) {
   const [proposal, propose] = useState<Proposal<T> | null>(null);
@@ -26,6 +26,11 @@ export function useProposal<T>(done: (result: T) => void) {
   };
   return { propose, dialog: proposal && h(Confirm<T>, { ...proposal, done: finish, cancel: close }) };
 }
+
+/** The reasons that were typed into dialogs and not sent yet, by the title of the dialog. */
+const unsentReasons: Map<string, string> = new Map();
+
+addEventListener('signed-out', () => unsentReasons.clear());
 
 function Confirm<T>({
   title,
@@ -38,12 +43,18 @@ function Confirm<T>({
 }: Proposal<T> & { done: (result: T) => void; cancel: () => void }) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    const reason = dialog.current?.querySelector<HTMLInputElement>('input[name="reason"]');
+    const unsent = unsentReasons.get(title);
+    if (reason && unsent !== undefined) reason.value = unsent;
+  }, []);
   // Gives the focus back to the button that asked; removing a dialog alone would not.
   const close = () => dialog.current?.close();
   const submit = onSubmit((typed) =>
     attempt(async () => {
       const result = await act(typed);
+      unsentReasons.delete(title);
       close();
       done(result);
     }),
@@ -52,9 +63,13 @@ function Confirm<T>({
     close();
     cancel();
   };
+  const keepReason = ({ target }: Event) => {
+    if (target instanceof HTMLInputElement && target.name === 'reason')
+      unsentReasons.set(title, target.value);
+  };
   return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
     <h2 id="confirm-title">${title}</h2>
-    <form class="stack" onSubmit=${submit}>
+    <form class="stack" onSubmit=${submit} onInput=${keepReason}>
       ${children} ${trouble}
       <div class="buttons">
         <button type="submit" class=${`button-${tone}`} disabled=${isBusy}>
