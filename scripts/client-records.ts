@@ -26,6 +26,7 @@ const OPERATIONS = [
   'bindClient',
   'overrideClient',
   'listDecisions',
+  'find',
   'readDecision',
   'explainDecision',
   'readRollout',
@@ -77,6 +78,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 /** The names of the queries in the library, each with the operation that takes the query. */
 const QUERIES: Readonly<Record<string, string>> = {
   DecisionQuery: 'listDecisions',
+  FindQuery: 'find',
   LinksQuery: 'readClientLinks',
   ListEntryQuery: 'readListEntries',
   PageQuery: 'readClientHistory',

@@ -161,6 +161,20 @@ export class PlatformClient {
     return parseJson(await this.#search(`decisions${formatQuery(query)}`, options));
   }
 
+  /**
+   * Finds payers, orders, decisions, devices and list entries by a part of their ids, at least 2 characters long. Says
+   * how far back it looked, and what the key may not read.
+   */
+  async find(
+    text: string,
+    query: records.FindQuery = {},
+    options?: CallOptions,
+  ): Promise<records.FoundRecords> {
+    checkKey('text', text);
+    checkLimit(query);
+    return parseJson(await this.#search(`find${formatQuery({ text, ...query })}`, options));
+  }
+
   async decision(decisionId: string, options?: CallOptions): Promise<records.Decision> {
     return parseJson(await this.#search(formatDecisionPath(decisionId), options));
   }

@@ -346,6 +346,51 @@ export interface FoundDecisions {
     | null;
 }
 
+/** What was found by a part of its name */
+export interface FoundRecords {
+  readonly payers: readonly { readonly clientIdKey: string; readonly lastAt: string }[];
+  readonly orders: readonly {
+    readonly orderRef: string;
+    readonly clientIdKey: string;
+    readonly lastAt: string;
+    readonly verdict: VerdictCommand | null;
+  }[];
+  readonly decisions: readonly {
+    readonly decisionId: string;
+    readonly requestId: string;
+    readonly clientIdKey: string;
+    readonly orderRef: string;
+    readonly verdict: VerdictCommand;
+    readonly at: string;
+  }[];
+  readonly devices: readonly {
+    readonly kind: 'fingerprint' | 'ip';
+    readonly value: string;
+    readonly clients: number;
+    readonly payers: readonly { readonly clientIdKey: string; readonly lastAt: string }[];
+  }[];
+  readonly listEntries: readonly {
+    readonly list: string;
+    readonly kind: ListKind;
+    readonly value: string;
+    readonly reason: string;
+    readonly hasEnded: boolean;
+  }[];
+  readonly cut: readonly ('payers' | 'orders' | 'decisions' | 'devices' | 'listEntries')[];
+  readonly leftOut: readonly ('payers' | 'orders' | 'decisions' | 'devices' | 'listEntries')[];
+  readonly lookedAt: {
+    readonly backTo: string | null;
+    readonly complete: boolean;
+    readonly upTo?: string;
+    readonly unread?: readonly {
+      readonly from: string;
+      readonly to: string;
+      readonly decisions: number;
+      readonly why?: 'away' | 'damaged' | 'noRoom' | 'tooMany';
+    }[];
+  };
+}
+
 /** Events were lost before the feed had them; they may be of this or another platform */
 export interface GapEvent {
   readonly specversion: '1.0';
@@ -1145,6 +1190,11 @@ export interface DecisionQuery {
   readonly limit?: number | undefined;
   /** Add the outcomes that were reported for the listed orders */
   readonly include?: 'outcomes' | undefined;
+}
+
+export interface FindQuery {
+  /** The most entries to list; 10 when absent */
+  readonly limit?: number | undefined;
 }
 
 export interface LinksQuery {

@@ -41,6 +41,7 @@ const CALLS: readonly (readonly [operationId: string, call: Call, takes?: 'long'
   ['overrideClient', (client) => client.setOverride(NAME, { group: 'BLOCKED', ...REASON })],
   ['liftOverride', (client) => client.liftOverride(NAME)],
   ['listDecisions', (client) => client.decisions({ from: new Date(), include: 'outcomes' }), 'long'],
+  ['find', (client) => client.find(NAME, { limit: 5 }), 'long'],
   ['readDecision', (client) => client.decision(NAME), 'long'],
   ['explainDecision', (client) => client.explanation(NAME), 'long'],
   ['readEvents', (client) => client.events(placeInMemory('a'), { limit: 3 }).next(), 'long'],

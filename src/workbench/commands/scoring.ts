@@ -16,6 +16,7 @@ type Describe = (program: Command) => void;
 const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
+  find: async () => (await import('./find.ts')).findCommand,
   clients: async () => (await import('./clients.ts')).clientsCommands,
   decisions: async () => (await import('./decisions.ts')).decisionsCommands,
   journal: async () => (await import('./journal.ts')).journalCommands,

@@ -7,6 +7,7 @@ import { DECISION_OPERATIONS, WHAT_IF_OPERATIONS } from './decisions.ts';
 import { EVENT_OPERATIONS } from './events.ts';
 import { EVIDENCE_OPERATIONS } from './evidence/evidence.ts';
 import { EXPLORE_OPERATIONS } from './explore.ts';
+import { FIND_OPERATIONS } from './find.ts';
 import { HEALTH_OPERATIONS, REPORTING_OPERATIONS } from './health.ts';
 import { KEY_OPERATIONS } from './keys.ts';
 import { LIST_OPERATIONS } from './lists.ts';
@@ -27,6 +28,7 @@ export const PLATFORM_OPERATIONS = {
     ...OUTCOME_OPERATIONS,
     ...CLIENT_OPERATIONS,
     ...DECISION_OPERATIONS,
+    ...FIND_OPERATIONS,
     ...EVENT_OPERATIONS,
     ...LIST_OPERATIONS,
     ...PROPOSAL_OPERATIONS,
@@ -71,6 +73,7 @@ export function createPlatformDocument(): OpenApiDocument {
       { name: 'Outcomes', description: 'What became of orders' },
       { name: 'Clients', description: 'What is known about payers and decided by people' },
       { name: 'Decisions', description: 'Recorded verdicts and their explanations' },
+      { name: 'Find', description: 'Payers, orders and more by a part of their ids' },
       { name: 'Events', description: 'The event feed, for copies in other systems' },
       { name: 'Lists', description: 'Shared lists, which change without a release of rules' },
       { name: 'Rules', description: 'Show which version decides' },

@@ -59,6 +59,7 @@ export function parametersOf({ operation }: DescribedOperation): readonly Descri
 /** Values that parameters take. */
 export const SAMPLES: Readonly<Record<string, string>> = {
   clientIdKey: 'ann',
+  text: 'ann',
   list: 'rings',
   value: 'device-1',
   version: 'p2.v11',

@@ -199,6 +199,7 @@ const PLATFORM_CASES: readonly Case[] = [
   says('liftOverride', 204, removal(aboutClient('judged', '/override'))),
   says('unbindClient', 204, removal(aboutClient('judged', '/binding'))),
   says('eraseClient', 204, removal(CLIENT)),
+  says('find', 200, get('/v1/platform/find?text=ann&limit=5')),
   says('listDecisions', 200, get('/v1/platform/decisions?limit=5')),
   says('listDecisions', 200, get('/v1/platform/decisions?verdict=GET_NEW&rule=otherwise&ruleVersion=p2.v10')),
   says('readDecision', 200, async (live) =>

@@ -12,6 +12,7 @@ import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { toUnreadDecisions } from './decision-sql.ts';
 import { addUnread, type FoundDecisions } from './found-decisions.ts';
+import { type FoundNames, findNames, type NameSearch } from './name-search.ts';
 
 /**
  * A decision, and the places that could not be read. The decision is null when no place that could be read holds it.
@@ -26,6 +27,12 @@ export interface LookedUpDecision {
 export interface LookedUpDecisions {
   readonly decisions: readonly Decision[];
   /** Empty if everything could be read, or nothing more had to be read. */
+  readonly unread: readonly UnreadDecisions[];
+}
+
+/** What a search for a part of a name found, and where it could not look. */
+export interface FoundByPart extends Omit<FoundNames, 'gaps' | 'unreadable'> {
+  /** Empty when everything could be read that it looked at. */
   readonly unread: readonly UnreadDecisions[];
 }
 
@@ -113,14 +120,17 @@ export class DecisionLookup {
       complete: !isCut && missingFrom.length === 0,
       ...(missingFrom.length === 0 ? {} : { upTo: Math.min(...missingFrom) }),
     };
-    const tooMany = found.gaps.map(
-      ({ from, to, entries }) => ({ from, to, decisions: entries, why: 'tooMany' }) as const,
-    );
     const next = isCut ? (decisions.at(-1)?.decisionId ?? null) : null;
-    return addUnread({ decisions, next, lookedAt }, [
-      ...tooMany,
-      ...(await this.#listUnread(found.unreadable)),
-    ]);
+    return addUnread({ decisions, next, lookedAt }, await this.#listUnreadAndGaps(found));
+  }
+
+  /** Finds payers, orders, requests and devices by a part of their names, as `findNames` does. */
+  async findByPart(ask: Omit<NameSearch, 'keys'>): Promise<FoundByPart> {
+    const { gaps, unreadable, ...found } = await findNames(this.#archive, {
+      ...ask,
+      keys: this.#store.clientKeys,
+    });
+    return { ...found, unread: await this.#listUnreadAndGaps({ gaps, unreadable }) };
   }
 
   /** Finds the client with this hash. Returns null if nothing is known of such a client. */
@@ -163,6 +173,13 @@ export class DecisionLookup {
       isWhole &&= read.isWhole;
       if (read.entries.length < PAGE_MAX) return isWhole;
     }
+  }
+
+  async #listUnreadAndGaps({ gaps, unreadable }: Pick<FoundNames, 'gaps' | 'unreadable'>) {
+    const tooMany = gaps.map(
+      ({ from, to, entries }): UnreadDecisions => ({ from, to, decisions: entries, why: 'tooMany' }),
+    );
+    return [...tooMany, ...(await this.#listUnread(unreadable))];
   }
 
   /** Lists what this node cannot read: some files, or the whole archive when only other nodes have it. */

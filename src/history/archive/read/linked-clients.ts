@@ -197,7 +197,7 @@ function getDeviceName({ kind, hmac }: Device): string {
 }
 
 /** Returns SQL: whether `kind` and `hmac` are those of one of these devices. */
-function isOneOfSql(devices: readonly Device[], bind: Bind): string {
+export function isOneOfSql(devices: readonly Device[], bind: Bind): string {
   const ofKind = (wanted: DeviceKind) =>
     devices
       .filter(({ kind }) => kind === wanted)
@@ -206,7 +206,7 @@ function isOneOfSql(devices: readonly Device[], bind: Bind): string {
   return DEVICE_KINDS.map((kind) => `(kind = '${kind}' AND hmac IN (${ofKind(kind)}))`).join(' OR ');
 }
 
-function seenSql(source: string, ofClients: string, onDevices: string): string {
+export function seenSql(source: string, ofClients: string, onDevices: string): string {
   const of = DEVICE_KINDS.map(
     (kind) =>
       `SELECT client_id_key, '${kind}' AS kind, ${kind} AS hmac, scored_at FROM ${source} WHERE ${kind} IS NOT NULL AND ${ofClients}`,
@@ -215,7 +215,7 @@ function seenSql(source: string, ofClients: string, onDevices: string): string {
     FROM (${of.join(' UNION ALL ')}) WHERE ${onDevices} GROUP BY ALL`;
 }
 
-function toSeenClient(row: DuckRow): SeenClient {
+export function toSeenClient(row: DuckRow): SeenClient {
   return {
     kind: toTextOrNull(row['kind']) === 'ip' ? 'ip' : 'fingerprint',
     hmac: toTextOrNull(row['hmac']) ?? '',

@@ -1,0 +1,96 @@
+import { searchThrottle } from '#base/work/step-throttle.ts';
+import type { StoredEntry } from '#checkout/lists/list-entry.ts';
+import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { ListKind } from '#decision/shared-lists.ts';
+import { findCoveringRange } from './covering-range.ts';
+import type { ListEditor } from './list-editor.ts';
+
+interface EntrySearchParts {
+  readonly copy: ListCopy;
+  readonly editor: ListEditor;
+  readonly pseudonym: Pseudonymize;
+}
+
+/** The text to look for on the lists of a platform. */
+interface EntrySearch {
+  readonly platform: PlatformName;
+  readonly text: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** The most entries to return. */
+  readonly limit: number;
+}
+
+/** Kinds of entries whose values are kept as they are. All others are kept as HMACs, of which no part can be compared. */
+const READABLE_KINDS: ReadonlySet<ListKind> = new Set(['client', 'method', 'sellPoint', 'ip']);
+
+/** The number of entries that one step looks at. It takes about a millisecond. */
+const STEP_ENTRIES = 5_000;
+
+/**
+ * Finds the entries for a value on the lists of a platform, and the ranges that hold an address; after them the
+ * entries whose value contains the text, without case: those that begin with it first, and on each list the newest
+ * first. One more than the limit is returned where there are more.
+ */
+export async function findListEntries(
+  parts: EntrySearchParts,
+  search: EntrySearch,
+): Promise<readonly StoredEntry[]> {
+  const { copy } = parts;
+  const { platform, limit } = search;
+  const lists = copy.madeBy(platform).map(({ list }) => list);
+  const found = new Map<string, StoredEntry>();
+  const add = (entry: StoredEntry) => found.set(entry.id, entry);
+  for (const list of lists) for (const entry of findExactly(parts, search, list)) add(entry);
+  const readable = await Promise.all(lists.map((list) => findReadable(copy, search, list)));
+  for (const { begins } of readable) for (const entry of begins) add(entry);
+  for (const { contains } of readable) for (const entry of contains) add(entry);
+  return [...found.values()].slice(0, limit + 1);
+}
+
+/** Finds the entry for the text on a list, or the range there that holds the address. */
+function findExactly(
+  { copy, editor, pseudonym }: EntrySearchParts,
+  { platform, text, now }: EntrySearch,
+  list: string,
+): readonly StoredEntry[] {
+  const entry =
+    editor.find(platform, list, text) ??
+    findCoveringRange(copy, pseudonym, { owner: platform, list, now }, text);
+  return entry === null ? [] : [entry];
+}
+
+interface ReadableEntries {
+  readonly begins: readonly StoredEntry[];
+  readonly contains: readonly StoredEntry[];
+}
+
+/** Finds the entries of a list whose value begins with the text or contains it, the newest first. */
+async function findReadable(
+  copy: ListCopy,
+  { platform, text, limit }: EntrySearch,
+  list: string,
+): Promise<ReadableEntries> {
+  const begins: StoredEntry[] = [];
+  const contains: StoredEntry[] = [];
+  if (!READABLE_KINDS.has(copy.made(platform, list)?.kind ?? 'attribute')) return { begins, contains };
+  const part = text.toLowerCase();
+  const addIfFound = (entry: StoredEntry) => {
+    const place = isReadable(entry) ? entry.value.toLowerCase().indexOf(part) : -1;
+    const found = place === 0 ? begins : contains;
+    if (place >= 0 && found.length <= limit) found.push(entry);
+  };
+  const newestFirst = [...(copy.list(platform, list)?.values() ?? [])].reverse();
+  for (let start = 0; start < newestFirst.length && begins.length <= limit; start += STEP_ENTRIES)
+    await searchThrottle.run(async () => {
+      for (const entry of newestFirst.slice(start, start + STEP_ENTRIES)) addIfFound(entry);
+    });
+  return { begins, contains };
+}
+
+/** A single address is an HMAC among the ranges of its list. */
+function isReadable({ kind, value }: StoredEntry): boolean {
+  return kind !== 'ip' || !value.startsWith('hmac:');
+}
