@@ -9,7 +9,7 @@ const OPERATIONS = describedOperations();
 /** These ask the store about more than the access key. */
 const STORING = new Set(
   `score verdict reportOutcomes bindClient endWait overrideClient readClient readClientHistory readClientLinks
-  exportClient makeList putListEntry removeListEntry liftOverride unbindClient eraseClient listDecisions readDecision
+  exportClient makeList putListEntry removeListEntry liftOverride unbindClient eraseClient listDecisions find readDecision
   explainDecision askDecisionWhatIf readRollout rollOut rollBack listProposals approveProposal rejectProposal
   saveDraft`.split(/\s+/),
 );

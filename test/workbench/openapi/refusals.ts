@@ -61,6 +61,12 @@ function wrongRequest(described: DescribedOperation): Ask {
   return { ...good, headers: { ...good.headers, 'Content-Type': 'text/plain' }, body: tooLong(described) };
 }
 
+/** The refusal of a key that has none of several operations, where it is not that of every place of the console. */
+const NOT_PROVISIONED: Readonly<Record<string, string>> = {
+  readExploration: 'not-provisioned-for-figures',
+  find: 'not-provisioned-for-find',
+};
+
 function refusedKeys(described: DescribedOperation): readonly Refused[] {
   if (!needsKey(described)) return [];
   const wrong = wrongRequest(described);
@@ -91,7 +97,7 @@ function refusedKeys(described: DescribedOperation): readonly Refused[] {
           {
             title: 'a key of none of its operations, before it looks at the request',
             status: 403,
-            code: alternatives.length === 2 ? 'not-provisioned-for-figures' : 'not-provisioned',
+            code: NOT_PROVISIONED[described.operation.operationId] ?? 'not-provisioned',
             ask: async (live: Live) => ({
               ...wrong,
               key: await live.keyWithout(described.path, alternatives.flat()),

@@ -57,6 +57,7 @@ describe('operations by role', () => {
         'readClientHistory',
         'readClientLinks',
       ],
+      [`clients:read or decisions or lists:read: ${WITH_PAYERS}`]: ['find'],
       [`decisions: ${WITH_PAYERS}`]: ['explainDecision', 'listDecisions', 'readDecision'],
       [`lists:read: ${WITH_PAYERS}`]: ['readListEntries', 'readLists'],
       'rules: analyst operator admin': [

@@ -84,7 +84,7 @@ export interface NameSearchLimits {
   readonly stepRows: number;
 }
 
-/** On two cores five million rows take about two seconds. */
+/** A million rows take about half a second of the engine's one thread. */
 export const NAME_SEARCH_LIMITS: NameSearchLimits = {
   rowsMax: 5_000_000,
   timeMaxMs: 3_000,
