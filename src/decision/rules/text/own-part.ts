@@ -53,9 +53,28 @@ function isCaseOf(platform: string) {
 
 const NOTE_START = '# Not shown: ';
 
+/** The line that says what was left out, wherever somebody has moved it. */
+const NOTE =
+  /^# Not shown: (?:(?:sections|cases) of other platforms, \d|this file is no sound YAML, and may).*(?:\r?\n|$)/gm;
+
 /** Removes the line that says what was left out. */
 export function removeNote(text: string): string {
-  return text.startsWith(NOTE_START) ? text.slice(text.indexOf('\n') + 1 || text.length) : text;
+  return text.replace(NOTE, '');
+}
+
+/**
+ * Finds files that are the part which one platform may read. A version with such a file lacks the parts of other
+ * platforms.
+ */
+export function findShortenedFiles(files: RuleFiles): readonly Problem[] {
+  return [...files].flatMap(([path, text]) => {
+    const [note] = text.matchAll(NOTE);
+    if (note === undefined) return [];
+    const line = text.slice(0, note.index).split('\n').length;
+    const message =
+      'this file may lack parts of other platforms, because it was copied from what one platform may read; propose the draft in the console, and its release puts them back, or put them back here and remove this line';
+    return [{ at: { file: path, line, column: 1 }, message }];
+  });
 }
 
 function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformPart): string | null {

@@ -19,6 +19,7 @@ import {
   type RuleVersion,
   ruleVersion,
 } from '#decision/rules/rule-set.ts';
+import { findShortenedFiles } from '#decision/rules/text/own-part.ts';
 import type { ListContent, ListOwner } from '#decision/shared-lists.ts';
 import { createRelease, type Release } from '#state/rule-folders/release.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -159,7 +160,8 @@ export function findReleaseObstacle(
 ): ReleaseObstacle | null {
   if (hasDraftName(rules.version)) return { is: 'draft name' };
   if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
-  return toReleaseObstacle(examineRuleSet(rules, files, null).problems, () => {
+  const { problems } = examineRuleSet(rules, files, null);
+  return toReleaseObstacle([...findShortenedFiles(files), ...problems], () => {
     const { passed, failures } = runCases(rules, files);
     return { passed, failed: failures.length };
   });

@@ -7,6 +7,7 @@ import { type Location, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import { type Example, formatExample } from '#decision/rules/proof/example.ts';
 import { countRules, explainRuleCount, type RuleSet, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { findShortenedFiles } from '#decision/rules/text/own-part.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
   examineRuleSet,
@@ -102,11 +103,12 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   if (!loaded.ok)
     return { folder: name, rules: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
   const { ruleSet } = loaded;
-  const { problems, notes } = examineRuleSet(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const { problems, notes } = examineRuleSet(ruleSet, files, lists);
   return {
     folder: name,
     rules: formatRules(ruleSet),
-    problems: remarks(problems),
+    problems: remarks([...findShortenedFiles(files), ...problems]),
     notes: remarks(notes),
   };
 }

@@ -60,6 +60,23 @@ lists: 2
 `);
   });
 
+  it('come back without the remark that says what is not shown, wherever somebody has moved it', () => {
+    const remark =
+      '# Not shown: sections of other platforms, 1 in all. The release of a proposed draft puts them back.';
+    const from = `${HEAD}platforms: { acme: {} }\n`;
+    for (const draft of [
+      `# Ours.\n${remark}\n${HEAD}platforms: {}\n`,
+      `# Ours.\r\n${remark}\r\n${HEAD}platforms: {}\n`,
+      `# Ours.\n${HEAD}platforms: {}\n${remark}`,
+    ]) {
+      const restored = ruleSet(draft, 'bee', from);
+      expect(restored).to.include('acme: {}').and.to.include('# Ours.');
+      expect(restored).not.to.include('Not shown');
+    }
+    const own = `# Not shown: what acme asked for.\n${HEAD}platforms: {}\n`;
+    expect(ruleSet(own, 'bee', from)).to.include('# Not shown: what acme asked for.');
+  });
+
   it('come back where the draft has no section of its own', () => {
     const sections = {
       acme: { ladder: { levels: ['17s'], resetAfter: '1h' } },

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { keepOwnPart } from '#decision/rules/text/own-part.ts';
 import { Workplace } from '../../../history/evidence/backtest/backtest-history.ts';
 import { scoring } from '../scoring.ts';
 import { itPrints } from '../transcript.ts';
@@ -22,6 +23,7 @@ describe('rules release, diff and new', () => {
     place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[40s, 5m, 30m]' });
     place.draft('p2.v15', { file: 'bot-signals.yaml', from: `${NO_SCRIPT}3`, to: `${NO_SCRIPT}4` });
     place.draft('p2.v11-night');
+    place.draft('p2.v20');
     place.draft('p2.v19', {
       file: 'verdicts.yaml',
       from: '\notherwise:',
@@ -59,6 +61,18 @@ describe('rules release, diff and new', () => {
       'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; this is intended: large orders cool down';
     const { stdout } = await place.scoring('rules', 'release', 'p2.v19');
     expect(stdout.split('\n')[1]).to.equal(`note: ${breach}`);
+  });
+
+  it('refuse files that are the part which one platform may read, with the line that says so', async () => {
+    const files = new Map([['ruleset.yaml', place.text('p2.v20', 'ruleset.yaml')]]);
+    const own = keepOwnPart(files, 'shop').get('ruleset.yaml') ?? '';
+    writeFileSync(place.path('rules', 'p2.v20', 'ruleset.yaml'), `# Ours.\n${own}`);
+    const told =
+      'rules/p2.v20/ruleset.yaml:2:1  this file may lack parts of other platforms, because it was copied from what one platform may read; propose the draft in the console, and its release puts them back, or put them back here and remove this line';
+    const checked = await place.scoring('rules', 'check', 'p2.v20');
+    expect(checked.stdout).to.include(told);
+    const released = await place.scoring('rules', 'release', 'p2.v20');
+    expect(released.stderr).to.include(told);
   });
 
   it('release nothing that was refused, and leave nothing of a refused draft', () => {
