@@ -20,11 +20,17 @@ import { Loading, renderAnswer, renderEmpty, useAttempt } from '#workbench/conso
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
-import { saveDraft, startDraft } from '#workbench/console/page/parts/working-copy.ts';
+import {
+  renameDraft,
+  saveDraft,
+  startDraft,
+  toWorkingCopy,
+} from '#workbench/console/page/parts/working-copy.ts';
 import {
   type DraftList,
   EVIDENCE_JOBS,
   type FinishedJob,
+  keptDraftQuestion,
   type OpenedRuleFolder,
   ROLLOUT_STATUS,
   type Rollout,
@@ -331,21 +337,29 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const begin = onSubmit(({ source = '', version = '' }) =>
     attempt(async () => {
       if (list.some((one) => one.version === version)) throw explainTakenName(version);
-      const folder = await askService('GET', ruleFolderQuestion(source));
-      if (!folder.whole) throw new Error(`${source} is too long for this page.`);
-      await saveDraft(startDraft(folder, version));
+      if (drafts.includes(source)) {
+        const draft = await askService('GET', keptDraftQuestion(source));
+        await saveDraft(renameDraft(toWorkingCopy(draft), version));
+      } else {
+        const folder = await askService('GET', ruleFolderQuestion(source));
+        if (!folder.whole) throw new Error(`${source} is too long for this page.`);
+        await saveDraft(startDraft(folder, version));
+      }
       goTo(toVersionPath(version));
     }),
   );
-  const names = list.map(({ version }) => version);
-  const preferred = names.find((name) => name === from) ?? list.find((one) => one.sound)?.version;
-  const called = chooseNextName([...names, ...kept.map(({ version }) => version)]);
+  const drafts = kept.map(({ version }) => version);
+  const names = list.map(({ version }) => version).filter((version) => !drafts.includes(version));
+  const sources = [...names, ...drafts.map((version) => [version, `${version} (draft)`] as const)];
+  const isSource = from !== null && (names.includes(from) || drafts.includes(from));
+  const preferred = isSource ? from : list.find((one) => one.sound)?.version;
+  const called = chooseNextName([...list.map(({ version }) => version), ...drafts]);
   const pattern = { pattern: VERSION_NAME, title: VERSION_FORM };
   const name = { name: 'version', required: true, ...pattern, defaultValue: called };
   return html`<section class="card">
     <h2>Begin a draft</h2>
     <form class="filters" onSubmit=${begin}>
-      ${renderChoice('copy of', names, { name: 'source', chosen: preferred })}
+      ${renderChoice('copy of', sources, { name: 'source', chosen: preferred })}
       ${renderField('name', name, 'like p2.v11, or p2.v11-night')}
       <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
     </form>

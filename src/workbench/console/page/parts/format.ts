@@ -136,10 +136,18 @@ export function shortenDigest(digest: string | null | undefined) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
 }
 
-/** How a version is named, for the field of a form; tests hold it equal to what the service takes. */
-export const VERSION_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?';
+/** How a version that can be released is named, for the field of a form. */
+export const RELEASE_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})';
 
-/** The same in words. */
+/** How a version or a draft is named; tests hold it equal to what the service takes. */
+export const VERSION_NAME = `${RELEASE_NAME}(-[a-z][a-z0-9]{0,15})?`;
+
+/** Whether a version of this name can be released: the name of a draft may have a word more. */
+export function isReleaseName(version: string) {
+  return !version.includes('-');
+}
+
+/** How a draft is named, in words. */
 export const VERSION_FORM = [
   'p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters',
   'and digits, like p2.v11-night',

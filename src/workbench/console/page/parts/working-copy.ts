@@ -148,3 +148,8 @@ interface Said {
   readonly checked: CheckedDraft | null;
   readonly error: Refusal | null;
 }
+
+/** The problems because of which files of cases cannot be read. */
+export function listUnreadCases({ problems }: CheckedDraft) {
+  return problems.filter(({ at }) => at.file.startsWith('cases/'));
+}
