@@ -78,7 +78,7 @@ const VERBS: ReadonlySet<string> = new Set(
     forget format get go grant group guess has hash hold holds identify import includes insert intersect
     is join keep keeps label limit list listen lists load locate log lower make map mark match matches
     measure merge mount move multiply name negate normalize note number open pack paint parse pause pick
-    predict prepare present print prove quarantine query quote rank read rebuild recall recommend record
+    predict prepare present print prove quarantine query quote rank read reapply rebuild recall recommend record
     redecide rederive refuse rehash release reload remember remove rename render reopen repair repeat
     replace replay report require reset restore retry reverse rewrite roll round run save scan schedule
     select send serialize serve set settle shed shorten show shows sign sleep sort spell split start

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '#decision/decide.ts';
 import { DeviceSightings } from '#decision/device-sightings.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
@@ -120,7 +120,7 @@ export class MadeUpHistory {
       arm: 'active',
     });
     payer.state = nextState;
-    if (isGrant(decision.verdict)) payer.owed = orderRef;
+    if (isAttempt(decision.verdict)) payer.owed = orderRef;
     entries.push({ ...this.#base(payer), kind: 'verdict', at: decision.at, decision });
   }
 

@@ -1,4 +1,4 @@
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Outcome } from '#decision/payer/order.ts';
 import type { CsvMapping } from './csv-payments.ts';
@@ -160,7 +160,7 @@ class Replayer {
       isFirst: before === undefined,
       abuse: payment.abuse,
     });
-    this.#orders.set(order, isGrant(answer.verdict) ? 'granted' : (before ?? 'refused'));
+    this.#orders.set(order, isAttempt(answer.verdict) ? 'granted' : (before ?? 'refused'));
   }
 }
 

@@ -7,7 +7,7 @@ import { INSTALLATION, OPERATIONS, type Operation } from '#checkout/access/acces
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
-import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
@@ -62,7 +62,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rulesDir,
     reader: createDirectReader(rulesDir),
     dataDir: folder,
-    attributeHmacs: NO_SECRET,
+    attributeHmacs: NO_ATTRIBUTE_HMACS,
     firstVersion: (await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).all()[0]?.version ?? null,
     clock: clock.now,
     onTrouble: () => {},

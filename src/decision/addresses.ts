@@ -15,10 +15,13 @@ export interface AddressRange {
   readonly prefix: number;
 }
 
-/** Four plain decimals: programs disagree about which host `192.0.2` or the octal `010` means. */
+/** Matches only four plain decimals, because programs disagree about which host `192.0.2` or the octal `010` means. */
 const PLAIN_IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
 
-/** Some gateways write `203.0.113.7:51234` or `[2001:db8::1]:51234`; each connection has a port of its own. */
+/**
+ * Matches an address with a port, like `203.0.113.7:51234` or `[2001:db8::1]:51234`, as some gateways write it. The
+ * port is removed, because each connection has its own.
+ */
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d+(?:\.\d+){3}):\d{1,5})$/;
 
 /**
@@ -46,7 +49,7 @@ export function parseRange(text: string): AddressRange | null {
   return toEmbeddedRange(ipaddr.IPv6.parse(written), Number(digits));
 }
 
-/** IPv6 prefixes whose addresses contain an IPv4 address, and the bit at which that address begins. */
+/** IPv6 prefixes whose addresses contain an IPv4 address, each with the bit at which the IPv4 address begins. */
 const EMBEDDINGS = [
   { network: '::ffff:0:0', prefix: 96, at: 96, name: 'mapped' },
   { network: '::ffff:0:0:0', prefix: 96, at: 96, name: 'translated' },
@@ -64,7 +67,7 @@ function readIpv4At(address: ipaddr.IPv6, bit: number): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(bit / 8, bit / 8 + 4));
 }
 
-/** Converts a range within such a prefix to the range of its IPv4 addresses. */
+/** Converts a range within one of EMBEDDINGS to the range of IPv4 addresses that it contains. */
 function toEmbeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
   const embedding = EMBEDDINGS.find(
     ({ network, prefix: shortest, at }) => prefix >= at && start.match(network, shortest),
@@ -73,7 +76,10 @@ function toEmbeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
   return { start: readIpv4At(start, embedding.at), prefix: Math.min(prefix - embedding.at, 32) };
 }
 
-/** Kinds of addresses that many hosts use at the same time, or none. They do not tell payers apart. */
+/**
+ * Kinds of addresses that many hosts use at the same time, or that no host uses. Such addresses do not tell payers
+ * apart.
+ */
 const NOT_PUBLIC: ReadonlySet<string> = new Set([
   'unspecified',
   'broadcast',
@@ -86,7 +92,7 @@ const NOT_PUBLIC: ReadonlySet<string> = new Set([
   'deprecatedSiteLocal',
 ]);
 
-/** Ranges for documentation count as public, so that examples work. */
+/** Whether an address is public. Ranges for documentation count as public, so that examples work. */
 export function isPublicAddress(address: Address): boolean {
   return !NOT_PUBLIC.has(address.range());
 }
@@ -128,8 +134,8 @@ function isInNetwork(address: Address, network: Address, prefix: number): boolea
 }
 
 /**
- * The network that an address counts as: an IPv4 address is its own, an IPv6 address counts as its /64, because one
- * household or host owns all of that. A text that is no address is returned unchanged.
+ * Returns the network that an address counts as. An IPv4 address counts as itself. An IPv6 address counts as its /64,
+ * because one household or host owns the whole /64. A text that is no address is returned unchanged.
  */
 export function toNetwork(text: string): string {
   const address = parseAddress(text);
@@ -141,34 +147,37 @@ function formatAddressNetwork(address: Address): string {
 }
 
 /**
- * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match it. An
- * address counts as the network of the last prefix.
+ * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match the
+ * address. The last prefix of each kind gives the network that the address counts as.
  */
 export const KEPT_PREFIXES = { ipv4: [16, 24, 32], ipv6: [32, 40, 48, 56, 64] } as const;
 
-/** 60 bits. With a million networks on a list, one address in 10^12 matches wrongly. */
+/** 10 characters of base64 are 60 bits. If a million networks are on a list, one address in 10^12 matches wrongly. */
 const NETWORK_KEY_CHARACTERS = 10;
 
-/** The shortened HMACs of the networks around an address, without the network that it counts as. */
+/** Derives the shortened HMACs of the networks around an address, without the network that the address counts as. */
 export function deriveNetworkKeys(address: Address, pseudonym: Pseudonymize): readonly string[] {
   return KEPT_PREFIXES[address.kind()]
     .slice(0, -1)
     .map((prefix) => deriveNetworkKey(pseudonym, address, prefix));
 }
 
-/** The HMAC of the network that an address counts as. */
+/** Derives the HMAC of the network that an address counts as. */
 export function deriveAddressKey(address: Address, pseudonym: Pseudonymize): string {
   return pseudonym('ip', formatAddressNetwork(address));
 }
 
-/** The lookup key of a network with one of the kept prefixes. For the longest prefix it is the key of the address. */
+/**
+ * Derives the lookup key of a network with one of the kept prefixes. For the longest prefix it is the key of the
+ * address.
+ */
 export function deriveNetworkKey(pseudonym: Pseudonymize, address: Address, prefix: number): string {
   const isWhole = prefix === KEPT_PREFIXES[address.kind()].at(-1);
   if (isWhole) return deriveAddressKey(address, pseudonym);
   return pseudonym('ip', formatNetwork(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
 }
 
-/** Formats the network of this length around an address, like `203.0.113.0/24`. */
+/** Formats the network around an address with this length of the prefix, like `203.0.113.0/24`. */
 export function formatNetwork(address: Address, prefix: number): string {
   const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return `${network.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;

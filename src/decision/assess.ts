@@ -19,7 +19,7 @@ import {
 
 /** What a rule set concludes about a payer before the verdict. */
 export interface Assessment {
-  /** One value for each fact of the rule set, in their order. */
+  /** One value for each fact of the rule set, in the sequence of its facts. */
   readonly values: readonly FactReading[];
   readonly clientGroup: ClientGroup;
   /** Names of the bot signals that matched. */
@@ -54,7 +54,7 @@ export function concludeFromValues(
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
   const matching = listMatchingSignals(rules, values, holdouts);
   const botWeight = sumSignalWeights(matching.map(({ params }) => params));
-  // The interface says that a client new to the platform is not a bot, whatever its first request showed.
+  // The interface defines that a client who is new to the platform is not a bot, whatever the first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);
@@ -64,7 +64,8 @@ export function concludeFromValues(
 const NO_FACTS: readonly FactRef[] = [];
 
 /**
- * Turns pseudonyms into "not known" when no constant can be compared with them, because their secret is missing here.
+ * Replaces pseudonyms by "not known" if no constant can be compared with them, because their secret is missing on
+ * this node.
  */
 function forgetIncomparable(
   { hashedFacts, attributeHmacs }: RuleSet,
@@ -94,11 +95,11 @@ export function findVerdictRule(
 interface VerdictMatch {
   readonly rule: string;
   readonly params: VerdictParams;
-  /** Verdict rules with a holdout that matched: the one that decides, and those before it. */
+  /** Verdict rules with a holdout that matched: the deciding rule, and the rules before it. */
   readonly drawn: readonly DrawnHoldout[];
 }
 
-/** The flags that are recorded with a verdict, each once, in the order of the rules. */
+/** Lists the flags that are recorded with a verdict, each once, in the sequence of the rules. */
 export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading[]): readonly string[] {
   if (flags.rules.length === 0) return NO_FLAGS;
   const raised = flags.rules.filter((rule) => rule.matches(values)).map(({ params }) => params.flag);
@@ -133,7 +134,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
   });
 }
 
-/** The signals that count. For an exempt payer there are none. */
+/** Lists the signals that count. An exempt payer has none. */
 function listMatchingSignals(
   { signals }: RuleSet,
   values: readonly FactReading[],
@@ -145,7 +146,7 @@ function listMatchingSignals(
   );
 }
 
-/** Rules stand in order of priority, so the first match decides. */
+/** Finds the rule that decides. Rules are sorted by priority, so the first match decides. */
 function findFirstMatch<Params>(
   file: HoldoutFile,
   rules: readonly Matchable<Params>[],

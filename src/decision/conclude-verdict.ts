@@ -6,9 +6,9 @@ import {
   climbLadder,
   getLevels,
   getRemainingWaitMs,
-  grantAttempt,
   type Ladder,
   type LadderSettings,
+  startAttempt,
 } from './payer/ladder.ts';
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from './rules/rule-set.ts';
 
@@ -20,17 +20,17 @@ export interface ConcludedVerdict {
   readonly reason: string;
   /** Null unless the verdict is WAIT. */
   readonly waitSeconds: number | null;
-  /** The named ladder of the wait. Null unless the verdict is WAIT, and for the ladder without a name. */
+  /** The named ladder of the wait. Null if the verdict is not WAIT, or if the wait is on the ladder without a name. */
   readonly ladder: string | null;
-  /** The length of the previous wait where the ladder alone would have given a shorter one, otherwise null. */
+  /** The length of the previous wait if the ladder alone would have given a shorter one. Otherwise null. */
   readonly waitFloorMs: number | null;
   /** Verdict rules with a holdout that matched. */
   readonly drawn: readonly DrawnHoldout[];
   readonly ladderAfter: Ladder;
 }
 
-/** A client's place on the ladder before a verdict. */
-interface LadderStanding {
+/** A client's position on the ladder before a verdict. */
+interface LadderPosition {
   readonly ladderBefore: Ladder;
   /** The length of the previous wait, or 0. While the client climbs, no wait is shorter. */
   readonly lastWaitMs: number;
@@ -39,14 +39,14 @@ interface LadderStanding {
 }
 
 /**
- * Concludes a verdict. It is the last step of every decision, live or explained from its record: the first rule that
- * matches decides.
+ * Concludes a verdict: the first rule that matches decides. This is the last step of every decision, whether it is
+ * live or explained from its record.
  */
 export function concludeVerdict(
   rules: RuleSet,
   { ladder: settings }: PlatformSettings,
   { values }: Pick<Assessment, 'values'>,
-  standing: LadderStanding,
+  standing: LadderPosition,
   isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
   const { at } = standing;
@@ -66,19 +66,19 @@ export function concludeVerdict(
 }
 
 /** Whether a verdict lets a requisite be shown, which makes it an attempt. */
-export function isGrant(verdict: Verdict): boolean {
+export function isAttempt(verdict: Verdict): boolean {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
 
 function computeNextLadder(
   { verdict, ladder }: Pick<VerdictParams, 'verdict' | 'ladder'>,
   settings: LadderSettings,
-  { ladderBefore, lastWaitMs, at }: LadderStanding,
+  { ladderBefore, lastWaitMs, at }: LadderPosition,
 ): Ladder {
   switch (verdict) {
     case 'GET_NEW':
     case 'GET_SAME_STICKY':
-      return grantAttempt(ladderBefore);
+      return startAttempt(ladderBefore);
     case 'WAIT':
       return climbLadder(
         ladderBefore,
@@ -93,11 +93,11 @@ function computeNextLadder(
   }
 }
 
-/** Returns the length of the previous wait when it made this wait longer, otherwise null. */
+/** Returns the length of the previous wait if it made this wait longer. Otherwise returns null. */
 function computeWaitFloor(
   params: VerdictParams,
   settings: LadderSettings,
-  standing: LadderStanding,
+  standing: LadderPosition,
   { waitUntil }: Ladder,
 ): number | null {
   const { lastWaitMs } = standing;
@@ -107,13 +107,14 @@ function computeWaitFloor(
 }
 
 /**
- * The length of the newest wait of a climb, and the ladder that gave the wait its length. Off the ladder: 0 and null.
+ * The length of the newest wait of a climb, and the ladder that gave the wait its length. At level 0 they are 0 and
+ * null.
  */
 type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
 
 /**
- * Returns the newest wait after a verdict. A wait that got its length from the previous wait keeps the ladder of that
- * one.
+ * Returns the newest wait after a verdict. A wait that got its length from the previous wait keeps the ladder of the
+ * previous wait.
  */
 export function findNewestWait(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,

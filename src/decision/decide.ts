@@ -1,6 +1,6 @@
 import { nameEveryMember } from '#base/shapes.ts';
 import { type Assessment, assessPayer, findRaisedFlags, labelFactValues } from './assess.ts';
-import { type ConcludedVerdict, concludeVerdict, findNewestWait, isGrant } from './conclude-verdict.ts';
+import { type ConcludedVerdict, concludeVerdict, findNewestWait, isAttempt } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { findPseudonym } from './facts/attribute.ts';
 import type { FactContext, Sightings } from './facts/fact.ts';
@@ -19,12 +19,12 @@ import {
   keepIfValid,
   recordActivity,
   shortenDeviceId,
-  toCachedToken,
+  toCachedShortHash,
   toShortHash,
   type VerdictEvent,
 } from './payer/client-state.ts';
 import { type KnownHints, listKnownHints } from './payer/hints.ts';
-import { getRemainingWaitMs, type Ladder, settleLadder } from './payer/ladder.ts';
+import { getRemainingWaitMs, type Ladder, resetLadderAfterAbsence } from './payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore } from './payer/payment-score.ts';
 import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
 import { getPlatformSettings, type PlatformSettings, type RuleSet, type Verdict } from './rules/rule-set.ts';
@@ -60,19 +60,19 @@ export interface DecisionInput {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
-  /** Without it nobody is on a list. */
+  /** If missing, nobody is on a list. */
   readonly lists?: SharedLists;
-  /** Says who is held out of which rules. Without it nobody is. */
+  /** Says who is held out of which rules. If missing, nobody is held out. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** The secrets of the node that decides. Without them every held pseudonym is used unchanged. */
+  /** The secrets of the node that decides. If missing, every held pseudonym is used unchanged. */
   readonly secrets?: NodeSecrets | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /**
- * Classifies a payer. Remembers the devices that the request shows and changes no counter, so a repeated score has
- * the same answer while nothing else happens.
+ * Classifies a payer. Remembers the devices that the request shows, and changes no counter. So a repeated score has
+ * the same answer as long as nothing else happens.
  */
 export function decideScore(rules: RuleSet, standing: DecisionInput, request: ScoreRequest): ScoreResult {
   const { client, state } = standing;
@@ -91,8 +91,8 @@ export function decideScore(rules: RuleSet, standing: DecisionInput, request: Sc
 const nameRecordedMembers = nameEveryMember<Decision>();
 
 /**
- * Decides whether a requisite may be issued now, and moves the client along the ladder. Pure: the same rule set,
- * state, sightings, request and time always give the same result.
+ * Decides whether a requisite may be issued now, and moves the client along the ladder. The function is pure: the
+ * same rule set, state, sightings, request and time always give the same result.
  */
 export function decideVerdict(
   rules: RuleSet,
@@ -137,7 +137,10 @@ export function decideVerdict(
   return { decision, nextState: { ...nextState, stage: addStageAnswer(state.stage, draw.since, decision) } };
 }
 
-/** Decides without making a record, which would double the cost. Replays of years use this function. */
+/**
+ * Decides without making a record, because the record takes as long as the decision. Replays of years use this
+ * function.
+ */
 export function decideWithoutRecord(
   rules: RuleSet,
   standing: DecisionInput,
@@ -149,7 +152,7 @@ export function decideWithoutRecord(
   const hints = listKnownHints(standing.state.hints, at);
   const stated = joinStatedAttributes(rules, hints, request, standing);
   const state = renameFormerPseudonyms(standing.state, stated);
-  const ladderBefore = settleLadder(state, settings.ladder, at);
+  const ladderBefore = resetLadderAfterAbsence(state, settings.ladder, at);
   const early = getRemainingWaitMs(ladderBefore, at) > 0;
   const event = buildVerdictEvent(request, settings, hints, early, at);
   const seen = recordActivity({ ...state, ...addVerdictEvent(state, event) }, at);
@@ -174,14 +177,15 @@ export function decideWithoutRecord(
 }
 
 /**
- * The remembered values of the attributes whose distinct values the rules count, after a verdict with its own values.
+ * Returns the remembered values of attributes after a verdict. Only attributes whose distinct values the rules count
+ * are remembered. Returns nothing if no value is new.
  */
 function noteVerdictValues(
   { rememberedAttributes }: RuleSet,
   { state, attributes }: FactContext,
   at: number,
 ): Partial<Pick<ClientState, 'attributeValues'>> {
-  // Most rule sets count no values, and most requests have none.
+  // Most rule sets count no values of attributes, and most requests have no attributes.
   if (rememberedAttributes.length === 0) return {};
   const values = rememberedAttributes.flatMap((declared): readonly (readonly [string, string])[] => {
     const value = findPseudonym(declared, attributes[declared.name]);
@@ -190,7 +194,7 @@ function noteVerdictValues(
   return values.length === 0 ? {} : { attributeValues: noteValues(state.attributeValues, values, at) };
 }
 
-/** Computes the present facts about a client for people to read. It counts no request. */
+/** Computes the facts about a client as of now, for people to read. It counts no request. */
 export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
   const { client, state, sightings } = standing;
   const settings = getPlatformSettings(rules, client.platform);
@@ -218,7 +222,7 @@ function viewWithoutRequest(
   sightings: Sightings,
   now: number,
 ): ContextView {
-  const ladder = settleLadder(state, settings.ladder, now);
+  const ladder = resetLadderAfterAbsence(state, settings.ladder, now);
   const hints = listKnownHints(state.hints, now);
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
@@ -281,14 +285,14 @@ function buildListSubject(
     ips: [...ips, ...(former?.ips ?? [])],
     networks,
     attributes: stated.attributes ?? NO_ATTRIBUTES,
-    // Such entries have the former pseudonyms of attributes, too.
+    // Entries that are older than the last change of the secret also have the former pseudonyms of attributes.
     formerAttributes: stated.former?.attributes,
     declaredAttributes,
   };
 }
 
 function addAnswerToEvent(event: VerdictEvent, verdict: Verdict): VerdictEvent {
-  return { ...event, granted: isGrant(verdict), waited: verdict === 'WAIT', blocked: verdict === 'BLOCK' };
+  return { ...event, granted: isAttempt(verdict), waited: verdict === 'WAIT', blocked: verdict === 'BLOCK' };
 }
 
 function buildVerdictEvent(
@@ -305,10 +309,10 @@ function buildVerdictEvent(
     settled: false,
     waited: false,
     blocked: false,
-    method: toCachedToken(request.method),
+    method: toCachedShortHash(request.method),
     amount: formatMoney(request.amount, request.currency ?? settings.currency),
     order: toShortHash(request.orderRef),
-    sellPoint: toCachedToken(request.sellPointKey),
+    sellPoint: toCachedShortHash(request.sellPointKey),
     fingerprint: shortenDeviceId(fingerprints.at(-1) ?? null),
     ip: shortenDeviceId(ips.at(-1) ?? null),
   };

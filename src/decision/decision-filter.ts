@@ -9,8 +9,8 @@ import {
 import { toClientNumber } from './payer/client-key.ts';
 
 /**
- * The position of a decision in the list of all decisions of a platform. The newest come first. Within a millisecond
- * they are ordered by client and number, so paging can continue from any decision.
+ * The position of a decision in the list of all decisions of a platform. The newest decision comes first. Decisions
+ * of the same millisecond are sorted by client and number, so paging can continue after any decision.
  */
 export interface DecisionPosition {
   /** Epoch ms. */
@@ -20,12 +20,12 @@ export interface DecisionPosition {
 }
 
 export function compareNewestFirst(a: Decision, b: Decision): number {
-  // The subtraction decides nearly always and is fast: searches sort thousands of decisions while requests wait.
+  // The subtraction is fast, and nearly always decides. Searches sort thousands of decisions while requests wait.
   return b.at - a.at || comparePositions(getPosition(a), getPosition(b));
 }
 
 /** Whether a decision comes after a position in the list. */
-export function isAfter(decision: Decision, position: DecisionPosition): boolean {
+export function isAfterPosition(decision: Decision, position: DecisionPosition): boolean {
   return comparePositions(getPosition(decision), position) > 0;
 }
 
@@ -42,7 +42,7 @@ function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   return b.seq - a.seq;
 }
 
-/** Says which decisions to find, by `FILTER_MEMBERS`. A member that is left out matches every decision. */
+/** The decisions to find, by `FILTER_MEMBERS`. A missing member matches every decision. */
 export type DecisionFilter = Partial<FilterValues<typeof FILTER_MEMBERS>> & {
   /** Finds only decisions that come after this position. */
   readonly after?: DecisionPosition;
@@ -70,7 +70,7 @@ export function listAskedMembers(
 export function matchesFilter(decision: Decision, filter: DecisionFilter): boolean {
   const { after } = filter;
   return (
-    (after === undefined || isAfter(decision, after)) &&
+    (after === undefined || isAfterPosition(decision, after)) &&
     listAskedMembers(filter).every((asked) => matchesMember(decision, asked))
   );
 }
@@ -98,8 +98,11 @@ function matchesMember(
   }
 }
 
-/** The time in epoch ms before which all matching decisions were made. Null if the newest decision may match. */
-export function findTimeBound({ to, after }: DecisionFilter): number | null {
+/**
+ * Returns the time (epoch ms) before which all matching decisions were made. Returns null if the newest decision may
+ * match.
+ */
+export function findUpperTimeBound({ to, after }: DecisionFilter): number | null {
   if (to === undefined && after === undefined) return null;
   return Math.min(
     to ?? Number.MAX_SAFE_INTEGER,

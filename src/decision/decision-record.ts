@@ -3,7 +3,7 @@ import { NamedError } from '#base/named-error.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 import { CLIENT_GROUPS } from './decision-words.ts';
 import type { FactReading } from './facts/fact.ts';
-import { DIGITS, formatDecisionId, type PlatformName, parseBase64Digit } from './payer/client-key.ts';
+import { BASE64_DIGITS, formatDecisionId, type PlatformName, parseBase64Digit } from './payer/client-key.ts';
 import { getRemainingWaitMs, type Ladder } from './payer/ladder.ts';
 import { formatPaymentScore } from './payer/payment-score.ts';
 import type { FactRef } from './rules/condition.ts';
@@ -14,7 +14,7 @@ import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
  * It is stored once, and records hold indexes into its lists.
  */
 export interface RecordShape {
-  /** A hash of the content. Services that record different facts under one digest have different shapes. */
+  /** A hash of the content. Two services that record different facts for the same rule set have different shapes. */
   readonly id: string;
   /** The stored form, which `parseRecordShape` reads. */
   readonly text: string;
@@ -26,7 +26,7 @@ interface ShapeContents {
   readonly digest: string;
   readonly facts: readonly ShapeFact[];
   readonly signals: readonly string[];
-  /** Rules in the order of the rule set, with `otherwise` last. */
+  /** Rules in the sequence of the rule set, with `otherwise` last. */
   readonly rules: readonly ShapeRule[];
 }
 
@@ -83,17 +83,18 @@ function toShapeFact({ label, fact: { domain, absence } }: FactRef): ShapeFact {
 }
 
 /**
- * The format number that the stored form of a decision begins with. Positional JSON under the shape of the rule set
- * follows. Members that follow from the shape and from other members are left out. Members that differ from that are
- * in `rest` by name. A decision without a fitting shape is stored as plain JSON.
+ * The format number at the beginning of a stored decision. Positional JSON follows, in the sequence that the shape of
+ * the rule set gives. A member that can be computed from the shape and the other members is left out. If its value
+ * differs from the computed one, it stands in `rest` by name. A decision without a fitting shape is stored as plain
+ * JSON.
  */
 const FORMAT = '1';
 
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
 /**
- * The values of the facts in the order of the shape: first all flags, six in a character, then one character for each
- * other value. The values that do not fit into a character follow as items of the array.
+ * The values of the facts in the sequence of the shape. The first item has all flags, six in a character, and then
+ * one character for each other value. The values that do not fit into a character follow as items of the array.
  */
 type FactsRow = [characters: string, ...longer: (number | string)[]];
 
@@ -179,8 +180,8 @@ type DerivedMembers = Pick<
 >;
 
 /**
- * Computes the members that follow from the rule, the facts and the ladder. Where a fact is not recorded, a member
- * has the value of a new client.
+ * Computes the members that follow from the rule, the facts and the ladder. If a fact is not recorded, its member has
+ * the value of a new client.
  */
 function deriveMembers(
   { verdict, reason }: ShapeRule,
@@ -211,7 +212,7 @@ function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
   const cells = packFacts(decision, contents.facts);
   if (rule === undefined || signals.includes(-1) || cells === null) return null;
   const { seq, at, platform, ladderAfter } = decision;
-  // Most reasons name no fact, and listing all facts would take a tenth of the time that a record takes.
+  // Most reasons name no fact. Listing all facts would take a tenth of the time that a record takes.
   const values = rule.reason.some(({ kind }) => kind === 'fact') ? Object.values(decision.facts) : [];
   const derived = deriveMembers(rule, values, decision.facts, ladderAfter, at);
   if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
@@ -235,7 +236,7 @@ function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
   return row;
 }
 
-/** The members that stand in the row itself or follow from the shape. */
+/** The members that stand in the row itself, or that are computed from the shape. */
 const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...([
     'decisionId',
@@ -250,10 +251,10 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...(['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'] as const),
 ] satisfies readonly (keyof Decision)[]);
 
-/** All other members. Each follows from the row or stands in `rest`. */
+/** All other members. Each is computed from the row, or stands in `rest`. */
 const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
 
-/** Returns the members that do not follow from the row, and null when all members do. */
+/** Collects the members that cannot be computed from the row. Returns null if there are none. */
 function collectRest(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {
   let rest: Record<string, unknown> | null = null;
   for (const member of OTHER_MEMBERS) {
@@ -274,10 +275,7 @@ const SELL_POINT = '@';
 /** Marks a value that does not fit into a character. */
 const LONG_VALUE = '*';
 
-/**
- * Packs the facts of a decision. Returns null if the facts, their order or their kinds differ from those of the
- * shape.
- */
+/** Packs the facts of a decision. Returns null if their names, sequence or kinds differ from those of the shape. */
 function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {
   let [packed, others] = ['', ''];
   let [place, flags, bits] = [0, 0, 0];
@@ -290,7 +288,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     if (fact.flag) {
       bits |= Number(value) << (flags++ % FLAGS_A_CHARACTER);
       if (flags % FLAGS_A_CHARACTER > 0) continue;
-      packed += DIGITS.charAt(bits);
+      packed += BASE64_DIGITS.charAt(bits);
       bits = 0;
       continue;
     }
@@ -298,7 +296,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     others += character;
     if (character === LONG_VALUE && typeof value !== 'boolean' && value !== null) longer.push(value);
   }
-  if (flags % FLAGS_A_CHARACTER > 0) packed += DIGITS.charAt(bits);
+  if (flags % FLAGS_A_CHARACTER > 0) packed += BASE64_DIGITS.charAt(bits);
   return place === shapeFacts.length ? [packed + others, ...longer] : null;
 }
 
@@ -317,7 +315,7 @@ function encodeFactCharacter(value: FactReading, { words }: ShapeFact, sellPoint
   if (value === null) return NOT_KNOWN;
   if (value === sellPointKey && words === undefined) return SELL_POINT;
   const digit = typeof value === 'number' ? value : (words?.indexOf(value) ?? -1);
-  return DIGITS[digit] ?? LONG_VALUE;
+  return BASE64_DIGITS[digit] ?? LONG_VALUE;
 }
 
 function unpackFacts(

@@ -6,7 +6,7 @@ import { HoldoutSchema } from './holdout.ts';
 import { DECISION_ID_PATTERN, platformSchema } from './payer/client-key.ts';
 import { clientGroup } from './payer/client-state.ts';
 import { LadderSchema } from './payer/ladder.ts';
-import { NOT_KNOWN } from './rules/condition.ts';
+import { NOT_KNOWN_TEXT } from './rules/condition.ts';
 import {
   type AnswerPlaceholder,
   DIGEST_PATTERN,
@@ -18,7 +18,7 @@ import {
 /** Which rule set of a rollout decided. */
 export type Arm = (typeof ARMS)[number];
 
-/** An objective as text, so that each decision of a trial keeps the objective with which the trial began. */
+/** An objective as text. Each decision of a trial keeps the objective with which the trial began. */
 export const objective = s.word(
   'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
 );
@@ -31,11 +31,11 @@ const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
   objective: Type.Optional(objective),
 });
 
-export type Draw = s.Shape<typeof DrawSchema>;
+export type TrialDraw = s.Shape<typeof DrawSchema>;
 
 export const isBot = s.withExample(s.yesNo('Bot flag'), false);
 
-/** The rule's name in a decision when no rule matched. */
+/** The name of the rule in a decision for which no rule matched. */
 export const OTHERWISE = 'otherwise';
 
 export const paymentScoreText = s.withExample(
@@ -110,7 +110,7 @@ const RECORDED = {
 /** A decision without its id. The id follows from the client, the number and the time. */
 export const RecordedDecisionSchema = s.shape('One answered verdict with all that explains it', RECORDED);
 
-/** Contains no fingerprint, IP or User-Agent, only the facts about them. */
+/** A recorded decision. It contains no fingerprint, IP or User-Agent, only the facts about them. */
 export const DecisionSchema = s.named(
   'Decision',
   s.shape('One answered verdict with all that explains it', {
@@ -182,7 +182,7 @@ export function renderReason(
 
 /** Renders the value of a fact. */
 function formatReading(value: FactReading): string {
-  return value === null ? NOT_KNOWN : String(value);
+  return value === null ? NOT_KNOWN_TEXT : String(value);
 }
 
 function renderPart(

@@ -18,8 +18,8 @@ import {
   addPaymentMark,
   BITS_OF_MARK,
   encodeMarks,
+  NO_MARKS,
   type SightingMarks,
-  UNMARKED,
 } from './payer/sighting-marks.ts';
 import { findStepRange, getStepNumber, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from './payer/verdict-steps.ts';
 
@@ -30,7 +30,7 @@ export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
  */
 type SightingKind = DeviceKind | 'attribute';
 
-/** How many devices of a client learn of its payments. The limit bounds the memory. */
+/** On how many devices of a client its payments are noted. The limit bounds the memory. */
 const DEVICES_OF_CLIENT_MAX = 64;
 
 /** Sightings of one platform in memory: which clients were seen on which devices, counted as the stores count them. */
@@ -42,8 +42,8 @@ export class DeviceSightings<Client = string> {
       attribute: new Map(),
     };
   /**
-   * For each device one counter of verdicts for each length of steps. A counter maps the number of a step to its
-   * verdicts.
+   * Counters of verdicts for each kind of device and each length of steps. A counter maps the number of a step to the
+   * verdicts in the step.
    */
   readonly #verdicts: Readonly<Record<DeviceKind, Map<string, readonly Map<number, number>[]>>> = {
     fingerprint: new Map(),
@@ -57,7 +57,7 @@ export class DeviceSightings<Client = string> {
     client: Client,
     { fingerprints, ips }: ShownDevices,
     now: number,
-    marks: SightingMarks = UNMARKED,
+    marks: SightingMarks = NO_MARKS,
     questions: SharingQuestions | null = null,
   ): void {
     const bits = encodeMarks(marks);
@@ -79,15 +79,15 @@ export class DeviceSightings<Client = string> {
   }
 
   /**
-   * Counts the clients that were seen on the devices, including the client with these marks. For each window it
-   * returns the counts of the device that most clients share.
+   * Counts the clients that were seen on the devices. The client itself counts with these marks. For each window, the
+   * result has the counts of the device that most clients share.
    */
   sightings(
     client: Client,
     { fingerprints, ips }: ShownDevices,
     questions: SharingQuestions,
     now: number,
-    marks: SightingMarks = UNMARKED,
+    marks: SightingMarks = NO_MARKS,
   ): Sightings {
     return {
       fingerprint: this.#countSharing('fingerprint', fingerprints, { client, questions, now, marks }),
@@ -101,7 +101,9 @@ export class DeviceSightings<Client = string> {
       this.#noteSighting('attribute', `${name}/${value}`, client, { at: now, bits: 0 });
   }
 
-  /** Notes the client on its values, and then counts the clients that have them. Returns null without values. */
+  /**
+   * Notes the client on its values, and then counts the clients that have them. Returns null if there are no values.
+   */
   seeValues(
     client: Client,
     asked: readonly AskedAttribute[],
@@ -113,7 +115,7 @@ export class DeviceSightings<Client = string> {
   }
 
   /**
-   * Counts the clients that have each of the values, including the client. The counts stand by the name of the
+   * Counts the clients that have each of the values, including this client. The counts are grouped by the name of the
    * attribute and the window in ms.
    */
   clientsWithValues(
@@ -208,7 +210,7 @@ interface Sighting {
   readonly bits: number;
 }
 
-/** The only client of a device. Most devices belong to one client and need no more than this. */
+/** A device with a single client. Most devices belong to one client, and need no larger structure. */
 interface SingleClient<Client> {
   readonly client: Client;
   at: number;
@@ -252,7 +254,7 @@ class SeenClients<Client> {
     const bits = addPaymentMark(seen.bits, isUnpaid);
     for (const name of listCountedGroups(seen.bits)) removeTime(this.#times[name], seen.at);
     for (const name of listCountedGroups(bits)) insertTime(this.#times[name], seen.at);
-    // The client keeps its place in the order of the map.
+    // The client keeps its position in the map.
     this.#last.set(client, { at: seen.at, bits });
   }
 
@@ -294,7 +296,7 @@ const ORDER_DIGITS = [
 /** The groups of clients that are counted: all clients, and those with a mark or a digit. */
 type CountedGroup = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
 
-/** The groups that a client counts in, by its encoded marks. */
+/** The groups in which a client counts. The index is its encoded marks. */
 const COUNTED_GROUPS: readonly (readonly CountedGroup[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
   ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
@@ -332,7 +334,10 @@ function removeTime(times: number[], at: number): void {
   times.splice(findFirstAfter(times, at) - 1, 1);
 }
 
-/** The index of the first of some sorted times that is after `since`, or their number when none is. */
+/**
+ * Finds the index of the first of the sorted times that is after `since`. Returns the number of times if there is
+ * none.
+ */
 function findFirstAfter(times: readonly number[], since: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {

@@ -16,7 +16,7 @@ interface SearchMember {
   readonly value: FilterValueKind;
   /** The description in the documents of the interface. */
   readonly description: string;
-  /** The label in the console's form. Null: the form does not show the member. */
+  /** The label in the console's form. Null if the form does not show the member. */
   readonly label: string | null;
 }
 

@@ -4,7 +4,7 @@ import { type DecisionInput, decideWithoutRecord } from './decide.ts';
 import { type Decision, waitSeconds } from './decision.ts';
 import { formatDecimal } from './payer/amount.ts';
 import { chooseEventTime } from './payer/client-state.ts';
-import { settleLadder } from './payer/ladder.ts';
+import { resetLadderAfterAbsence } from './payer/ladder.ts';
 import type { AskedVerdict } from './requests.ts';
 import { getPlatformSettings, type RuleSet, verdict } from './rules/rule-set.ts';
 
@@ -43,12 +43,12 @@ export type NextVerdict = s.Shape<typeof NextVerdictSchema>;
 
 type ExpectedVerdict = NextVerdict['now'];
 
-/** What a payer pays with who is not special: no rule that we know asks for less. */
+/** An ordinary request, for facts that the newest decision did not record. No rule that we know asks for less. */
 const ORDINARY = { amount: '100', method: 'card', sellPointKey: 'shop' } as const;
 
 /**
- * Computes what the next request of a client would be answered, now and after the wait. The request is like the one of
- * the newest decision, without attributes that only a verdict request states. Nothing is counted or changed.
+ * Predicts the answers to the next request of a client: now, and after the wait. The request is like that of the
+ * newest decision, without attributes that only a verdict request states. Nothing is counted or changed.
  */
 export function predictNextVerdict(
   rules: RuleSet,
@@ -60,7 +60,7 @@ export function predictNextVerdict(
   const asked = supposeRequest(newest, settings.currency);
   const request: AskedVerdict = { ...asked, orderRef: newest?.orderRef ?? '' };
   const at = chooseEventTime(state, standing.now);
-  const { waitUntil } = settleLadder(state, settings.ladder, at);
+  const { waitUntil } = resetLadderAfterAbsence(state, settings.ladder, at);
   const { expected: now, nextState, ladderAfter } = expectVerdict(rules, { ...standing, now: at }, request);
   if (waitUntil !== null && waitUntil > at)
     return { asked, now, afterWait: expectVerdict(rules, { ...standing, now: waitUntil }, request).expected };

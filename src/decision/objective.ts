@@ -78,8 +78,8 @@ export const DEFAULT_OBJECTIVE: Objective = {
 let isGiven: ValidateFunction<GivenObjective> | null = null;
 
 /**
- * Parses an objective that `encodeObjective` wrote. Returns DEFAULT_OBJECTIVE without a text, and null when the text
- * is damaged.
+ * Parses an objective that `encodeObjective` wrote. Returns DEFAULT_OBJECTIVE if there is no text, and null if the
+ * text is damaged.
  */
 export function parseObjective(text: string | null): Objective | null {
   if (text === null) return DEFAULT_OBJECTIVE;
@@ -100,10 +100,10 @@ export function encodeObjective(given: GivenObjective): string | null {
 }
 
 /**
- * Returns when a client with its first request at `since` counts. Both times are in epoch ms. The client counts later
- * where reversals take days and `reversalDays` is not stated.
+ * Returns the time from which a client counts whose first request was at `since`. Both times are in epoch ms. The
+ * client counts later if reversals take days and `reversalDays` is not stated.
  */
-export function findEarliestResult(
+export function computeResultTime(
   since: number,
   { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
 ): number {

@@ -4,7 +4,7 @@ import { type AttributeHmacs, createHmacs } from './payer/attribute-hmacs.ts';
 import { type NodeSecrets, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
 import type { DeviceNames, ListOwner } from './shared-lists.ts';
 
-/** The size of an AES block, so that a platform's name of a pseudonym is as long as the pseudonym. */
+/** The size of an AES block, so that the name of a pseudonym on a platform is as long as the pseudonym. */
 const PSEUDONYM_BYTES = 16;
 
 /**

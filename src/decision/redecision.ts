@@ -3,15 +3,15 @@ import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
 import type { Fact, FactReading } from './facts/fact.ts';
 import { type DrawnHoldout, type IsHeldOut, listHoldoutFacts } from './holdout.ts';
-import { readAsDeclared } from './payer/attributes.ts';
-import { NO_ATTEMPTS } from './payer/ladder.ts';
+import { readAttributeAsDeclared } from './payer/attributes.ts';
+import { EMPTY_LADDER } from './payer/ladder.ts';
 import { type FactRef, listFacts } from './rules/condition.ts';
 import { joinWords } from './rules/condition-text.ts';
 import { getPlatformSettings, listDecidingConditions, type RuleSet } from './rules/rule-set.ts';
 
 /**
- * A recorded request to ask a version about: where and when it was decided, and the facts that were recorded then, by
- * label.
+ * A recorded request that a version is asked about: where and when it was decided, and the facts that were recorded
+ * then, by label.
  */
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
   readonly facts: Readonly<Record<string, FactReading>>;
@@ -20,7 +20,7 @@ export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
    * set computes its own.
    */
   readonly digest?: string;
-  /** Without it the client stood below the first level. */
+  /** If missing, the client stood below the first level. */
   readonly ladderBefore?: Decision['ladderBefore'];
   readonly waitFloorMs?: number;
 }
@@ -77,7 +77,7 @@ export function prepareRedecision(
 ): (recorded: RecordedRequest, isHeldOut: IsHeldOut) => Redecision {
   const compared = collectComparedFacts(rules);
   return (recorded, isHeldOut) => {
-    const { platform, at, ladderBefore = NO_ATTEMPTS, waitFloorMs: lastWaitMs = 0 } = recorded;
+    const { platform, at, ladderBefore = EMPTY_LADDER, waitFloorMs: lastWaitMs = 0 } = recorded;
     const own = recorded.digest === rules.digest ? {} : computeCircumstantialFacts(rules, recorded);
     const facts: Readonly<Record<string, FactReading | undefined>> = { ...recorded.facts, ...own };
     const lacking = rules.facts.filter(({ label, fact }) => {
@@ -116,7 +116,7 @@ export function prepareRedecision(
 
 function readRecordedValue(fact: Fact, value: FactReading | undefined): FactReading {
   if (fact.kind !== 'attribute' || fact.declared === null) return value ?? null;
-  return readAsDeclared(fact.declared, value);
+  return readAttributeAsDeclared(fact.declared, value);
 }
 
 /** Tells how a version would have answered one recorded request. See `prepareRedecision`. */
@@ -125,8 +125,8 @@ export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: I
 }
 
 /**
- * Computes the facts that follow from the place and time of a decision, as this rule set sees them. Versions may have
- * different time zones.
+ * Computes the facts that depend on the platform and time of a decision, as this rule set sees them. Versions may
+ * have different time zones.
  */
 export function computeCircumstantialFacts(
   rules: RuleSet,

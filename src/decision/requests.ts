@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { key, nullable, type Shape, shape, text, word } from '#base/shapes.ts';
 import { deriveAddressKey, deriveNetworkKeys, type Pseudonymize } from './addresses.ts';
 import { type BodyDevice, readDevice } from './body-hints.ts';
-import type { Arm, Draw } from './decision.ts';
+import type { Arm, TrialDraw } from './decision.ts';
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from './payer/amount.ts';
 import {
   ATTRIBUTE_CHARACTERS_MAX,
@@ -30,7 +30,10 @@ const toPayCurrency = Type.String({
   description: "ISO 4217 code; the platform's currency when absent",
 });
 
-/** An optional addition to the interface. Attributes that the deciding rule set does not declare are ignored. */
+/**
+ * The attributes of a request, an optional addition to the interface. Attributes that the deciding rule set does not
+ * declare are ignored.
+ */
 const attributes = Type.Unsafe<Record<string, AttributeValue>>({
   type: 'object',
   maxProperties: ATTRIBUTES_MAX,
@@ -105,7 +108,7 @@ export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
   /** Missing if no trial draws. */
-  readonly draw?: Draw;
+  readonly draw?: TrialDraw;
 }
 
 /**
@@ -173,7 +176,7 @@ export function toVerdictRequest(
   body: VerdictBody,
   requestId: string,
   arm: Arm,
-  draw?: Draw,
+  draw?: TrialDraw,
 ): VerdictRequest {
   return {
     sellPointKey: body.sellPointKey,
@@ -188,10 +191,10 @@ export function toVerdictRequest(
 }
 
 /**
- * Sorts the members of a body by name, those of attributes too, so that two bodies with the same members in different
- * order are one request.
+ * Sorts the members of a body and of its attributes by name. So two bodies with the same members in another sequence
+ * are one request.
  */
-export function sortMembers(body: VerdictBody): unknown {
+export function sortBodyMembers(body: VerdictBody): unknown {
   const members = Object.entries(body).toSorted(compareByName);
   if (body.attributes === undefined) return members;
   return members.map(([name, value]) =>

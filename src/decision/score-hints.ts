@@ -24,13 +24,13 @@ interface NotedScore {
   readonly nextState: ClientState;
   /** Returns the hints that the answer may use. */
   readonly known: () => KnownHints;
-  /** The time of which the answer speaks, in epoch ms. */
+  /** The time for which the answer holds, in epoch ms. */
   readonly at: number;
 }
 
 /**
  * Notes a score, and finds the hints and the time of its answer. For 24 hours an identical request is answered from
- * the hints that were known when it was first asked. Its answer speaks of that first time as long as nothing but
+ * the hints that were known when it was first asked. The answer is given for that first time as long as nothing but
  * scores happened since.
  */
 export function recordScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
@@ -46,8 +46,8 @@ export function recordScore(state: ClientState, request: ScoreRequest, now: numb
 }
 
 /**
- * Returns tokens of everything that a caller sent. While the secret is being changed, `formerRequest` is the token
- * under the previous secret.
+ * Returns the tokens of everything that a caller sent. While the secret is being changed, `formerRequest` is the
+ * token under the previous secret.
  */
 function createRequestTokens(request: ScoreRequest): {
   readonly request: string;

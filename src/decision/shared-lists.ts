@@ -24,8 +24,8 @@ import {
   type Attributes,
   type DeclaredAttributes,
   isAttributeName,
-  readAsDeclared,
-  toListHmac,
+  readAttributeAsDeclared,
+  toListLookupHmac,
 } from './payer/attributes.ts';
 import type { PlatformName } from './payer/client-key.ts';
 import type { KnownHints } from './payer/hints.ts';
@@ -36,14 +36,14 @@ export type ListKind = (typeof LIST_KINDS)[number];
 
 export const listKind = choice(LIST_KINDS, 'What the entries of the list are');
 
-/** What the entries of a list are. */
+/** The kind of a list's entries. */
 export interface ListContent {
   readonly kind: ListKind;
   /** The name of the attribute whose values the entries are; null for every other kind. */
   readonly attribute: string | null;
 }
 
-/** Returns why no list can hold this content, or null. */
+/** Returns why no list can hold this content. Returns null if a list can. */
 export function findContentFault({ kind, attribute }: ListContent): string | null {
   if (kind !== 'attribute') return attribute === null ? null : STRAY_ATTRIBUTE;
   if (attribute === null) return 'is required with kind attribute: the name under which callers send it';
@@ -70,7 +70,7 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
   readonly sellPointKey: string;
   /** The attributes of this request, or of a score of the last 24 hours. */
   readonly attributes: Attributes;
-  /** While the secret is being changed, the pseudonyms among them under the other secret. Otherwise absent. */
+  /** The pseudonyms among the attributes, made under the other secret. Missing if the secret is not being changed. */
   readonly formerAttributes?: Attributes | undefined;
   /** The attributes that the deciding rule set declares. All others are not known. */
   readonly declaredAttributes: DeclaredAttributes;
@@ -114,9 +114,11 @@ function listAttributeKeys(
 ): readonly string[] {
   const declared = declaredAttributes.get(name);
   if (declared === undefined) return [];
-  const forms = [attributes[name], formerAttributes?.[name]].map((form) => readAsDeclared(declared, form));
+  const forms = [attributes[name], formerAttributes?.[name]].map((form) =>
+    readAttributeAsDeclared(declared, form),
+  );
   const values = forms.filter((form) => form !== null);
-  if (declared.pseudonym) return values.map(toListHmac);
+  if (declared.pseudonym) return values.map(toListLookupHmac);
   return values.flatMap((value) => pseudonyms.map((pseudonym) => pseudonym('attribute', String(value))));
 }
 
@@ -230,7 +232,7 @@ function readRange(text: string, pseudonym: Pseudonymize): ReadListValue {
   return { ok: true, value, keys };
 }
 
-/** Returns a remark for whoever lists this value, or null. */
+/** Returns a remark for the person who lists this value. Returns null if there is nothing to remark. */
 export function findValueRemark({ kind, value }: Pick<ListedEntry, 'kind' | 'value'>): string | null {
   const range = kind === 'ip' ? parseRange(value) : null;
   if (range === null || !holdsPrivateAddresses(range)) return null;
@@ -290,7 +292,7 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
 export type ListedEntry = Shape<typeof ListedEntrySchema>;
 
 export interface SharedLists {
-  /** Finds the entry that puts a request on the list at `now` (epoch ms), or null. */
+  /** Finds the entry that puts a request on the list at `now` (epoch ms). Returns null if there is none. */
   find(list: string, subject: ListSubject, now: number): ListedEntry | null;
 }
 
@@ -314,8 +316,8 @@ export class ListMembership implements SharedLists {
   readonly #pseudonyms: readonly Pseudonymize[];
 
   /**
-   * `pseudonym` is the one under which entries were made. While its secret is being changed, entries may also be made
-   * under `former`.
+   * `pseudonym` makes the pseudonyms of entries. While its secret is being changed, some entries may have pseudonyms
+   * that `former` makes.
    */
   constructor(pseudonym: Pseudonymize, former: Pseudonymize | null = null) {
     this.#pseudonyms = former === null ? [pseudonym] : [pseudonym, former];

@@ -1,4 +1,4 @@
-import { isGrant } from './conclude-verdict.ts';
+import { isAttempt } from './conclude-verdict.ts';
 import { type DecisionInput, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { DeviceSightings, type ShownDevices } from './device-sightings.ts';
@@ -16,7 +16,7 @@ import {
   UNKNOWN_CLIENT,
 } from './payer/client-state.ts';
 import { listKnownHints } from './payer/hints.ts';
-import { type ReportedOutcome, toExposure } from './payer/order.ts';
+import { type ReportedOutcome, toOrderStage } from './payer/order.ts';
 import { decodeOrder, encodeOrder } from './payer/order-text.ts';
 import { findSightingMarks, toPaymentNote } from './payer/sighting-marks.ts';
 import { roundTripState } from './payer/state-document.ts';
@@ -88,7 +88,7 @@ export class Simulation {
     const { decision, nextState } = decideVerdict(this.rules, standing, request);
     payer.state = roundTripState(nextState);
     const order = toShortHash(request.orderRef);
-    payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
+    payer.granted.set(order, isAttempt(decision.verdict) || payer.granted.get(order) === true);
     forgetOldest(payer.granted, ORDERS_MAX);
     return decision;
   }
@@ -99,8 +99,8 @@ export class Simulation {
     const reported = { ...report, orderRef };
     const known = older === undefined ? null : decodeOrder(older);
     const granted = payer.granted.get(toShortHash(orderRef));
-    const exposure = granted === undefined ? 'notAsked' : toExposure(granted);
-    const change = recordOutcome(payer.state, known, reported, now, exposure);
+    const orderStage = granted === undefined ? 'notAsked' : toOrderStage(granted);
+    const change = recordOutcome(payer.state, known, reported, now, orderStage);
     const { effect, state, displaced } = change;
     payer.state = roundTripState(state);
     const payment = toPaymentNote(change, now);
@@ -153,7 +153,7 @@ export class Simulation {
   }
 }
 
-/** Deletes the oldest entries. A Map keeps the order of insertion, so the oldest entries are its first. */
+/** Deletes the oldest entries. A Map keeps the sequence of insertion, so its first entries are the oldest. */
 export function forgetOldest(entries: Map<string, unknown>, keep: number): void {
   for (const key of entries.keys()) {
     if (entries.size <= keep) return;

@@ -6,9 +6,9 @@ import { platformSchema } from '#decision/payer/client-key.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import {
   DatedReportSchema,
-  type Exposure,
   OrderOutcomeSchema,
-  toExposure,
+  type OrderStage,
+  toOrderStage,
   turnedAway,
 } from '#decision/payer/order.ts';
 import { ScoreRequestSchema } from '#decision/requests.ts';
@@ -104,8 +104,8 @@ export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 
 /** Reads how far an order had come when its report was accepted, as far as that makes a difference. */
-export function readRecordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
-  return toExposure(turnedAway !== true);
+export function readRecordedOrderStage(turnedAway: OutcomeEntry['turnedAway']): OrderStage {
+  return toOrderStage(turnedAway !== true);
 }
 
 /** An accepted input, with its decision. */

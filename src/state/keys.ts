@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DeviceKind } from '#decision/facts/fact.ts';
-import { DIGITS, type PlatformName } from '#decision/payer/client-key.ts';
+import { BASE64_DIGITS, type PlatformName } from '#decision/payer/client-key.ts';
 
 /**
  * The names of all keys in Redis. The keys of a client carry a hash tag that the first character of the client's hash
@@ -20,7 +20,7 @@ export const PARTITIONS: readonly string[] = [
 
 /** Returns the hash tag of a client. */
 export function getPartition(clientHash: string): string {
-  const partition = PARTITIONS[DIGITS.indexOf(clientHash.charAt(0) || ' ')];
+  const partition = PARTITIONS[BASE64_DIGITS.indexOf(clientHash.charAt(0) || ' ')];
   if (partition === undefined) throw new Error(`"${clientHash}" is not the hash of a client`);
   return partition;
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { assessNow, type DecisionInput, decideScore, decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS, type Sightings } from '#decision/facts/fact.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
@@ -115,7 +115,7 @@ describe('a verdict', () => {
 
   it('opens an attempt exactly when a requisite is shown', () => {
     everyVerdict(({ after, decision }) => {
-      const granted = isGrant(decision.verdict);
+      const granted = isAttempt(decision.verdict);
       expect(after.events.at(-1)?.granted).to.equal(granted);
       if (granted) expect(decision.ladderAfter).to.deep.include({ attemptOpen: true, waitUntil: null });
     });
@@ -159,7 +159,7 @@ describe('a verdict', () => {
           now + 1,
         );
         if (decision.verdict === 'BLOCK') return;
-        expect(isGrant(decision.verdict)).to.equal(true);
+        expect(isAttempt(decision.verdict)).to.equal(true);
         expect(decision.ladderAfter).to.deep.equal({ level: 0, attemptOpen: true, waitUntil: null });
       }),
       { numRuns: 100 },

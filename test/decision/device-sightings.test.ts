@@ -8,10 +8,10 @@ import {
   type SharingCounts,
 } from '#decision/facts/fact.ts';
 import {
+  NO_MARKS,
   SIGHTING_MARKS,
   type SightingMark,
   type SightingMarks,
-  UNMARKED,
 } from '#decision/payer/sighting-marks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -137,7 +137,7 @@ describe('the device book', () => {
 
   it('gives all counts of one device: the most shared, and of equals that with fewer who pay', () => {
     const book = new DeviceSightings();
-    const paying = { ...UNMARKED, paying: true };
+    const paying = { ...NO_MARKS, paying: true };
     for (const client of ['bob', 'cid']) book.record(client, { fingerprints: ['x'], ips: [] }, 1000, paying);
     for (const client of ['dan', 'eve']) book.record(client, { fingerprints: ['y'], ips: [] }, 1000);
     const shown = (...fingerprints: readonly string[]) => ({ fingerprints, ips: [] });
@@ -162,7 +162,7 @@ describe('the device book', () => {
     const book = new DeviceSightings();
     const shown = { fingerprints: ['x'], ips: [] };
     const minute = 60_000;
-    for (const at of [0, 1, 9, 10, 70, 75]) book.record('ann', shown, at * minute, UNMARKED, QUESTIONS);
+    for (const at of [0, 1, 9, 10, 70, 75]) book.record('ann', shown, at * minute, NO_MARKS, QUESTIONS);
     book.record('bob', shown, 75 * minute);
     const verdicts = (windowMs: number, at: number) => {
       const questions = { fingerprint: asking(windowMs), ip: asking() };

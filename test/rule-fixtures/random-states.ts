@@ -6,7 +6,12 @@ import { type DayTallies, NO_DAY_TALLIES, tallyRequests } from '#decision/payer/
 import type { Hint, Hints } from '#decision/payer/hints.ts';
 import { noteDevice } from '#decision/payer/known-devices.ts';
 import type { Ladder } from '#decision/payer/ladder.ts';
-import { type OrderOutcome, OUTCOME_CAUSES, type Outcome, type Result } from '#decision/payer/order.ts';
+import {
+  type OrderOutcome,
+  OUTCOME_CAUSES,
+  type Outcome,
+  type ReportedResult,
+} from '#decision/payer/order.ts';
 import {
   classifyOutcome,
   compareByTime,
@@ -55,7 +60,7 @@ const ladder: fc.Arbitrary<Ladder> = fc.record({
 
 const byTime = (a: { readonly at: number }, b: { readonly at: number }) => a.at - b.at;
 
-const result: fc.Arbitrary<Result> = fc.constantFrom<Result[]>(
+const result: fc.Arbitrary<ReportedResult> = fc.constantFrom<ReportedResult[]>(
   { outcome: 'PAID', cause: null },
   ...[null, ...OUTCOME_CAUSES].map((cause) => ({ outcome: 'UNPAID', cause }) as const),
 );

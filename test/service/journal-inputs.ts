@@ -1,6 +1,6 @@
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
-import { type JournalEntry, readRecordedExposure } from '#state/journal.ts';
+import { type JournalEntry, readRecordedOrderStage } from '#state/journal.ts';
 
 /** The inputs of a backtest: verdicts for the method `card`, and reports. */
 export function inputsOf(entries: readonly JournalEntry[]): readonly Input[] {
@@ -20,7 +20,7 @@ function inputOf(entry: JournalEntry): readonly Input[] {
         clientHash: 0n,
         orderRef,
         report,
-        exposure: readRecordedExposure(turnedAway),
+        orderStage: readRecordedOrderStage(turnedAway),
       },
     ];
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
 import { type ClientState, compactState } from '#decision/payer/client-state.ts';
 import type { Hint } from '#decision/payer/hints.ts';
-import { type Ladder, NO_ATTEMPTS, settleLadder } from '#decision/payer/ladder.ts';
+import { EMPTY_LADDER, type Ladder, resetLadderAfterAbsence } from '#decision/payer/ladder.ts';
 import type { KnownOrder, OrderOutcome } from '#decision/payer/order.ts';
 import { getPlatformSettings } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
@@ -94,7 +94,7 @@ const CLOCK_DIFFERENCE_MS_MAX = 2000;
  */
 function* brokenLadder({ state, journal }: Remains): Generator<string> {
   const settings = getPlatformSettings(currentRules(), PLATFORM).ladder;
-  let ladder: Ladder = NO_ATTEMPTS;
+  let ladder: Ladder = EMPTY_LADDER;
   let lastVerdictAt: number | null = null;
   let lastAt = 0;
   const told = new ToldOrders();
@@ -110,7 +110,7 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
     if (entry.kind !== 'verdict') continue;
     told.ask(entry.decision);
     const { at, ladderAfter } = entry.decision;
-    const expected = settleLadder({ ladder, lastVerdictAt, lastWaitLadder: null }, settings, at);
+    const expected = resetLadderAfterAbsence({ ladder, lastVerdictAt, lastWaitLadder: null }, settings, at);
     yield* brokenStart(entry.decision, expected);
     ladder = ladderAfter;
     lastVerdictAt = at;
@@ -207,7 +207,7 @@ class ToldOrders {
 }
 
 function afterReport(ladder: Ladder, entry: OutcomeEntry, told: ToldOrders): Ladder {
-  if (tellsPayment(told.tell(entry))) return NO_ATTEMPTS;
+  if (tellsPayment(told.tell(entry))) return EMPTY_LADDER;
   return told.isExcused(entry.orderRef) ? excused(ladder, entry.at) : ladder;
 }
 

@@ -22,7 +22,7 @@ import { toShortHash } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { findStepAhead, findStepRange, getStepNumber } from '#decision/payer/verdict-steps.ts';
+import { findFirstImpossibleStep, findStepRange, getStepNumber } from '#decision/payer/verdict-steps.ts';
 import {
   decodeJournalRecord,
   encodeJournalRecord,
@@ -227,7 +227,7 @@ export class StoredClients {
     const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
     const verdictsIn = (windowMs: number) => {
       const { ring, first } = findStepRange(windowMs, ask.at);
-      const end = findStepAhead(ring, ask.at);
+      const end = findFirstImpossibleStep(ring, ask.at);
       const steps = (this.#verdicts.get(device) ?? []).map((at) => getStepNumber(ring, at));
       return steps.filter((step) => step >= first && step < end).length;
     };

@@ -9,7 +9,7 @@ import {
 } from '#decision/payer/client-key.ts';
 import { type ClientState, recordActivity, toShortHash } from '#decision/payer/client-state.ts';
 import type { OrderOutcome } from '#decision/payer/order.ts';
-import { UNMARKED } from '#decision/payer/sighting-marks.ts';
+import { NO_MARKS } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '#state/store.ts';
@@ -142,7 +142,7 @@ export async function verdict(
 export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
   const question = { ...NO_QUESTION, windowsMs: [10 * MINUTE_MS] };
   const sharing = { fingerprint: question, ip: question };
-  return { client, at: T0, fingerprint: null, ip: null, sharing, marks: UNMARKED, record: false, ...ask };
+  return { client, at: T0, fingerprint: null, ip: null, sharing, marks: NO_MARKS, record: false, ...ask };
 }
 
 /** One entry of each kind with all its members, and those that lift a binding and an override, oldest first. */

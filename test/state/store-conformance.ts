@@ -5,7 +5,7 @@ import { toVerdictAnswer } from '#decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
 import { type ClientKey, formatDecisionId, toClientNumber } from '#decision/payer/client-key.ts';
 import { recordActivity, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { SIGHTING_MARKS, type SightingMarks, UNMARKED } from '#decision/payer/sighting-marks.ts';
+import { NO_MARKS, SIGHTING_MARKS, type SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { JournalRecord } from '#state/journal.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
 import { until } from '../servers/until.ts';
@@ -304,7 +304,7 @@ function describeSightings(store: () => Store): void {
   const marksOn = async (
     client: ClientKey,
     device: string,
-    marks = UNMARKED,
+    marks = NO_MARKS,
     at = T0,
     ago = 10 * MINUTE_MS,
   ) => {
@@ -318,7 +318,7 @@ function describeSightings(store: () => Store): void {
   };
   const noteAs = (client: ClientKey, device: string, marks: Partial<SightingMarks>, at = T0) =>
     store().sightings(
-      askFor(client, { at, fingerprint: device, ip: device, marks: { ...UNMARKED, ...marks }, record }),
+      askFor(client, { at, fingerprint: device, ip: device, marks: { ...NO_MARKS, ...marks }, record }),
     );
 
   it('count the clients with each mark, the asking one as it stands', async () => {
@@ -331,9 +331,9 @@ function describeSightings(store: () => Store): void {
     await noteAs(newClient(platform), 'device', { paying: true, unpaid: true, blocked: true });
     const counts = { ...NOBODY_SEEN, clients: 5, paying: 2, unpaid: 2, blocked: 2 };
     expect(await marksOn(asking, 'device')).to.deep.equal(counts);
-    const paying = { ...UNMARKED, paying: true };
+    const paying = { ...NO_MARKS, paying: true };
     expect(await marksOn(asking, 'device', paying)).to.deep.equal({ ...counts, paying: 3 });
-    expect(await marksOn(paid, 'device', UNMARKED), 'as it was not noted').to.deep.equal({
+    expect(await marksOn(paid, 'device', NO_MARKS), 'as it was not noted').to.deep.equal({
       ...counts,
       clients: 4,
       paying: 1,
@@ -363,8 +363,8 @@ function describeSightings(store: () => Store): void {
     await noteAs(newClient(platform), 'device', { paying: true });
     const counts = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 0 };
     const asking = newClient(platform);
-    expect(await marksOn(asking, 'device', UNMARKED, T0 + 999, 1000)).to.deep.equal(counts);
-    expect(await marksOn(asking, 'device', UNMARKED, T0 + 1000, 1000)).to.deep.equal({
+    expect(await marksOn(asking, 'device', NO_MARKS, T0 + 999, 1000)).to.deep.equal(counts);
+    expect(await marksOn(asking, 'device', NO_MARKS, T0 + 1000, 1000)).to.deep.equal({
       ...counts,
       clients: 1,
       paying: 0,
@@ -387,7 +387,7 @@ function describeSightings(store: () => Store): void {
     await store().notePayment({ client, since: T0, isUnpaid: false });
     await store().notePayment({ client: newClient(client.platform), since: T0, isUnpaid: false });
     const at = T0 + MINUTE_MS;
-    const seen = (device: string) => marksOn(newClient(client.platform), device, UNMARKED, at);
+    const seen = (device: string) => marksOn(newClient(client.platform), device, NO_MARKS, at);
     const marked = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 1 };
     expect(await seen('old')).to.deep.equal({ ...marked, paying: 0, unpaid: 1 });
     expect(await seen('young')).to.deep.equal(marked);
@@ -416,7 +416,7 @@ function describeSightings(store: () => Store): void {
     for (const [index, client] of crowd.entries())
       await noteAs(client, 'crowd', index < 3 ? all : {}, T0 + index);
     const at = T0 + crowd.length;
-    expect(await marksOn(newClient(platform), 'crowd', UNMARKED, at)).to.deep.equal({
+    expect(await marksOn(newClient(platform), 'crowd', NO_MARKS, at)).to.deep.equal({
       ...NOBODY_SEEN,
       clients: CLIENTS_ON_DEVICE_MAX,
       paying: 0,
@@ -425,7 +425,7 @@ function describeSightings(store: () => Store): void {
     });
     await noteAs(newClient(platform), 'quiet', all);
     await noteAs(newClient(platform), 'quiet', {}, T0 + 7 * DAY_MS);
-    expect(await marksOn(newClient(platform), 'quiet', UNMARKED, T0 + 7 * DAY_MS, 7 * DAY_MS)).to.deep.equal({
+    expect(await marksOn(newClient(platform), 'quiet', NO_MARKS, T0 + 7 * DAY_MS, 7 * DAY_MS)).to.deep.equal({
       ...NOBODY_SEEN,
       clients: 2,
       paying: 0,
@@ -509,7 +509,7 @@ function describeSightings(store: () => Store): void {
 
   it('sum the unpaid orders of the clients, as each stood when it asked last', async () => {
     const platform = newPlatform();
-    const having = (unpaidOrders: number) => ({ marks: { ...UNMARKED, unpaidOrders } });
+    const having = (unpaidOrders: number) => ({ marks: { ...NO_MARKS, unpaidOrders } });
     const [one, other, third] = [newClient(platform), newClient(platform), newClient(platform)];
     const orders = async (client: ClientKey, unpaidOrders: number, at = HOUR) => {
       const sharing = everythingOver([10 * MINUTE_MS]);

@@ -7,7 +7,7 @@ export interface ArmClients {
 }
 
 /** Explains why a canary for this percent of the clients cannot have a guard. Returns null if it can. */
-export function refuseGuard(percent: number): string | null {
+export function explainImpossibleGuard(percent: number): string | null {
   if (percent < 100) return null;
   return 'compares the canary with clients of the active version, and at 100 percent there are none; choose fewer percent, or leave the guard out';
 }
@@ -56,7 +56,7 @@ export function listGuardGains(arms: ArmClients, percent: number, points: number
 /** Lists the shares that moved towards harm (1) or away from it (-1) by more than `points`. */
 function listStrayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
   const { active, candidate } = arms;
-  if (refuseGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
+  if (explainImpossibleGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
   return GUARDED_SHARES.flatMap(({ name, of, harm, weight, final }) => {
     const activeShare = of(active) / active.seen;
     const candidateShare = of(candidate) / candidate.seen;

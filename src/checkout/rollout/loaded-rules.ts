@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { NamedError } from '#base/named-error.ts';
-import type { Arm, Decision, Draw } from '#decision/decision.ts';
+import type { Arm, Decision, TrialDraw } from '#decision/decision.ts';
 import { mergeQuestions, type SharingQuestions } from '#decision/facts/fact.ts';
-import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState, TrialStageAnswers } from '#decision/payer/client-state.ts';
 import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
@@ -45,7 +45,7 @@ export class LoadedRules {
   static async read(
     rulesDir: string,
     reader: RuleReader,
-    hmacs: AttributeHmacs = NO_SECRET,
+    hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS,
   ): Promise<LoadedRules> {
     const rules = new LoadedRules(rulesDir, reader, hmacs);
     await rules.refresh();
@@ -192,7 +192,7 @@ export interface RuleChoice {
    * The draw of the client, while several versions decide. It is recorded with the decision, whichever version
    * decides.
    */
-  readonly draw?: Draw;
+  readonly draw?: TrialDraw;
   /** The active rule set, which decides when the candidate throws. Only with the candidate arm. */
   readonly fallback?: RuleSet;
   /** The shadow, which decides the same verdict on a copy, for comparison. */

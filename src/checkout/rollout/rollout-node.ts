@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Arm, Draw } from '#decision/decision.ts';
+import type { Arm, TrialDraw } from '#decision/decision.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
@@ -193,7 +193,7 @@ export class RolloutNode implements RuleSource {
   }
 
   /** Counts in the trials in which a client is compared. A client of the active version counts in all of them. */
-  #countInTrials(draw: Draw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
+  #countInTrials(draw: TrialDraw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
       // A draw from before this stage does not count in it.

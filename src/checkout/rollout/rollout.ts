@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { type Draw, objective } from '#decision/decision.ts';
+import { objective, type TrialDraw } from '#decision/decision.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 
 /** A version. The digest is that of the files that somebody chose. */
@@ -271,7 +271,7 @@ function includesPoint(slices: readonly Slice[], place: number): boolean {
  * clients with whom those are compared.
  */
 interface Drawn {
-  readonly draw: Draw;
+  readonly draw: TrialDraw;
   /** Null if the active version decides. */
   readonly candidate: Candidate | null;
 }

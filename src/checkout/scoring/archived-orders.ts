@@ -11,7 +11,7 @@ type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Prom
  */
 const GATHERING_MS = 20;
 
-const NOTHING_ARCHIVED: ArchivedOrder = { known: null, exposure: 'notAsked' };
+const NOTHING_ARCHIVED: ArchivedOrder = { known: null, orderStage: 'notAsked' };
 
 /** Questions of a platform that wait for the next read. */
 interface Waiting {

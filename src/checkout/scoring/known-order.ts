@@ -1,8 +1,8 @@
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { findRememberedOrderStage, toShortHash } from '#decision/payer/client-state.ts';
-import { type ArchivedOrder, type AskedOrder, type Exposure, toExposure } from '#decision/payer/order.ts';
+import { type ArchivedOrder, type AskedOrder, type OrderStage, toOrderStage } from '#decision/payer/order.ts';
 import { findRecentOrder, hasOlderOrders } from '#decision/payer/outcomes.ts';
 import { readClaimedArchive } from '#state/archive-register.ts';
 import { RETENTION } from '#state/retention.ts';
@@ -44,15 +44,18 @@ export async function findKnownOrder(
     ? findExposure(await store.decisionsOfOrder(client.platform, orderRef), client)
     : remembered;
   const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
-  const exposure = pickFartherExposure(remembered, hot);
-  if (isEnough) return { known, exposure };
+  const orderStage = pickFartherOrderStage(remembered, hot);
+  if (isEnough) return { known, orderStage };
   if (archivedOrders === null) {
-    const isUntold = exposure === 'notAsked' && (await readClaimedArchive(store.registers)) !== null;
+    const isUntold = orderStage === 'notAsked' && (await readClaimedArchive(store.registers)) !== null;
     if (isUntold) throw new StoreUnavailable(ELSEWHERE);
-    return { known, exposure };
+    return { known, orderStage };
   }
   const archived = await archivedOrders.find(asked);
-  return { known: known ?? archived.known, exposure: pickFartherExposure(exposure, archived.exposure) };
+  return {
+    known: known ?? archived.known,
+    orderStage: pickFartherOrderStage(orderStage, archived.orderStage),
+  };
 }
 
 const ELSEWHERE =
@@ -63,14 +66,14 @@ const ELSEWHERE =
  * When there are as many decisions as a lookup returns, older ones may be missing. The order then counts as granted,
  * so that nobody gets around it by asking again and again.
  */
-function findExposure(decisions: readonly Decision[], client: ClientKey): Exposure {
+function findExposure(decisions: readonly Decision[], client: ClientKey): OrderStage {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
   const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
-  return own.length === 0 ? 'notAsked' : toExposure(own.some(({ verdict }) => isGrant(verdict)));
+  return own.length === 0 ? 'notAsked' : toOrderStage(own.some(({ verdict }) => isAttempt(verdict)));
 }
 
-/** Returns the one of two exposures that came farther: granted, then asked for, then not asked for. */
-function pickFartherExposure(a: Exposure, b: Exposure): Exposure {
+/** Returns the stage of two that is farther: granted, then asked for, then not asked for. */
+function pickFartherOrderStage(a: OrderStage, b: OrderStage): OrderStage {
   if (a === 'granted' || b === 'granted') return 'granted';
   return a === 'notAsked' ? b : a;
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NamedError } from '#base/named-error.ts';
-import { formatMoney, normalizeAmount, readMoney } from '#decision/payer/amount.ts';
+import { formatMoney, normalizeAmount, parseMoney } from '#decision/payer/amount.ts';
 import type { ReportOfOrder } from '#decision/payer/changes.ts';
 import { type ClientState, findOrderAmount, toShortHash } from '#decision/payer/client-state.ts';
 import { findMinorUnitDigits } from '#decision/payer/currency.ts';
@@ -51,7 +51,7 @@ export function setReportCurrency(
   const report = { outcome, cause, occurredAt, orderRef };
   if (money === undefined) return report;
   const settled = known === null ? undefined : getSettledAmount(known);
-  const ofOrder = readMoney(settled ?? findOrderAmount(events, toShortHash(orderRef)) ?? '');
+  const ofOrder = parseMoney(settled ?? findOrderAmount(events, toShortHash(orderRef)) ?? '');
   const currency = money.currency ?? ofOrder?.currency ?? platformCurrency;
   requireMinorUnits(money.amount, currency);
   return { ...report, amount: formatMoney(money.amount, currency) };

@@ -11,7 +11,7 @@ import {
   type VerdictSeen,
 } from '#checkout/rollout/loaded-rules.ts';
 import { readDevice } from '#decision/body-hints.ts';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { type DecisionInput, decideScore, decideVerdict, type VerdictResult } from '#decision/decide.ts';
 import { type Decision, type ScoreAnswer, toVerdictAnswer, type VerdictAnswer } from '#decision/decision.ts';
 import { getRecordShape } from '#decision/decision-record.ts';
@@ -33,7 +33,7 @@ import {
   addAttributes,
   type Pseudonymizers,
   type ScoreBody,
-  sortMembers,
+  sortBodyMembers,
   toScoreRequest,
   toVerdictRequest,
   type VerdictBody,
@@ -271,10 +271,10 @@ export class ScoringService {
       const { state: before, now } = moment;
       if (before.firstSeenAt === null && (await this.#isBeforeErasure(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
-      const { known, exposure } = await findKnownOrder(this.#parts.store, asked, moment, archivedOrders);
-      const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
+      const { known, orderStage } = await findKnownOrder(this.#parts.store, asked, moment, archivedOrders);
+      const isStrange = orderStage === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
       const inMoney = setReportCurrency(report, before, known, currency);
-      const change = recordOutcome(before, known, inMoney, now, exposure);
+      const change = recordOutcome(before, known, inMoney, now, orderStage);
       const { effect, state, order, displaced, report: taken } = change;
       const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
       const seen = state === before ? null : toOutcomeSeen(turn.client, before, state);
@@ -387,7 +387,7 @@ export class ScoringService {
   }
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
-    const request = JSON.stringify(sortMembers(body));
+    const request = JSON.stringify(sortBodyMembers(body));
     // A number, because Redis keeps a number in place of a pointer to a text.
     const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
@@ -410,7 +410,7 @@ export class ScoringService {
     else {
       const { decision, nextState } = verdicts;
       metrics.verdict(decision);
-      if (isGrant(decision.verdict)) reporting?.granted(decision.platform, nextState);
+      if (isAttempt(decision.verdict)) reporting?.granted(decision.platform, nextState);
       ruleSource.observe(verdicts, true);
     }
   }

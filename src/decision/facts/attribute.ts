@@ -6,7 +6,7 @@ import {
   type Attributes,
   type DeclaredAttribute,
   type DeclaredAttributes,
-  readAsDeclared,
+  readAttributeAsDeclared,
   type StatedAttributes,
 } from '#decision/payer/attributes.ts';
 import {
@@ -39,7 +39,7 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
     description: `What the caller sends as ${name}: ${TYPE_WORDS[type]}. Not known if neither this request nor a score of the last 24 hours has it.`,
     absence: { of: `a payer without ${name}`, mistakenFor: MISTAKEN_FOR[type] },
     declared,
-    read: ({ attributes }) => readAsDeclared(declared, attributes[name]),
+    read: ({ attributes }) => readAttributeAsDeclared(declared, attributes[name]),
   };
 }
 
@@ -77,8 +77,8 @@ export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttri
 const NOTHING_STATED: StatedAttributes = {};
 
 /**
- * Collects the values of the attributes by which clients are counted. The values of a request win over held ones.
- * While the secret is being changed, a value is asked for under both secrets, because no client was seen under the
+ * Collects the values of the attributes by which clients are counted. A value of the request wins over a held one.
+ * While the secret is being changed, each value is asked for under both secrets, because no client was seen under the
  * new one yet.
  */
 export function collectAskedValues(
@@ -113,7 +113,8 @@ function countOwnValues(
 }
 
 /**
- * Counts the clients with a value. Without a verdict the payer is not noted under the value, and counts nevertheless.
+ * Counts the clients with a value. If no verdict is asked for, the payer is not noted under the value, but counts
+ * nevertheless.
  */
 function countClients(
   { sightings }: FactContext,
@@ -124,12 +125,12 @@ function countClients(
   return value === null ? null : (sightings.attributes?.get(name)?.get(windowMs) ?? 1);
 }
 
-/** Returns the pseudonym of an attribute, or null when it has none. */
+/** Returns the pseudonym of an attribute. Returns null if the attribute has none. */
 export function findPseudonym(
   declared: DeclaredAttribute,
   value: AttributeReading | undefined,
 ): string | null {
-  const reading = readAsDeclared(declared, value);
+  const reading = readAttributeAsDeclared(declared, value);
   return declared.pseudonym && typeof reading === 'string' ? reading : null;
 }
 

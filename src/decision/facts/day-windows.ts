@@ -13,8 +13,8 @@ import { countDomain, type FactContext, type FactDomain, type WindowedFact } fro
 const DAY_MS = 24 * 3600_000;
 
 /**
- * The most requests in any window: each day counts up to DAY_COUNT_MAX grants, waits and refusals each, and the
- * newest requests count on top of that.
+ * The most requests that a window can have. Each day counts up to DAY_COUNT_MAX attempts, waits and refusals each.
+ * The newest requests are added to that.
  */
 const REQUESTS_MAX = TALLIED_DAYS_MAX * 3 * DAY_COUNT_MAX + EVENTS_MAX;
 
@@ -24,11 +24,11 @@ export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
 /** The domain of a count of methods, whatever its window. */
 export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
-/** The sentence in the description of such a fact that explains windows above a day. */
+/** The sentence that explains windows above a day, in the description of each of these facts. */
 export const WHOLE_DAYS_NOTE = `A window above a day counts whole days of UTC, today included: up to ${TALLIED_DAYS_MAX}d.`;
 
 /** The remembered requests of some whole days of UTC. The last day is today. */
-export interface DaysSeen {
+export interface RememberedDays {
   readonly events: readonly VerdictEvent[];
   /** Counts of the requests that are no longer among the events. */
   readonly tallies: readonly DayTally[];
@@ -46,7 +46,7 @@ interface TalliedFact {
    * Computes the fact for a window of several whole days. The result is never less than that of `within` for a
    * shorter window.
    */
-  readonly onDays: (seen: DaysSeen, context: FactContext) => number;
+  readonly onDays: (seen: RememberedDays, context: FactContext) => number;
 }
 
 /** Creates a fact that is exact within a day and counts by whole days above that. */
@@ -72,7 +72,7 @@ export function createDayWindowFact({
   };
 }
 
-function findDaysSeen({ state, now }: FactContext, windowMs: number): DaysSeen {
+function findDaysSeen({ state, now }: FactContext, windowMs: number): RememberedDays {
   const before = toDayNumber(now) - windowMs / DAY_MS;
   return {
     events: state.events.filter(({ at }) => toDayNumber(at) > before),
@@ -81,7 +81,7 @@ function findDaysSeen({ state, now }: FactContext, windowMs: number): DaysSeen {
 }
 
 /** Counts the different methods of some days. */
-export function countMethods({ events, tallies }: DaysSeen): number {
+export function countMethods({ events, tallies }: RememberedDays): number {
   const methods = new Set(events.map(({ method }) => method));
   const names = new Set(events.map(({ method }) => toTalliedMethod(method)));
   const older = new Set(tallies.flatMap((tally) => tally.methods).filter((name) => !names.has(name)));
@@ -92,7 +92,10 @@ export function countMethods({ events, tallies }: DaysSeen): number {
  * Lists the amounts of the orders that were attempted on some days, in the form of `formatMoney`. Each order counts
  * once a day, with its newest attempt. `asked` is the request that is being decided.
  */
-export function listAmounts({ events, tallies }: DaysSeen, asked: VerdictEvent | null): readonly string[] {
+export function listAmounts(
+  { events, tallies }: RememberedDays,
+  asked: VerdictEvent | null,
+): readonly string[] {
   const attempts = events.filter((event) => event.granted || event === asked);
   const newest = new Map(attempts.map((event) => [`${event.order} ${toDayNumber(event.at)}`, event.amount]));
   const older = tallies.flatMap((tally) => [...tally.amounts].map(([currency, sum]) => `${sum} ${currency}`));

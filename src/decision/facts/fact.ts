@@ -22,7 +22,7 @@ export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
   readonly verdicts: number;
 }
 
-/** The counts of the payer's fingerprint and IP, by window in ms. They include the payer. */
+/** The counts of the payer's fingerprint and IP, by window in ms. The counts include the payer. */
 export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
   /** How many clients used the payer's values of attributes, by name and window in ms. Missing if no rule asks. */
   readonly attributes?: ReadonlyMap<string, ReadonlyMap<number, number>>;
@@ -36,9 +36,9 @@ export interface SharingQuestion {
   readonly windowsMs: readonly number[];
   /** Marks that are not listed count as 0. */
   readonly marks: readonly SightingMark[];
-  /** The windows among them over which verdicts are counted, too. */
+  /** The windows of `windowsMs` over which verdicts are counted, too. */
   readonly verdictWindowsMs: readonly number[];
-  /** What a verdict notes for later questions, because a deciding rule set asks for it. */
+  /** The notes that a verdict makes on a device, because a deciding rule set asks for them. */
   readonly notes: SharingNotes;
 }
 
@@ -61,7 +61,7 @@ export interface SharingQuestions extends Readonly<Record<DeviceKind, SharingQue
   readonly attributes?: readonly AttributeQuestion[];
 }
 
-/** An attribute whose values are noted with their clients, and the windows in ms over which those are counted. */
+/** An attribute whose values are noted with their clients, and the windows in ms over which the clients are counted. */
 export interface AttributeQuestion {
   readonly declared: DeclaredAttribute;
   readonly windowsMs: readonly number[];
@@ -74,11 +74,14 @@ export interface NamedPseudonym {
 }
 
 export interface AskedAttribute extends NamedPseudonym {
-  /** The windows in ms over which the clients with this value are counted. Without one the client is only noted. */
+  /** The windows in ms over which the clients with this value are counted. If empty, the client is only noted. */
   readonly windowsMs: readonly number[];
 }
 
-/** Groups counts by name and window. Of a value under two secrets the pseudonym of more clients counts. */
+/**
+ * Groups counts by name and window. If a value has a pseudonym under each of two secrets, the one with more clients
+ * counts.
+ */
 export function groupCountsByName(
   counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
@@ -104,7 +107,7 @@ export const NOBODY_SEEN: SharingCounts = {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/** Sorts windows, each once, in the order in which a store counts them with the least work. */
+/** Sorts windows, each once, in the sequence in which a store counts them with the least work. */
 export function sortWindowsLongestFirst(windowsMs: readonly number[]): readonly number[] {
   return [...new Set(windowsMs)].sort((one, other) => other - one);
 }
@@ -146,7 +149,7 @@ function pickByWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['
   );
 }
 
-/** Adds a client with these marks to the marks that are asked for. */
+/** Adds a client with these marks to the counts of the marks that are asked for. */
 export function countClientWithMarks(
   counts: SharingCounts,
   own: SightingMarks,
@@ -164,19 +167,22 @@ export function countClientWithMarks(
   };
 }
 
-/** Picks the more shared device, so that rules may compare its counts. Verdicts are those of the busier device. */
+/**
+ * Picks the counts of the more shared device, so that rules may compare them with each other. The verdicts are those
+ * of the busier device.
+ */
 export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
   const [shared, less] = more > 0 ? [other, one] : [one, other];
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
 }
 
-/** Returns the verdicts on a device: at least one for each client, also when counting began later. */
+/** Returns the number of verdicts on a device. It is at least one for each client, also if counting began later. */
 export function boundDeviceVerdicts(counted: number, clients: number): number {
   return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
 }
 
-/** How many clients a fingerprint or IP remembers. Counts stop at this number. */
+/** How many clients are remembered for a fingerprint or IP. Counts stop at this number. */
 export const CLIENTS_ON_DEVICE_MAX = 1000;
 
 /** The longest window of a sharing fact in ms. */
@@ -195,13 +201,13 @@ interface Circumstances {
 export interface FactContext extends Circumstances {
   /** The state. Its events include the request that is being decided when that is a verdict. */
   readonly state: ClientState;
-  /** The request that is being decided when it is a verdict, null for a score. */
+  /** The request that is being decided, if it is a verdict. Null for a score. */
   readonly asked: VerdictEvent | null;
   /** Whether the client was new before this request. Always false for a verdict. */
   readonly isNew: boolean;
   /** The ladder before the decision. */
   readonly ladder: Ladder;
-  /** When the previous verdict was made, in epoch ms. */
+  /** When the previous verdict was made, in epoch ms. Null if there was none. */
   readonly previousVerdictAt: number | null;
   readonly sightings: Sightings;
   readonly hints: KnownHints;
@@ -228,7 +234,7 @@ export const factValue = Type.Unsafe<FactValue>({
   description: 'What a fact of the catalogue may be',
 });
 
-/** The recorded value of a fact. Null: it was not known. A fact that was not recorded is absent. */
+/** The recorded value of a fact. Null if the value was not known. A fact that was not recorded is missing. */
 export type FactReading = FactValue | null;
 
 export const factReading = Type.Unsafe<FactReading>({
@@ -261,7 +267,9 @@ export const DOMAINS = {
 export interface Absence {
   /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
-  /** An author who forgets such payers expects this value. `rules check` remarks on comparisons that hold for it. */
+  /**
+   * The value that an author expects who forgets such payers. `rules check` remarks on comparisons that hold for it.
+   */
   readonly mistakenFor: FactValue;
 }
 
@@ -269,18 +277,25 @@ interface FactDescription {
   readonly domain: FactDomain;
   readonly unit: string | null;
   readonly description: string;
-  /** Present only for a fact that may have no value. Then no comparison holds except the operator "known". */
+  /**
+   * The payers for whom the fact has no value. For them no comparison holds except the operator "known". Missing if
+   * the fact always has a value.
+   */
   readonly absence?: Absence | undefined;
 }
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
-  /** True: a decision computes and records the fact only when a rule asks for it. Otherwise every decision does. */
+  /**
+   * If true, a decision computes and records the fact only when a rule asks for it. If missing, every decision does.
+   */
   readonly onDemand?: true;
   readonly read: (context: FactContext) => FactReading;
 }
 
-/** A fact that can be computed later from any decision record. So decisions record it only when a rule uses it. */
+/**
+ * A fact that can be computed later from any decision record. Therefore decisions record it only when a rule uses it.
+ */
 export interface CircumstantialFact extends FactDescription {
   readonly kind: 'circumstantial';
   readonly read: (circumstances: Circumstances) => FactValue;
@@ -290,15 +305,15 @@ export interface CircumstantialFact extends FactDescription {
 export interface WindowedFact extends FactDescription {
   readonly kind: 'windowed';
   readonly longestWindowMs: number;
-  /** Windows longer than this are of whole days. Absent: windows may be of any length. */
+  /** Windows longer than this consist of whole days. If missing, windows may have any length. */
   readonly wholeDaysAboveMs?: number;
-  /** The domain for windows that are not longer than a day. Absent: the domain is the same. */
+  /** The domain for windows that are not longer than a day. If missing, `domain` holds for them, too. */
   readonly domainWithinDay?: FactDomain;
-  /** Returns why a window that is short enough can still not be asked for, or null when it can. */
+  /** Returns why a window that is short enough can still not be asked for. Returns null if it can. */
   readonly windowRefusal?: (windowMs: number) => string | null;
   /** The device and the count of a fact about clients who share a device. Null for other facts. */
   readonly sharing: { readonly on: DeviceKind; readonly counts: keyof SharingCounts } | null;
-  /** Present for a fact about the values of the attribute that `params: { name }` names. */
+  /** The attribute of a fact about the values that `params: { name }` names. Missing for other facts. */
   readonly ofAttribute?: {
     readonly counts: 'values' | 'clients';
     /** Null in the catalogue, which belongs to no rule set. */
@@ -398,7 +413,10 @@ export function booleanFactIfKnown(
   return plainFactIfKnown(BOOLEAN_DOMAIN, null, `${description} ${formatAbsence(absence)}`, absence, read);
 }
 
-/** Creates a fact of the seconds since an event, not known without one. `read` returns its time in epoch ms. */
+/**
+ * Creates a fact of the seconds since an event. The fact is not known if there was no event. `read` returns the time
+ * of the event in epoch ms.
+ */
 export function secondsSinceFact(
   event: string,
   payerWithout: string,
@@ -424,7 +442,7 @@ export function formatAbsence({ of }: Absence): string {
 }
 
 /** Sets the domain that a fact has over this window. `windowMs` is 0 for a fact without a window. */
-export function setFactWindow(fact: Fact, windowMs: number): Fact {
+export function setWindowDomain(fact: Fact, windowMs: number): Fact {
   if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
   return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };
 }

@@ -1,4 +1,4 @@
-import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
+import { parseMoney, sumAmounts } from '#decision/payer/amount.ts';
 import {
   EVENT_WINDOW_MS_MAX,
   EVENTS_MAX,
@@ -206,11 +206,11 @@ function listAttemptedAmounts({ state, asked, now }: FactContext, windowMs: numb
 
 /** Sums the texts of `formatMoney` that are in this currency. */
 function sumInCurrency(currency: string, texts: readonly string[]): number {
-  const amounts = texts.map(readMoney).filter((money) => money?.currency === currency);
+  const amounts = texts.map(parseMoney).filter((money) => money?.currency === currency);
   return Math.min(sumAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
 }
 
-/** Facts about the client's place on the cooldown ladder before this request is decided. */
+/** Facts about the client's position on the cooldown ladder before this request is decided. */
 export const COOLDOWN_FACTS = {
   attemptOpen: booleanFact(
     'A requisite was granted and no payment followed yet.',
@@ -328,7 +328,7 @@ function createDistinctFact(
   );
 }
 
-/** Returns the events within a window. Events are in order of time, so they are the end of the list. */
+/** Returns the events within a window. Events are sorted by time, so these are the last ones of the list. */
 function listEventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
   const { events } = state;
   let first = events.length;

@@ -3,11 +3,11 @@ import type { FactName } from './catalogue.ts';
 /** A question that an analyst has about a payer or a request, with the facts that answer it. */
 export interface FactQuestion {
   readonly question: string;
-  /** What the rule in the example is for. */
+  /** The purpose of the example's rule. */
   readonly exampleIsFor: string;
   /** The conditions of the example in YAML, as `verdicts.yaml` takes them. */
   readonly example: string;
-  /** What the `ruleset.yaml` of the example must declare. */
+  /** The declarations that the `ruleset.yaml` of the example needs. Missing if it needs none. */
   readonly declares?: string;
   readonly facts: readonly FactName[];
 }

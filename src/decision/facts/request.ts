@@ -2,7 +2,7 @@ import { ATTRIBUTE_VALUE_MS, ATTRIBUTE_VALUES_MAX } from '#decision/payer/attrib
 import { keepIfValid } from '#decision/payer/client-state.ts';
 import { UNPAID_ORDERS_MAX } from '#decision/payer/sighting-marks.ts';
 import {
-  refuseVerdictWindow,
+  findVerdictWindowFault,
   VERDICT_WINDOW_MS_MAX,
   VERDICTS_ON_DEVICE_MAX,
 } from '#decision/payer/verdict-steps.ts';
@@ -58,8 +58,8 @@ export const REQUEST_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 /**
- * Facts about the payer's device and page by the scores of the last 24 hours. A later score adds hints and takes none
- * back.
+ * Facts about the payer's device and page by the scores of the last 24 hours. A later score adds hints and removes
+ * none.
  */
 export const HINT_FACTS = {
   scoredBefore: booleanFact(
@@ -225,7 +225,7 @@ function createVerdictsFact(on: DeviceKind): WindowedFact {
       .replace('of several the most shared one', 'of several the busiest one')
       .replace(`up to ${CLIENTS_ON_DEVICE_MAX}.`, `up to ${VERDICTS_ON_DEVICE_MAX}.`),
     longestWindowMs: VERDICT_WINDOW_MS_MAX,
-    windowRefusal: refuseVerdictWindow,
+    windowRefusal: findVerdictWindowFault,
   };
 }
 

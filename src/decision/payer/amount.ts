@@ -54,7 +54,7 @@ export interface Money {
 }
 
 /** Parses a text of `formatMoney`. Returns null for other texts. */
-export function readMoney(text: string): Money | null {
+export function parseMoney(text: string): Money | null {
   const [amount, currency] = text.split(' ');
   return amount === undefined || currency === undefined ? null : { amount, currency };
 }

@@ -4,8 +4,8 @@ import { PSEUDONYM_MARK } from './attributes.ts';
 /** The HMACs of attributes with `pseudonym: true`, by which rules compare them with constants. */
 export interface AttributeHmacs {
   /**
-   * Returns the pseudonyms of a clear text: under the present secret, and while that changes also under the previous
-   * one.
+   * Returns the pseudonyms of a clear text: under the present secret, and during a change of the secret also under
+   * the previous one.
    */
   derivePseudonyms(text: string): readonly string[];
   /**
@@ -14,8 +14,8 @@ export interface AttributeHmacs {
   isComparable(kept: string): boolean;
 }
 
-/** The HMACs of a process without a secret. They compare no constant with a pseudonym. */
-export const NO_SECRET: AttributeHmacs = { derivePseudonyms: () => [], isComparable: () => false };
+/** The HMACs of a process without a secret. With them no constant can be compared with a pseudonym. */
+export const NO_ATTRIBUTE_HMACS: AttributeHmacs = { derivePseudonyms: () => [], isComparable: () => false };
 
 /**
  * Creates the HMACs of attributes. Each of `hides` makes the HMAC of a text under one secret. The present secret

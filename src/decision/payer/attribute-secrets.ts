@@ -25,8 +25,8 @@ export function readSecretId(pseudonym: string): string {
 
 /**
  * Joins the attributes of a request with the attributes held of earlier scores. The request wins. Equal texts have
- * equal pseudonyms, also where the held one was made under the node's other secret. A pseudonym under a secret that
- * the node lacks cannot be compared and is not known. Without `secrets`, all pseudonyms are used unchanged.
+ * equal pseudonyms, also if the held one was made under the node's other secret. A pseudonym under a secret that the
+ * node lacks cannot be compared and is not known. If `secrets` is missing, all pseudonyms are used unchanged.
  */
 export function joinAttributes(
   held: StatedAttributes,
@@ -83,7 +83,10 @@ function convertHeld(held: StatedAttributes, attributes: Attributes, secrets: No
   };
 }
 
-/** Returns the two forms of a held value, the node's own form first. Returns none when the node has neither secret. */
+/**
+ * Returns the two forms of a held value, the node's own form first. Returns an empty list if the node has neither
+ * secret.
+ */
 function listOwnFormFirst(
   value: string,
   other: AttributeReading | undefined,

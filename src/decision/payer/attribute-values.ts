@@ -15,7 +15,7 @@ export const ATTRIBUTE_VALUES_MAX = 16;
 /** How long a value is remembered in ms. This is also the longest window in which values are counted. */
 export const ATTRIBUTE_VALUE_MS = 7 * 24 * 3600_000;
 
-/** 36 bits, like other tokens. */
+/** 6 characters of base64 are 36 bits, as in other tokens. */
 const TOKEN_CHARACTERS = 6;
 
 /** The digits of an epoch time in ms. */
@@ -76,7 +76,10 @@ export function forgetValues(packed: AttributeValues, now: number): AttributeVal
   return packed === NO_ATTRIBUTE_VALUES ? packed : packValues(unpackValues(packed), now - ATTRIBUTE_VALUE_MS);
 }
 
-/** Counts the different values that verdicts had after `since` (epoch ms), including this pseudonym. Null adds none. */
+/**
+ * Counts the different values that verdicts had after `since` (epoch ms), including this pseudonym. If `pseudonym` is
+ * null, no value is added.
+ */
 export function countValues(
   packed: AttributeValues,
   name: string,

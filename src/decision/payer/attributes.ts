@@ -29,7 +29,7 @@ export const ATTRIBUTE_TYPES = ['text', 'number', 'boolean'] as const;
 /** A value that a caller may send for an attribute. */
 export type AttributeValue = number | boolean | string;
 
-/** The value of an attribute. Null: a value was sent, and it is not known. */
+/** The value of an attribute. Null if a value was sent that counts as not known. */
 export type AttributeReading = AttributeValue | null;
 
 const attributeReading = Type.Unsafe<AttributeReading>({
@@ -43,8 +43,8 @@ export const attributesSchema = Type.Record(attributeReading, {
 });
 
 /**
- * The attributes that callers sent about a payer, by name. Null: the sent value is not what the rule set declares, so
- * it is not known.
+ * The attributes that callers sent about a payer, by name. An attribute is null if the sent value is not what the
+ * rule set declares, so that its value is not known.
  */
 export type Attributes = Readonly<Record<string, AttributeReading>>;
 
@@ -67,7 +67,7 @@ export interface DeclaredAttribute {
   readonly length: number;
   /** The unit of a number. Attributes are compared with each other only when their units are equal. */
   readonly unit: string | null;
-  /** The only texts that are known. Null: all texts. */
+  /** The only texts that are known. Null if all texts are. */
   readonly oneOf: readonly string[] | null;
   /** Whether a text is kept as a pseudonym alone, and never in clear. */
   readonly pseudonym: boolean;
@@ -116,7 +116,8 @@ export function readAttributes(
 ): Attributes | undefined {
   if (sent === undefined || declared.size === 0) return undefined;
   const known: Record<string, AttributeReading> = {};
-  // The order of the declarations makes two requests with the same attributes equal.
+  // Attributes are read in the sequence of their declarations, so that two requests with the same attributes are
+  // equal.
   for (const [name, attribute] of declared) {
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
     if (value === undefined) continue;
@@ -143,7 +144,7 @@ function toKeptValue(
 }
 
 /** Returns the HMAC by which shared lists are searched for the value of an attribute that is kept as a pseudonym. */
-export function toListHmac(value: AttributeValue): string {
+export function toListLookupHmac(value: AttributeValue): string {
   return String(value).slice(PSEUDONYM_MARK.length);
 }
 
@@ -171,7 +172,7 @@ export function checkAttributes(
 }
 
 /** Reads a value that was sent or recorded for another rule set by this declaration. */
-export function readAsDeclared(
+export function readAttributeAsDeclared(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
   value: AttributeReading | undefined,
 ): AttributeReading {

@@ -6,25 +6,25 @@ import {
   forgetOldRequests,
   keepRecentlyEnded,
   keepRememberedEvents,
-  listGrantedOrders,
+  listAttemptedOrders,
   markOrderSettled,
   type Override,
   recordActivity,
   toShortHash,
 } from './client-state.ts';
-import { excuseAttempt, getRemainingWaitMs, type Ladder, NO_ATTEMPTS } from './ladder.ts';
+import { EMPTY_LADDER, excuseAttempt, getRemainingWaitMs, type Ladder } from './ladder.ts';
 import {
   addReport,
   type DatedReport,
   dateReport,
-  type Exposure,
+  forgetFailuresBeforeAttempt,
   getSettledAmount,
   isFailure,
   isPartlyReversed,
   isSameResult,
   type KnownOrder,
+  type OrderStage,
   type ReportedOutcome,
-  reopenGranted,
   setAskedAmount,
 } from './order.ts';
 import {
@@ -37,8 +37,9 @@ import {
 } from './outcomes.ts';
 
 /**
- * The effect of a report: it was the first of its order, it changed what holds, it agrees with what holds, the
- * payment stands against it, what is known is newer or stronger, or its payer was erased.
+ * The effect of a report, in this sequence: it was the first of its order, it changed the result of the order, it
+ * agrees with the result, the payment stands against it, a newer or stronger result is known, or its payer was
+ * erased.
  */
 export const OUTCOME_EFFECTS = [
   'recorded',
@@ -54,7 +55,7 @@ export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 export interface OutcomeChange {
   readonly effect: OutcomeEffect;
   readonly state: ClientState;
-  /** What is known of the order after the report. The state is the same object as before when nothing is new. */
+  /** What is known of the order after the report. If nothing is new, `state` is the same object as before. */
   readonly order: KnownOrder;
   /**
    * Orders that the state no longer remembers: the ones that made room, and the order of the report itself when it is
@@ -69,9 +70,9 @@ export interface OutcomeChange {
 export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
- * Applies a platform's report about an order. The same dated reports lead to the same state in whatever order they
+ * Applies a platform's report about an order. The same dated reports lead to the same state in whatever sequence they
  * arrive. A new payment takes the client off the ladder (interface, section 3.2), whatever the result of the order is
- * now. `older` is what is known of an order that the state does not remember. `lookedUp` is the exposure of the order
+ * now. `older` is what is known of an order that the state does not remember. `lookedUp` is the stage of the order,
  * where the store knows it.
  */
 export function recordOutcome(
@@ -79,58 +80,58 @@ export function recordOutcome(
   older: KnownOrder | null,
   reported: ReportOfOrder,
   now: number,
-  lookedUp?: Exposure,
+  lookedUp?: OrderStage,
 ): OutcomeChange {
   const moment = Math.max(now, state.lastAt);
   const orderToken = toShortHash(reported.orderRef);
   const before = findRecentOrder(state.outcomes, orderToken) ?? older;
-  const exposure =
+  const orderStage =
     lookedUp ?? findRememberedOrderStage(keepRememberedEvents(state.events, moment), orderToken);
-  const known = reopenGranted(before, exposure);
+  const known = forgetFailuresBeforeAttempt(before, orderStage);
   return applyReport(
     state,
-    { before, known, exposure, orderToken },
+    { before, known, orderStage, orderToken },
     dateReport(known, reported, moment),
     now,
   );
 }
 
 /**
- * Applies a recorded report again. `at` is when it was recorded, and the report has the moment and exposure that it
- * got then.
+ * Applies a recorded report again. `at` is when it was recorded, and the report has the moment and order stage that
+ * it got then.
  */
-export function repeatOutcome(
+export function reapplyOutcome(
   state: ClientState,
   older: KnownOrder | null,
   { orderRef, ...report }: DatedReport & { readonly orderRef: string },
   at: number,
-  exposure: Exposure,
+  orderStage: OrderStage,
 ): OutcomeChange {
   const orderToken = toShortHash(orderRef);
   const before = findRecentOrder(state.outcomes, orderToken) ?? older;
-  const known = reopenGranted(before, exposure);
-  return applyReport(state, { before, known, exposure, orderToken }, report, at);
+  const known = forgetFailuresBeforeAttempt(before, orderStage);
+  return applyReport(state, { before, known, orderStage, orderToken }, report, at);
 }
 
 interface ReportedOrder {
   /** What was known of the order before the report. */
   readonly before: KnownOrder | null;
   readonly known: KnownOrder | null;
-  readonly exposure: Exposure;
-  /** The token of the order, see `toToken`. */
+  readonly orderStage: OrderStage;
+  /** The token of the order, see `toShortHash`. */
   readonly orderToken: string;
 }
 
 function applyReport(
   state: ClientState,
-  { before, known, exposure, orderToken }: ReportedOrder,
+  { before, known, orderStage, orderToken }: ReportedOrder,
   report: DatedReport,
   now: number,
 ): OutcomeChange {
   const remembered = forgetOldRequests(state, Math.max(now, state.lastAt));
   const { events } = remembered;
   const askedNow = findOrderAmount(events, orderToken) ?? before?.amount;
-  const reportedOrder = addReport(known, report, exposure, known === null ? askedNow : known.amount);
+  const reportedOrder = addReport(known, report, orderStage, known === null ? askedNow : known.amount);
   const effect = findEffect(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
@@ -141,7 +142,7 @@ function applyReport(
   };
   const isPaidAnew = isNewPayment(known, report);
   const ladder = updateLadder({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
-  // A grant opened an order that was turned away, so the order counts differently whatever this report says.
+  // An attempt reopened an order that was turned away, so the order counts differently whatever this report says.
   const countsOtherwise = before !== null && classifyOutcome(before) !== classifyOutcome(order);
   const outcomes =
     counts || countsOtherwise
@@ -172,8 +173,8 @@ function updateLadder(
   order: RecentOrder,
   now: number,
 ): Ladder {
-  if (isPaidAnew) return NO_ATTEMPTS;
-  const granted = listGrantedOrders(events);
+  if (isPaidAnew) return EMPTY_LADDER;
+  const granted = listAttemptedOrders(events);
   const failedTechnically = (orderToken: string) =>
     (orderToken === order.token ? order : findRecentOrder(outcomes, orderToken))?.cause === 'TECHNICAL';
   if (granted[0] !== order.token || !failedTechnically(order.token)) return ladder;
@@ -237,14 +238,14 @@ export type EndWaitResult =
   | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
 
 /**
- * Whether this wait is the one that is due. The newest decision imposed the due wait, also where a clock that came
- * back moved the end of it.
+ * Whether this wait is the due one. The due wait has the number of the newest decision. The end of a wait identifies
+ * it as well.
  */
 export function isDueWaitOf({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
   return wait.seq === seq || wait.waitUntil === ladder.waitUntil;
 }
 
-/** Ends a wait. It does so only when this wait is the due one and not too many waits of the payer were ended before. */
+/** Ends a wait if it is the due one, and if not too many waits of the payer were ended before. */
 export function endWait(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
   const ended = keepRecentlyEnded(state.endedWaits, now);
   if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
@@ -256,7 +257,7 @@ export function endWait(state: ClientState, wait: ImposedWait, now: number): End
 
 /**
  * Ends the wait that is due, so that the payer may ask again at once. Level, open attempt and counters stay. Returns
- * the same object when no wait is due, as in a replay that imposed none.
+ * the same object if no wait is due, as in a replay that imposed no wait.
  */
 export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
   if (getRemainingWaitMs(state.ladder, now) === 0) return state;

@@ -24,7 +24,7 @@ export function isPlatformName(text: string): text is PlatformName {
   return PLATFORM_NAME.test(text);
 }
 
-/** Converts a text to a platform name. Throws RangeError when the text is none. */
+/** Converts a text to a platform name. Throws RangeError if the text is no platform name. */
 export function toPlatformName(text: string): PlatformName {
   if (isPlatformName(text)) return text;
   throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);
@@ -107,11 +107,11 @@ export function parseDecisionId(text: string): ParsedDecisionId | null {
 }
 
 /** The digits of base 64. */
-export const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+export const BASE64_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** The value of each digit, by its character code. */
 const DIGIT_VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
-  const value = DIGITS.indexOf(String.fromCharCode(code));
+  const value = BASE64_DIGITS.indexOf(String.fromCharCode(code));
   return value === -1 ? undefined : value;
 });
 
@@ -125,8 +125,9 @@ export function parseBase64Digit(digit: string): number {
 /** Writes a number in base 64 with at least `width` digits. With a width of 0 the number 0 is an empty text. */
 export function formatBase64Number(value: number, width: number): string {
   let digits = '';
-  for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
-  return digits.padStart(width, DIGITS.charAt(0));
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 64))
+    digits = BASE64_DIGITS.charAt(rest % 64) + digits;
+  return digits.padStart(width, BASE64_DIGITS.charAt(0));
 }
 
 /** Parses a number that `formatBase64Number` wrote. */

@@ -7,8 +7,8 @@ import { type AttributeValues, forgetValues, NO_ATTRIBUTE_VALUES } from './attri
 import { type DayTallies, forgetTallies, NO_DAY_TALLIES, tallyRequests, toDayNumber } from './day-tallies.ts';
 import { type AskedScore, type Hints, keepRememberedHints } from './hints.ts';
 import { type KnownDevices, keepRememberedDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
-import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
-import { type Exposure, toExposure } from './order.ts';
+import { EMPTY_LADDER, type Ladder } from './ladder.ts';
+import { type OrderStage, toOrderStage } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
 /** The group of a payer (interface, section 2.2). */
@@ -28,15 +28,15 @@ export const clientGroup = meaning<ClientGroup>(
 /** A remembered verdict request, as the facts use it. All texts but the amount are kept as tokens. */
 export interface VerdictEvent {
   readonly at: number;
-  /** Whether it was asked before an imposed wait was over. */
+  /** Whether the request came before an imposed wait was over. */
   readonly early: boolean;
-  /** Whether it was answered with a requisite. */
+  /** Whether the request was answered with a requisite. */
   readonly granted: boolean;
-  /** Whether it was answered WAIT. */
+  /** Whether the request was answered WAIT. */
   readonly waited: boolean;
-  /** Whether it was answered BLOCK. */
+  /** Whether the request was answered BLOCK. */
   readonly blocked: boolean;
-  /** Whether an outcome of its order was reported since. */
+  /** Whether an outcome of the request's order was reported since. */
   readonly settled: boolean;
   readonly method: string;
   /** The text of `formatMoney`. */
@@ -90,7 +90,7 @@ export interface TrialStageAnswers {
   readonly bot: boolean;
 }
 
-/** Returns the mark after another verdict of the stage that began at `since` (epoch ms). */
+/** Returns the answers after another verdict of the stage that began at `since` (epoch ms). */
 export function addStageAnswer(
   mark: TrialStageAnswers | null,
   since: number,
@@ -143,7 +143,10 @@ export interface ClientState {
   readonly attributeValues: AttributeValues;
   readonly binding: Binding | null;
   readonly override: Override | null;
-  /** The mark of the newest stage for which a version was drawn. Null without one. */
+  /**
+   * The answers in the newest trial stage in which a version was drawn for the client. Null if there was no such
+   * stage.
+   */
   readonly stage: TrialStageAnswers | null;
   /** Waits that people ended within ENDED_WAITS_MS, oldest first. */
   readonly endedWaits: readonly EndedWait[];
@@ -162,7 +165,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   lastVerdictAt: null,
   lastVerdictBlocked: false,
   changes: 0,
-  ladder: NO_ATTEMPTS,
+  ladder: EMPTY_LADDER,
   lastWaitMs: 0,
   lastWaitLadder: null,
   events: [],
@@ -215,11 +218,11 @@ export function chooseEventTime(state: ClientState, clockMs: number): number {
 }
 
 /**
- * How long in ms attempts without an outcome are remembered beyond every window, and how many of them. So the amount
- * of a late payment is still known.
+ * Attempts without an outcome are remembered longer than any window: for AWAITED_ATTEMPT_MS_MAX in ms, and at most
+ * AWAITED_ATTEMPTS_MAX of them. So the amount of a late payment is still known.
  */
-export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
-export const AWAITED_EVENTS_MAX = 8;
+export const AWAITED_ATTEMPT_MS_MAX = 30 * 24 * 3600_000;
+export const AWAITED_ATTEMPTS_MAX = 8;
 
 /**
  * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. It does not matter
@@ -229,12 +232,12 @@ export const AWAITED_EVENTS_MAX = 8;
 export function keepRememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
   const oldest = now - EVENT_WINDOW_MS_MAX;
   if (events.every(({ at }) => at > oldest)) return events;
-  const oldestAwaited = now - AWAITED_MS_MAX;
+  const oldestAwaited = now - AWAITED_ATTEMPT_MS_MAX;
   const awaited = events.filter(
     ({ at, granted, settled }) => at <= oldest && at > oldestAwaited && granted && !settled,
   );
   const recent = events.filter(({ at }) => at > oldest);
-  return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent];
+  return [...awaited.slice(-AWAITED_ATTEMPTS_MAX), ...recent];
 }
 
 type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
@@ -259,11 +262,11 @@ function tallyForgottenRequests(
   if (kept.length === events.length) return forgetTallies(dayTallies, now);
   const remembered = new Set(kept);
   const forgotten = events.filter((event) => !remembered.has(event));
-  return tallyRequests(dayTallies, forgotten, findNewestGrants(events), now);
+  return tallyRequests(dayTallies, forgotten, findNewestAttempts(events), now);
 }
 
 /** Finds the last granted request of each order on each day of UTC, because an order counts once a day. */
-function findNewestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
+function findNewestAttempts(events: Requests['events']): ReadonlySet<VerdictEvent> {
   const granted = events.filter((event) => event.granted);
   return new Set(
     new Map(granted.map((event) => [`${event.order} ${toDayNumber(event.at)}`, event])).values(),
@@ -308,15 +311,15 @@ export function findOrderAmount(events: readonly VerdictEvent[], order: string):
 }
 
 /** Lists the tokens of the remembered orders for which a requisite was shown, each once, the newest first. */
-export function listGrantedOrders(events: readonly VerdictEvent[]): readonly string[] {
+export function listAttemptedOrders(events: readonly VerdictEvent[]): readonly string[] {
   const granted = events.filter((event) => event.granted).map(({ order }) => order);
   return [...new Set(granted.reverse())];
 }
 
 /** Tells from the remembered requests whether the order was not asked for, turned away or granted. */
-export function findRememberedOrderStage(events: readonly VerdictEvent[], order: string): Exposure {
+export function findRememberedOrderStage(events: readonly VerdictEvent[], order: string): OrderStage {
   const asked = events.filter((event) => event.order === order);
-  return asked.length === 0 ? 'notAsked' : toExposure(asked.some(({ granted }) => granted));
+  return asked.length === 0 ? 'notAsked' : toOrderStage(asked.some(({ granted }) => granted));
 }
 
 /** Returns a binding or override when it is valid at `now`, otherwise null. */
@@ -339,10 +342,10 @@ export function toShortHash(text: string): string {
 const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: toShortHash });
 
 /**
- * Makes the same token as `toToken`, cached. Use it for texts with few distinct values, like methods, because hashing
- * takes longer than computing most facts.
+ * Makes the same token as `toShortHash`, cached. Use it for texts with few distinct values, like methods, because
+ * hashing takes longer than computing most facts.
  */
-export function toCachedToken(text: string): string {
+export function toCachedShortHash(text: string): string {
   return familiarTokens.memo(text);
 }
 

@@ -7,15 +7,15 @@ import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
 /**
- * Clocks of several servers differ by less than this. For a smaller difference a payer's time stands still until the
- * clock has caught up.
+ * Clocks of several servers differ by less than this. If the difference is smaller, a payer's time stands still until
+ * the clock has caught up.
  */
 const DIFFERENCE_MS_MAX = 2000;
 
 /**
  * Moves a state back when the clock was ahead at the payer's last event and is right again. Times in the future move
- * back by the same distance, so that the rest of waits and windows counts from now. Their order stays. Times in the
- * past stay, and so do the dates that people gave to bindings and overrides. Returns the same object when no clock
+ * back by the same distance, so that the rest of waits and windows counts from now. Their sequence stays. Times in
+ * the past stay, and so do the dates that people gave to bindings and overrides. Returns the same object if no clock
  * came back.
  */
 export function moveStateBack(state: ClientState, clockMs: number): ClientState {
@@ -44,8 +44,8 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
 type Redating = (at: number) => number;
 
 /**
- * Moves times in the future back by `aheadMs`, but not to the newest time in the past or before it. They keep their
- * order: a payment that was reported after a reversal stays after it.
+ * Moves times in the future back by `aheadMs`, but not to the newest time in the past or before it. Their sequence
+ * stays: a payment that was reported after a reversal stays after it.
  */
 function createRedating(noted: readonly number[], clockMs: number, aheadMs: number): Redating {
   const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);

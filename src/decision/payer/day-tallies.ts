@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { addAmounts, formatScaledAmount, readMoney, roundToDigits, type ScaledAmount } from './amount.ts';
+import { addAmounts, formatScaledAmount, parseMoney, roundToDigits, type ScaledAmount } from './amount.ts';
 import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
@@ -17,7 +17,7 @@ export const TALLIED_DAYS_MAX = 30;
 /** The highest count of one kind of answer on a day. */
 export const DAY_COUNT_MAX = 63;
 
-/** How many methods are remembered over all days: the ones asked for last. */
+/** How many methods are remembered over all days. The methods that were asked for last are kept. */
 export const TALLIED_METHODS_MAX = 8;
 
 /** How many currencies are remembered over all days. */
@@ -69,8 +69,8 @@ export function toTalliedMethod(token: string): string {
 }
 
 /**
- * Adds requests that are forgotten at `now` to the tallies. `counted` are the ones whose amount counts: the last
- * granted request of an order on a day.
+ * Adds requests that are forgotten at `now` to the tallies. `counted` has the requests whose amount counts: the last
+ * attempt of an order on a day.
  */
 export function tallyRequests(
   packed: DayTallies,
@@ -121,7 +121,7 @@ function createEmptyDay(day: number): DayTally {
 }
 
 function addRequest(tally: DayTally, event: TalliedRequest, isCounted: boolean): DayTally {
-  const money = isCounted ? readMoney(event.amount) : null;
+  const money = isCounted ? parseMoney(event.amount) : null;
   return mergeTallies(tally, {
     day: tally.day,
     granted: event.granted ? 1 : 0,

@@ -21,7 +21,7 @@ type AttributeRow = [
 
 /**
  * The row of a remembered score. `knownHints` has the indexes of the hints that the score knew. A last number below 0
- * encodes how many devices were known, where the count differs from the devices among those hints.
+ * encodes how many devices were known, if that differs from the number of devices among those hints.
  */
 type AskedRow = [request: string, age: number, changesSince: number, ...knownHints: number[]];
 

@@ -62,7 +62,7 @@ export interface AskedScore {
   readonly changes: number;
   /** The hints that were known then, the newest device last. */
   readonly knownHints: readonly Hint[];
-  /** How many devices of the payer were remembered then. Absent: as many as are among `knownHints`. */
+  /** How many devices of the payer were remembered then. If missing, as many as are among `knownHints`. */
   readonly devices?: DeviceCounts;
 }
 
@@ -70,7 +70,7 @@ export interface AskedScore {
 export interface Hints {
   /** When the last score was asked, in epoch ms. */
   readonly scoredAt: number;
-  /** The hints in the order in which they were last shown. */
+  /** The hints in the sequence in which they were last shown. */
   readonly shown: readonly ShownHint[];
   readonly asked: readonly AskedScore[];
 }
@@ -119,9 +119,12 @@ export interface KnownHints {
   readonly userAgentPresent: boolean;
   readonly userAgentIsAutomated: boolean;
   readonly userAgentIsApp: boolean;
-  /** The attributes that callers stated about the payer. Absent without any. */
+  /** The attributes that callers stated about the payer. Missing if there are none. */
   readonly attributes?: Attributes;
-  /** How many devices were remembered when a repeated score was first asked. Absent: as many as now. */
+  /**
+   * How many devices were remembered when a repeated score was first asked. If missing, as many as are remembered
+   * now.
+   */
   readonly devices?: DeviceCounts;
 }
 
@@ -188,7 +191,7 @@ function createRenewalTest({ kind, id, attribute }: Hint): (other: Hint) => bool
       : other.attribute?.name === attribute.name && other.attribute.formerValue === attribute.value);
 }
 
-/** Returns the counts, and nothing when they equal the counts of the devices that the score knew. */
+/** Returns the counts. Returns nothing if they equal the counts of the devices that the score knew. */
 function omitEqualCounts(devices: DeviceCounts, knownHints: readonly Hint[]): Pick<AskedScore, 'devices'> {
   const { fingerprints, ips } = countDevicesAmong(knownHints);
   return fingerprints === devices.fingerprints && ips === devices.ips ? {} : { devices };
@@ -201,7 +204,7 @@ function countDevicesAmong(knownHints: readonly Hint[]): DeviceCounts {
 
 /** Adds the hints of a score without remembering the score. Replays that answer no scores use this function. */
 export function addUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
-  // Whether JavaScript ran concerns one page only, so the next score replaces the hint.
+  // Whether JavaScript ran is true of one page only, so the next score replaces this hint.
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
   );

@@ -1,4 +1,4 @@
-import { DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
+import { BASE64_DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
  * The fingerprints and the addresses that a payer's scores showed, with their dates. Each list is packed into one
@@ -67,7 +67,7 @@ export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: n
   return packDevices([...others, shown].slice(-KNOWN_DEVICES_MAX));
 }
 
-/** Removes the devices that were last shown too long ago. Returns the same text when there are none. */
+/** Removes the devices that were last shown too long ago. Returns the same text if there are none. */
 export function forgetDevices(packed: string, now: number): string {
   let start = 0;
   while (start < packed.length && isForgotten(readLastDay(packed, start, now), now))
@@ -75,7 +75,7 @@ export function forgetDevices(packed: string, now: number): string {
   return start === 0 ? packed : packed.slice(start);
 }
 
-/** Removes such devices from both lists. Returns the same object when there are none. */
+/** Removes the devices that were last shown too long ago from both lists. Returns the same object if there are none. */
 export function keepRememberedDevices(devices: KnownDevices, now: number): KnownDevices {
   const fingerprints = forgetDevices(devices.fingerprints, now);
   const ips = forgetDevices(devices.ips, now);
@@ -113,7 +113,7 @@ export function moveDevicesBack(devices: KnownDevices, from: number, to: number)
 
 /** A remembered device in a form for people. */
 export interface ListedDevice {
-  /** The first four characters of the device's HMAC. The last two bits of the fourth are left out. */
+  /** The first four characters of the device's HMAC. The last two bits of the fourth character are left out. */
   readonly id: string;
   /** Epoch ms. */
   readonly firstShownAt: number;
@@ -151,7 +151,8 @@ function isForgotten(lastDay: number, now: number): boolean {
 /** Returns 22 of the 24 bits in the first four characters of an HMAC. */
 function toDeviceName(id: string): number {
   let bits = 0;
-  for (let place = 0; place < 4; place++) bits = bits * 64 + Math.max(0, DIGITS.indexOf(id.charAt(place)));
+  for (let place = 0; place < 4; place++)
+    bits = bits * 64 + Math.max(0, BASE64_DIGITS.indexOf(id.charAt(place)));
   return bits >>> 2;
 }
 

@@ -24,12 +24,12 @@ export interface LadderSettings {
   readonly ladders: Readonly<Record<string, readonly number[]>>;
   /** A client who asks for no verdict for this long starts at level 0 again. */
   readonly resetAfterMs: number;
-  /** The same limit for clients who waited on a named ladder that has its own. */
+  /** The same limit for clients who waited on a named ladder that has a limit of its own. */
   readonly resetsAfterMs: Readonly<Record<string, number>>;
 }
 
 /** A client's place on the ladder, and the time of its last verdict. */
-interface StandingClient {
+interface ClientOnLadder {
   readonly ladder: Ladder;
   readonly lastVerdictAt: number | null;
   readonly lastWaitLadder: string | null;
@@ -40,7 +40,7 @@ export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | 
   return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
 
-export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
+export const EMPTY_LADDER: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
 /**
  * Returns the absence in ms after which a client starts afresh when its newest wait was on this ladder. Null is the
@@ -59,14 +59,18 @@ export function listResetAfterMs({ resetAfterMs, resetsAfterMs }: LadderSettings
 }
 
 /** Returns the ladder at `now`: reset after a long absence, otherwise unchanged. */
-export function settleLadder(client: StandingClient, settings: LadderSettings, now: number): Ladder {
+export function resetLadderAfterAbsence(
+  client: ClientOnLadder,
+  settings: LadderSettings,
+  now: number,
+): Ladder {
   const { ladder, lastVerdictAt, lastWaitLadder } = client;
   if (lastVerdictAt === null) return ladder;
-  return now - lastVerdictAt >= getResetAfterMs(settings, lastWaitLadder) ? NO_ATTEMPTS : ladder;
+  return now - lastVerdictAt >= getResetAfterMs(settings, lastWaitLadder) ? EMPTY_LADDER : ladder;
 }
 
-/** Grants a requisite: the wait is served, and the level stays until a payment arrives. */
-export function grantAttempt(ladder: Ladder): Ladder {
+/** Starts an attempt: the wait is served, and the level stays until a payment arrives. */
+export function startAttempt(ladder: Ladder): Ladder {
   return { level: ladder.level, attemptOpen: true, waitUntil: null };
 }
 
@@ -94,7 +98,7 @@ export function excuseAttempt({ level }: Ladder, now: number): Ladder {
   return { level, attemptOpen: false, waitUntil: level === 0 ? null : now };
 }
 
-/** Returns the remaining wait at `now` in ms, or 0 when none is due. */
+/** Returns the remaining wait at `now` in ms. Returns 0 if no wait is due. */
 export function getRemainingWaitMs(ladder: Ladder, now: number): number {
   return ladder.waitUntil === null ? 0 : Math.max(0, ladder.waitUntil - now);
 }

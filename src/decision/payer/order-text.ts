@@ -6,11 +6,11 @@ import {
   rankResult,
 } from './order.ts';
 
-/** A stored result is a number: the rank of the result, or one of these two. */
+/** A result is stored as a number: the rank of the result, or one of these two numbers. */
 const UNDATED_PAYMENT = RESULTS_WEAKEST_FIRST.length;
 const AWAITS_PAYMENT = UNDATED_PAYMENT + 1;
 
-/** Every number of a result is below this one. */
+/** The number of every result is below this one. */
 export const RESULT_CODES = 16;
 
 /** Encodes a result as its stored number. */
@@ -30,8 +30,7 @@ export function decodeResult(code: number | undefined): Omit<OrderOutcome, 'occu
 }
 
 /**
- * Encodes each report as the number of its result, its distance in ms to `occurredAt`, and its amount where it has
- * one.
+ * Encodes each report as the number of its result, its distance in ms to `occurredAt`, and its amount if it has one.
  */
 export function encodeReports(
   reports: readonly DatedReport[],
@@ -60,7 +59,7 @@ export function decodeReports(
   return reports;
 }
 
-/** Is added to the number of an order's result when the order was turned away. */
+/** This is added to the number of an order's result if the order was turned away. */
 const TURNED_AWAY = RESULT_CODES;
 
 /**
@@ -82,7 +81,7 @@ export function encodeOrder({ amount, turnedAway, reports = [], ...result }: Kno
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1).join(',');
 }
 
-/** Decodes a stored order. Throws when the text is none. */
+/** Decodes a stored order. Throws if the text is no stored order. */
 export function decodeOrder(text: string): KnownOrder {
   const [, result = '', at = ''] = ORDER.exec(text) ?? [];
   const [code, occurredAt] = [Number.parseInt(result, 36), Number.parseInt(at, 36)];

@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { epochMs, meaning, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { compareAmounts, formatMoney, type Money, readMoney, subtractAmounts } from './amount.ts';
+import { compareAmounts, formatMoney, type Money, parseMoney, subtractAmounts } from './amount.ts';
 import type { ClientKey } from './client-key.ts';
 
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
@@ -63,13 +63,13 @@ export const DatedReportSchema = shape('A report about an order', {
 export type DatedReport = Shape<typeof DatedReportSchema>;
 
 /**
- * How far an order came: a requisite was shown for it, it was asked for and never granted, or no request for it is
+ * How far an order came: a requisite was shown for it, or it was asked for and never granted, or no request for it is
  * known.
  */
-export type Exposure = 'granted' | 'turnedAway' | 'notAsked';
+export type OrderStage = 'granted' | 'turnedAway' | 'notAsked';
 
-/** Returns the exposure of an order that was asked for. */
-export function toExposure(granted: boolean): Exposure {
+/** Returns the stage of an order that was asked for. */
+export function toOrderStage(granted: boolean): OrderStage {
   return granted ? 'granted' : 'turnedAway';
 }
 
@@ -77,8 +77,8 @@ export const turnedAway = yesNo(
   'The order was asked for and never granted, so UNPAID of it counts neither way; absent: it was not so',
 );
 
-/** A report as it arrives. `occurredAt` is null when the report does not say a moment. */
-export interface ReportedOutcome extends Result {
+/** A report as it arrives. `occurredAt` is null if the report does not say a moment. */
+export interface ReportedOutcome extends ReportedResult {
   readonly occurredAt: number | null;
   /** The text of `formatMoney`. Only a report of PAID or REVERSED has one. */
   readonly amount?: string;
@@ -86,13 +86,13 @@ export interface ReportedOutcome extends Result {
 
 /**
  * What is known of one order: the result that holds, since when, and the reports behind it. The same set of dated
- * reports gives the same result, in whatever order they arrive.
+ * reports gives the same result, in whatever sequence they arrive.
  */
 export interface KnownOrder extends OrderOutcome {
-  /** The order was asked for, and was granted neither before its first report nor since. */
+  /** Present if the order was asked for, and no requisite was shown for it before its first report or since. */
   readonly turnedAway?: true;
   /**
-   * The reports in the order of `compareReports`. Missing if the only report says no more than the result that
+   * The reports in the sequence of `compareReports`. Missing if the only report says no more than the result that
    * holds.
    */
   readonly reports?: readonly DatedReport[];
@@ -110,14 +110,14 @@ export interface AskedOrder {
 export interface ArchivedOrder {
   /** Null if nothing was ever reported of the order. */
   readonly known: KnownOrder | null;
-  readonly exposure: Exposure;
+  readonly orderStage: OrderStage;
 }
 
 /** How many reports about one order are remembered. */
 export const ORDER_REPORTS_MAX = 16;
 
 /** The result in a report, without its moment and its money. */
-export interface Result {
+export interface ReportedResult {
   readonly outcome: Outcome;
   readonly cause: OutcomeCause | null;
 }
@@ -134,19 +134,19 @@ export const RESULTS_WEAKEST_FIRST = [
 ] as const satisfies readonly (Outcome | OutcomeCause)[];
 
 /** Returns the index of a result in RESULTS_WEAKEST_FIRST. */
-export function rankResult({ outcome, cause }: Result): number {
+export function rankResult({ outcome, cause }: ReportedResult): number {
   return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
 }
 
-export function isSameResult(a: Result, b: Result): boolean {
+export function isSameResult(a: ReportedResult, b: ReportedResult): boolean {
   return rankResult(a) === rankResult(b);
 }
 
-export function isReversal({ cause }: Pick<Result, 'cause'>): boolean {
+export function isReversal({ cause }: Pick<ReportedResult, 'cause'>): boolean {
   return cause === 'REVERSED';
 }
 
-function isPayment({ outcome }: Pick<Result, 'outcome'>): boolean {
+function isPayment({ outcome }: Pick<ReportedResult, 'outcome'>): boolean {
   return outcome === 'PAID';
 }
 
@@ -154,7 +154,7 @@ function isPayment({ outcome }: Pick<Result, 'outcome'>): boolean {
  * Whether a report says that the order was not paid this time. It says nothing about a payment of the order, neither
  * before nor after.
  */
-export function isFailure(result: Result): boolean {
+export function isFailure(result: ReportedResult): boolean {
   return !isPayment(result) && !isReversal(result);
 }
 
@@ -162,8 +162,11 @@ export function isFailure(result: Result): boolean {
  * Removes the failures of an order that was turned away and is granted now: nobody could pay it before, so its
  * failures say nothing. Returns null if no report remains. Returns other orders unchanged.
  */
-export function reopenGranted(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
-  if (known?.turnedAway !== true || exposure !== 'granted') return known;
+export function forgetFailuresBeforeAttempt(
+  known: KnownOrder | null,
+  orderStage: OrderStage,
+): KnownOrder | null {
+  if (known?.turnedAway !== true || orderStage !== 'granted') return known;
   const { amount } = known;
   const reports = listReports(known).filter((report) => !isFailure(report));
   return reports.length === 0 ? null : buildOrder(reports, { amount, turnedAway: false });
@@ -171,19 +174,19 @@ export function reopenGranted(known: KnownOrder | null, exposure: Exposure): Kno
 
 /**
  * Adds a report to an order. `asked` is the amount that was asked for, in the form of `formatMoney`. Returns `known`
- * itself when the report is a repeat.
+ * itself if the report is a repeat.
  */
 export function addReport(
   known: KnownOrder | null,
   report: DatedReport,
-  exposure: Exposure,
+  orderStage: OrderStage,
   asked: string | undefined,
 ): KnownOrder {
   const before = listReports(known);
   if (known !== null && before.some((other) => isSameReport(other, report))) return known;
   const reports = forgetSpareReports([...before, report].toSorted(compareReports), asked);
   // The first report settles whether the order was turned away.
-  const turnedAway = known === null ? exposure === 'turnedAway' : known.turnedAway === true;
+  const turnedAway = known === null ? orderStage === 'turnedAway' : known.turnedAway === true;
   return buildOrder(reports, { amount: asked, turnedAway });
 }
 
@@ -208,8 +211,8 @@ function buildOrder(
 }
 
 /**
- * Dates a report: with its own moment, or with `nowMs` when it has none or a later one. A report without a moment is
- * a repeat when its result and amount are known already. Then the known report is returned.
+ * Dates a report with its own moment, or with `nowMs` if it has no moment or a later one. A report without a moment
+ * is a repeat if its result and amount are known already. Then the known report is returned.
  */
 export function dateReport(
   known: KnownOrder | null,
@@ -225,7 +228,7 @@ export function dateReport(
   return { ...statedResult, occurredAt: nowMs, ...(isPayment(statedResult) ? { undated: true } : {}) };
 }
 
-/** Lists the remembered reports of an order in the order of `compareReports`. */
+/** Lists the remembered reports of an order in the sequence of `compareReports`. */
 export function listReports(known: KnownOrder | null): readonly DatedReport[] {
   if (known === null) return [];
   const { outcome, cause, occurredAt, undated, reports } = known;
@@ -233,8 +236,8 @@ export function listReports(known: KnownOrder | null): readonly DatedReport[] {
 }
 
 /**
- * Compares two reports by moment and strength. Then an undated one comes before a dated one, and the amount decides
- * last.
+ * Compares two reports by moment and then by strength. If both are equal, an undated report comes before a dated one,
+ * and the amount decides last.
  */
 export function compareReports(a: DatedReport, b: DatedReport): number {
   return (
@@ -254,7 +257,7 @@ function isSameReport(a: DatedReport, b: DatedReport): boolean {
   return compareReports(a, b) === 0;
 }
 
-/** Returns the money that the result of an order is about, or undefined when it is not known. */
+/** Returns the money that the result of an order is about. Returns undefined if it is not known. */
 export function getSettledAmount(known: KnownOrder): string | undefined {
   const { reports, amount } = known;
   if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;
@@ -266,8 +269,8 @@ export function getSettledAmount(known: KnownOrder): string | undefined {
 }
 
 /**
- * Returns when the amount that is taken back of an order reached its present size (epoch ms), or null when nothing is
- * taken back. A reversal that a later payment outlasted, or that waits for its payment, took nothing back.
+ * Returns when the amount that is taken back of an order reached its present size (epoch ms). Returns null if nothing
+ * is taken back. A reversal that a later payment outlasted, or that waits for its payment, took nothing back.
  */
 export function findReversedAt(known: KnownOrder): number | null {
   if (known.awaitsPayment) return null;
@@ -283,7 +286,7 @@ export function findReversedAt(known: KnownOrder): number | null {
 export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
   const payment = readPayment(listReports(known), known.amount);
-  const taken = readMoney(report.amount ?? '');
+  const taken = parseMoney(report.amount ?? '');
   const isComparable = taken !== null && taken.currency === payment.captured?.currency;
   return isComparable && compareAmounts(taken.amount, findTakenBack(payment)) === 0;
 }
@@ -294,7 +297,7 @@ interface Payment {
   readonly reversals: readonly DatedReport[];
   /**
    * The largest amount that was reported as captured. Before a payment is reported it is the amount that was asked
-   * for. Null: not known.
+   * for. Null if it is not known.
    */
   readonly captured: Money | null;
   /** The newest reversal of the whole payment. */
@@ -311,12 +314,14 @@ function readPayment(reports: readonly DatedReport[], asked: string | undefined)
 }
 
 /**
- * Finds the captured amount. A payment without an amount is of the amount that was asked for. When reports are in
+ * Finds the captured amount. A payment without an amount captures the amount that was asked for. When reports are in
  * several currencies, the newest report decides which currency counts.
  */
 function findCaptured(payments: readonly DatedReport[], asked: string | undefined): Money | null {
-  const amounts = payments.map(({ amount = asked }) => readMoney(amount ?? '')).filter((one) => one !== null);
-  const newest = amounts.at(-1) ?? (payments.length === 0 ? readMoney(asked ?? '') : null);
+  const amounts = payments
+    .map(({ amount = asked }) => parseMoney(amount ?? ''))
+    .filter((one) => one !== null);
+  const newest = amounts.at(-1) ?? (payments.length === 0 ? parseMoney(asked ?? '') : null);
   return amounts.reduce((most, one) => (isLess(most, one) ? one : most), newest);
 }
 
@@ -325,12 +330,12 @@ function isLess(one: Money | null, other: Money): boolean {
 }
 
 /**
- * Whether a reversal takes the whole payment. One that cannot be compared takes all of a reported payment, and
- * nothing of a payment that was not reported yet.
+ * Whether a reversal takes the whole payment. A reversal whose amount cannot be compared takes all of a reported
+ * payment, and nothing of a payment that was not reported yet.
  */
 function isFullReversal({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
   if (amount === undefined) return true;
-  const taken = readMoney(amount);
+  const taken = parseMoney(amount);
   if (captured === null || taken === null || taken.currency !== captured.currency) return isPaid;
   return compareAmounts(taken.amount, captured.amount) >= 0;
 }
@@ -349,7 +354,7 @@ function findTakenBack(payment: Payment): string {
  */
 function listStandingReversals({ reversals, lastFullReversal, captured }: Payment) {
   return reversals.flatMap(({ occurredAt, amount }) => {
-    const money = readMoney(amount ?? '');
+    const money = parseMoney(amount ?? '');
     const isOver = lastFullReversal !== null && occurredAt <= lastFullReversal.occurredAt;
     return isOver || money === null || money.currency !== captured?.currency ? [] : [{ occurredAt, money }];
   });
@@ -436,7 +441,7 @@ function collectNeededReports(
 }
 
 function findLargest(reports: readonly DatedReport[], asked: string | undefined): DatedReport | undefined {
-  const amountOf = ({ amount = asked }: DatedReport) => readMoney(amount ?? '')?.amount ?? '0';
+  const amountOf = ({ amount = asked }: DatedReport) => parseMoney(amount ?? '')?.amount ?? '0';
   return reports.reduce<DatedReport | undefined>((most, one) => {
     return most !== undefined && compareAmounts(amountOf(most), amountOf(one)) >= 0 ? most : one;
   }, undefined);

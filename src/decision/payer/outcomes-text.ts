@@ -1,12 +1,12 @@
-import { readMoney } from './amount.ts';
-import { DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
+import { parseMoney } from './amount.ts';
+import { BASE64_DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
 import { toAgeOrTime } from './instant.ts';
 import type { KnownOrder } from './order.ts';
 import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
-/** Reports of the order at this place, when it has several reports or one with an amount. */
+/** Reports of the order at this position, if it has several reports or one with an amount. */
 type ReportsRow = [place: number, ...reports: (number | string)[]];
 
 /** The row of a tally. It is 0 for an empty tally. Zeros at the end are left out. */
@@ -25,9 +25,9 @@ export type OutcomesRow =
 
 const TOKEN_CHARACTERS = 6;
 
-/** Is added to the number of a result when the amount equals that of the order before it in the text. */
+/** This is added to the number of a result if the amount equals that of the order before it in the text. */
 const SAME_AMOUNT = RESULT_CODES;
-/** Is added to the number of a result when the order was turned away. */
+/** This is added to the number of a result if the order was turned away. */
 const TURNED_AWAY = 2 * RESULT_CODES;
 
 /** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomes` gives the same tally back. */
@@ -89,7 +89,7 @@ function packOrders(orders: readonly RecentOrder[]): string {
     const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
     return (
       order.token +
-      DIGITS.charAt(encodeResult(order) + same + turnedAway) +
+      BASE64_DIGITS.charAt(encodeResult(order) + same + turnedAway) +
       formatBase64Number(distances[place] ?? 0, width)
     );
   });
@@ -102,7 +102,7 @@ function packAmounts(orders: readonly RecentOrder[]): string {
   const cells: string[] = [];
   for (const [place, { amount }] of orders.entries()) {
     if (amount === orders[place - 1]?.amount) continue;
-    const money = readMoney(amount ?? '');
+    const money = parseMoney(amount ?? '');
     cells.push(money !== null && money.currency === currency ? money.amount : (amount ?? ''));
     currency = money?.currency ?? currency;
   }
@@ -133,7 +133,7 @@ function parseAmounts(cells: readonly string[]): readonly (string | null)[] {
   return cells.map((cell) => {
     if (cell === '') return null;
     const amount = cell.includes(' ') ? cell : `${cell} ${currency}`;
-    currency = readMoney(amount)?.currency ?? currency;
+    currency = parseMoney(amount)?.currency ?? currency;
     return amount;
   });
 }

@@ -1,7 +1,7 @@
 import { findReversedAt, type KnownOrder, type Outcome, type OutcomeCause } from './order.ts';
 
 export interface RecentOrder extends KnownOrder {
-  /** The token of its orderRef, see `toToken`. */
+  /** The token of its orderRef, see `toShortHash`. */
   readonly token: string;
 }
 
@@ -9,7 +9,7 @@ export interface RecentOrder extends KnownOrder {
 interface OlderOutcomes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
-  /** How many of them are unpaid and follow the last paid one among them. */
+  /** How many of the older orders are unpaid and later than the last paid one among them. */
   readonly unpaidChain: number;
 }
 
@@ -17,11 +17,11 @@ interface OlderOutcomes {
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  /** How many orders count neither way, see `classifyOutcome`. */
+  /** How many orders say nothing about the payer, see `classifyOutcome`. */
   readonly neitherCount: number;
   /**
    * The newest orders, oldest first. Of orders at the same time the paid ones come last. A correction moves an order,
-   * so that the facts are as if it had been reported correctly at first.
+   * so that the facts are the same as if the order had been reported correctly at first.
    */
   readonly recent: readonly RecentOrder[];
   readonly older: OlderOutcomes;
@@ -104,12 +104,12 @@ export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: C
 
 type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway' | 'awaitsPayment'>;
 
-/** Returns when the newest paid outcome happened (epoch ms), or null when there is none. */
+/** Returns when the newest paid outcome happened (epoch ms). Returns null if there is none. */
 export function findLastPaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => classifyOutcome(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
 }
 
-/** Returns when the newest unpaid outcome happened (epoch ms), or null when there is none. */
+/** Returns when the newest unpaid outcome happened (epoch ms). Returns null if there is none. */
 export function findLastUnpaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => classifyOutcome(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
@@ -206,7 +206,7 @@ function addOrder({ recent, older }: Remembered, order: RecentOrder): Remembered
   const place = recent.findLastIndex((other) => compareByTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
-  // The oldest order that counts neither way leaves. Without such an order the oldest one leaves.
+  // The oldest order that says nothing about the payer leaves. If there is no such order, the oldest one leaves.
   const leaving = Math.max(
     0,
     next.findIndex((other) => classifyOutcome(other) === null),
@@ -245,7 +245,7 @@ function addToSummary(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
     };
   }
   if (!since(lastPaidAt)) return older;
-  // Of the unpaid orders only the last one is known to be later than this payment.
+  // Only the last unpaid order is known to be later than this payment.
   return { lastPaidAt: at, lastUnpaidAt, unpaidChain: since(lastUnpaidAt) ? 0 : 1 };
 }
 
@@ -258,8 +258,8 @@ function findNewestOlder({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeIn
 }
 
 /**
- * Compares orders by time. At the same time a payment counts as the newer one. Tokens only make the sequence
- * independent of the order of arrival.
+ * Compares orders by time. At the same time a payment counts as the newer one. The comparison of tokens only makes
+ * the result independent of the sequence of arrival.
  */
 export function compareByTime(a: OutcomeInTime, b: OutcomeInTime): number {
   const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');

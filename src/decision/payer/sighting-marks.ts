@@ -20,8 +20,8 @@ export const UNPAID_ORDERS_MAX = 31;
 export type SightingMark = keyof SightingMarks;
 
 /**
- * The stores keep the marks as bits in this order. The first mark is the lowest bit, and the number of unpaid orders
- * stands in the bits above the others.
+ * The stores keep the marks as bits in this sequence. The first mark is the lowest bit, and the number of unpaid
+ * orders stands in the bits above the others.
  */
 export const SIGHTING_MARKS = [
   'paying',
@@ -30,7 +30,7 @@ export const SIGHTING_MARKS = [
   'unpaidOrders',
 ] as const satisfies readonly SightingMark[];
 
-export const UNMARKED: SightingMarks = { paying: false, unpaid: false, blocked: false, unpaidOrders: 0 };
+export const NO_MARKS: SightingMarks = { paying: false, unpaid: false, blocked: false, unpaidOrders: 0 };
 
 /** The bits of each mark. */
 export const BITS_OF_MARK = {
@@ -56,7 +56,9 @@ export interface PaymentNote {
   readonly isUnpaid: boolean;
 }
 
-/** Returns what a report changes on the sightings of its client, or null when it is no payment that counts. */
+/**
+ * Returns what a report changes on the sightings of its client. Returns null if the report is no payment that counts.
+ */
 export function toPaymentNote(
   { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
   now: number,

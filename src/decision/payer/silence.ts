@@ -1,5 +1,5 @@
 /** When a platform that reports the outcomes of its orders counts as silent. */
-export const SILENCE = {
+export const SILENCE_LIMITS = {
   /** How many reports are needed to know what is usual, and how many orders to know that reports stopped. */
   ordersMin: 50,
   /**

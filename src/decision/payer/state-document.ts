@@ -3,7 +3,7 @@ import type { ClientState, TrialStageAnswers, VerdictEvent } from './client-stat
 import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
 import { toAgeOrTime } from './instant.ts';
-import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
+import { EMPTY_LADDER, type Ladder } from './ladder.ts';
 import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
 /**
@@ -23,7 +23,7 @@ type StageRow = [answered: number, since: number];
 
 type EndedRow = readonly [seq: number, age: number];
 
-/** How many members every document has. A later member that is empty is 0, and is left out at the end. */
+/** How many members every document has. An empty member after these is stored as 0, and is left out at the end. */
 const MEMBERS_MIN = 9;
 
 /** Times are stored as ages at `lastAt`, which is shorter and exact. */
@@ -84,7 +84,7 @@ export function roundTripState(state: ClientState): ClientState {
   return decodeClientState(encodeClientState(state));
 }
 
-/** Decodes a stored state. Throws for another format: an unreadable client must never look like a new one. */
+/** Decodes a stored state. Throws for another format, because an unreadable client must never look like a new one. */
 export function decodeClientState(text: string): ClientState {
   const document: Document = JSON.parse(text);
   const [
@@ -152,7 +152,7 @@ function encodeLadder({ ladder, lastWaitMs, lastWaitLadder }: ClientState): Ladd
 }
 
 function decodeLadder(row: LadderRow): Ladder {
-  if (row === 0) return NO_ATTEMPTS;
+  if (row === 0) return EMPTY_LADDER;
   const [level, attemptOpen, waitUntil] = row;
   return { level, attemptOpen: attemptOpen === 1, waitUntil };
 }

@@ -7,10 +7,10 @@ export const VERDICT_STEPS = [
 /** The longest window in ms over which the verdicts on a device are counted. */
 export const VERDICT_WINDOW_MS_MAX = 24 * 3_600_000;
 
-/** Up to this length a window has ten-minute steps, and above it steps of an hour. */
+/** Windows up to this length are counted in steps of ten minutes, longer windows in steps of an hour. */
 const FINE_WINDOW_MS_MAX = 2 * 3_600_000;
 
-/** How many verdicts of a device are counted: in one step (as many as two bytes hold), and in a whole window. */
+/** The highest count of verdicts on a device: in one step (as many as two bytes hold), and in a whole window. */
 export const VERDICTS_OF_STEP_MAX = 65_535;
 export const VERDICTS_ON_DEVICE_MAX = 10_000;
 
@@ -21,8 +21,8 @@ export interface StepRange {
 }
 
 /**
- * Finds the steps that a window reaches at a moment. They hold everything that happened within the window, and up to
- * one step more. A longer window reaches everything that a shorter one reaches.
+ * Finds the steps that a window reaches at a moment. The steps hold everything that happened within the window, and
+ * up to one step more. A longer window reaches everything that a shorter one reaches.
  */
 export function findStepRange(windowMs: number, at: number): StepRange {
   const ring = windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1;
@@ -33,7 +33,7 @@ export function findStepRange(windowMs: number, at: number): StepRange {
  * Returns the first step of a ring that can exist only because a clock was ahead. This step and later ones are not
  * counted.
  */
-export function findStepAhead(ring: number, at: number): number {
+export function findFirstImpossibleStep(ring: number, at: number): number {
   return getStepNumber(ring, at) + (VERDICT_STEPS[ring]?.kept ?? 0);
 }
 
@@ -42,8 +42,8 @@ export function getStepNumber(ring: number, at: number): number {
   return Math.floor(at / (VERDICT_STEPS[ring]?.stepMs ?? 1));
 }
 
-/** Returns why a window cannot be counted in steps, or null when it can. */
-export function refuseVerdictWindow(windowMs: number): string | null {
+/** Returns why a window cannot be counted in steps. Returns null if it can. */
+export function findVerdictWindowFault(windowMs: number): string | null {
   const stepMs = VERDICT_STEPS[windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1].stepMs;
   if (windowMs % stepMs === 0) return null;
   return 'is counted in steps: a window is of tens of minutes up to 2h, or of whole hours up to 24h';

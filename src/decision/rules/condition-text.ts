@@ -1,5 +1,11 @@
 import type { FactReading, FactValue } from '#decision/facts/fact.ts';
-import { type ComparedWith, type Expected, isFactRef, NOT_KNOWN, type OperatorName } from './condition.ts';
+import {
+  type ComparedWith,
+  type ExpectedConstants,
+  isFactRef,
+  NOT_KNOWN_TEXT,
+  type OperatorName,
+} from './condition.ts';
 
 const SIGNS: Readonly<Record<OperatorName, string>> = {
   equal: '=',
@@ -15,34 +21,36 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
   known: 'known =',
 };
 
-/** Finds the sign of an operator, like `>=` for greaterThanInclusive. Returns a text that is no operator unchanged. */
+/**
+ * Finds the sign of an operator, like `>=` for greaterThanInclusive. Returns the text unchanged if it is no operator.
+ */
 export function findOperatorSign(operator: string): string {
   return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
 }
 
 /**
- * Formats the demand of a comparison on its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `=
+ * Formats how a comparison tests its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `=
  * attribute(ipCountry)`.
  */
-export function formatTest(operator: OperatorName, expected: ComparedWith, list?: string): string {
+export function formatComparisonTest(operator: OperatorName, expected: ComparedWith, list?: string): string {
   if (isFactRef(expected)) return `${SIGNS[operator]} ${expected.label}`;
   if (operator === 'known') return expected === true ? 'is known' : 'is not known';
   return `${SIGNS[operator]} ${list === undefined ? formatExpected(expected) : `the list ${list}`}`;
 }
 
 /** Formats a value or a list of values for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
-export function formatExpected(value: Expected | null): string {
-  if (value === null) return NOT_KNOWN;
+export function formatExpected(value: ExpectedConstants | null): string {
+  if (value === null) return NOT_KNOWN_TEXT;
   return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
 }
 
 /** Formats a value as rule files write it. */
 export function formatValue(value: FactValue): string {
-  return typeof value === 'string' ? formatName(value) : String(value);
+  return typeof value === 'string' ? formatCallerText(value) : String(value);
 }
 
-/** Formats a text of a caller: unchanged when it is one plain word, otherwise in quotes. */
-export function formatName(text: string): string {
+/** Formats a text of a caller: one plain word stays unchanged, any other text gets quotes. */
+export function formatCallerText(text: string): string {
   return /^[\w.-]+$/.test(text) ? text : quoteText(text);
 }
 
@@ -70,22 +78,22 @@ export function formatSharedLists(names: readonly string[]): string {
 interface SeenFact {
   readonly fact: string;
   readonly operator: OperatorName;
-  /** The constants, or the value of the other fact. Null: the other fact is not known. */
-  readonly expected: Expected | null;
+  /** The constants, or the value of the other fact. Null if the other fact is not known. */
+  readonly expected: ExpectedConstants | null;
   /** The list of the rule set that contains the expected values. */
   readonly list?: string;
-  /** The label of the fact that it is compared with. `expected` is the value of that fact. */
+  /** The label of the fact on the right side. `expected` is the value of that fact. */
   readonly otherFact?: string;
   readonly seen: FactReading;
   readonly passed: boolean;
 }
 
 /** The text that is shown for a pseudonym that was compared with a clear constant. */
-export const SOME_PSEUDONYM = 'hmac:..';
+export const HIDDEN_PSEUDONYM = 'hmac:..';
 
 /**
- * Describes what a comparison saw, like "waitRemainingSeconds is 1, above 0". The description is true whether the
- * comparison holds or not.
+ * Describes the values that a comparison saw, like "waitRemainingSeconds is 1, above 0". The description is true
+ * whether the comparison holds or not.
  */
 export function formatSeenFact(comparison: SeenFact): string {
   const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
@@ -94,7 +102,7 @@ export function formatSeenFact(comparison: SeenFact): string {
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
   if (otherFact !== undefined) return formatPair(is, comparison, otherFact);
-  if (seen === SOME_PSEUDONYM) return formatHashed(comparison);
+  if (seen === HIDDEN_PSEUDONYM) return formatHashed(comparison);
   const limit =
     typeof expected === 'object' && expected !== null
       ? expected.map(formatExpected).join(', ')
@@ -123,7 +131,7 @@ function formatHashed({ fact, operator, expected, list, passed }: SeenFact): str
  */
 function formatPair(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
   const other = `${otherFact}, which is ${formatExpected(expected)}`;
-  if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN}`;
+  if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN_TEXT}`;
   const isEqual = (operator === 'equal') === passed;
   if (operator === 'equal' || operator === 'notEqual') return `${is}, ${isEqual ? 'as' : 'not'} ${other}`;
   return formatComparison(is, operator, other, passed);

@@ -10,21 +10,21 @@ export interface FactRef {
   readonly label: string;
   readonly name: string;
   readonly fact: Fact;
-  /** The window in ms, or 0 for a fact without a window. */
+  /** The window in ms. It is 0 for a fact without a window. */
   readonly windowMs: number;
-  /** The shared list of a fact about lists. */
+  /** The shared list of a fact about lists. Missing for other facts. */
   readonly list?: string;
-  /** The attribute of a fact that is an attribute or counts its values. */
+  /** The attribute that the fact is, or whose values the fact counts. Missing for other facts. */
   readonly attribute?: string;
   /** The fact's index among the values of a decision. */
   readonly index: number;
 }
 
 /** The constants that a fact is compared with: a list for `in` and `notIn`, one value for the other operators. */
-export type Expected = FactValue | readonly FactValue[];
+export type ExpectedConstants = FactValue | readonly FactValue[];
 
 /** The right side of a comparison: constants, or another fact. */
-export type ComparedWith = Expected | FactRef;
+export type ComparedWith = ExpectedConstants | FactRef;
 
 /** Whether the right side of a comparison is another fact. */
 export function isFactRef(value: ComparedWith): value is FactRef {
@@ -37,8 +37,8 @@ export function keepsPseudonym({ fact }: FactRef): boolean {
 }
 
 /**
- * A condition in the terms of json-rules-engine. `Own` are members of every part, and `Compared` those of
- * comparisons.
+ * A condition in the terms of json-rules-engine. Every part has the members `Own`, and a comparison has `Compared` as
+ * well.
  */
 export type ConditionTree<Own, Compared> =
   | (Own & { readonly kind: 'all' | 'any'; readonly conditions: readonly ConditionTree<Own, Compared>[] })
@@ -136,18 +136,18 @@ function listParts(condition: Condition): readonly Condition[] {
   return 'condition' in condition ? [condition.condition] : [];
 }
 
-/** Lists every comparison in the conditions, in the order in which they are written. */
+/** Lists every comparison in the conditions, in the sequence in which they are written. */
 export function listComparisons(conditions: readonly Condition[]): readonly Comparison[] {
   return listAllConditions(conditions).filter((condition) => condition.kind === 'comparison');
 }
 
-/** Lists the facts that conditions compare, in the order of their first mention. */
+/** Lists the facts that conditions compare, in the sequence of their first mention. */
 export function listFacts(conditions: readonly Condition[]): readonly FactRef[] {
   const named = listComparisons(conditions).flatMap(listComparedFacts);
   return [...new Map(named.map((fact) => [fact.label, fact])).values()];
 }
 
-/** Lists the facts of a comparison: one, or two that are compared with each other. */
+/** Lists the facts of a comparison: one fact, or two facts that are compared with each other. */
 export function listComparedFacts({ fact, value }: Comparison): readonly FactRef[] {
   return isFactRef(value) ? [fact, value] : [fact];
 }
@@ -193,5 +193,5 @@ function listComparisonOperators(domain: Fact['domain']): readonly OperatorName[
   }
 }
 
-/** The text that people read where a fact has no value. */
-export const NOT_KNOWN = 'not known';
+/** The text that people read if a fact has no value. */
+export const NOT_KNOWN_TEXT = 'not known';

@@ -10,7 +10,7 @@ import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 export interface ListedFact {
   /** The fact's name in records. An attribute is like `attribute(cardCountry)`. */
   readonly name: string;
-  /** The unit that the fact counts in, or the values that it may have. */
+  /** The unit of the fact's values, or the values that the fact may have. */
   readonly values: string;
   /** Further facts that an author of rules needs, like the longest window. */
   readonly notes: readonly string[];
@@ -22,9 +22,9 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
 }
 
 /**
- * Finds the facts of the catalogue by question, with the declared attributes after the fact that asks for them. With
- * a word it returns only matching facts: by their names and descriptions, by the question, and by the terms of other
- * products.
+ * Finds the facts of the catalogue by question, with the declared attributes after the fact that asks for them. If a
+ * word is given, only facts are returned whose name, description, question or name in other products contains the
+ * word.
  */
 export function findFacts(declared: DeclaredAttributes, word: string | null): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>

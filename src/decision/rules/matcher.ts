@@ -1,13 +1,19 @@
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type Condition, type Expected, foldCondition, isFactRef, type OperatorName } from './condition.ts';
+import {
+  type Condition,
+  type ExpectedConstants,
+  foldCondition,
+  isFactRef,
+  type OperatorName,
+} from './condition.ts';
 import { createPairTest, createTest } from './operators.ts';
 
-/** Tests the values of a decision. They stand in the order of the rule set's facts. */
+/** Tests the values of a decision. They stand in the sequence of the rule set's facts. */
 export type Matcher = (values: readonly FactReading[]) => boolean;
 
 /**
- * Creates the test of a condition. For rules the condition has no "not", see `moveNegations`. A "not" in a proof
- * holds wherever its part does not.
+ * Creates the test of a condition. The evaluated condition of a rule has no "not", see `moveNegations`. In a proof, a
+ * "not" holds wherever its part does not hold.
  */
 export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {
@@ -36,7 +42,11 @@ export function matchSome(matchers: readonly Matcher[]): Matcher {
 }
 
 /** Creates a test that compares one value of a decision with constants. */
-export function createComparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
+export function createComparisonMatcher(
+  index: number,
+  operator: OperatorName,
+  expected: ExpectedConstants,
+): Matcher {
   const test = createTest(operator, expected);
   return (values) => test(values[index]);
 }

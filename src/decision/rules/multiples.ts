@@ -7,7 +7,7 @@ interface Decimal {
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /**
- * Returns the shortest decimal that reads as this number. People wrote the number in this form: 0.3, not
+ * Returns the shortest decimal that reads as this number. That is how people wrote the number: 0.3, not
  * 0.299999999999999988.
  */
 function toDecimal(number: number): Decimal {

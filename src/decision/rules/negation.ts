@@ -18,7 +18,8 @@ export type NegationCache = Map<Condition, Polarities>;
 /**
  * Moves each "not" of a condition to the comparisons within it, for evaluation: "not above 5" becomes "at most 5",
  * and "not all" becomes "any that fails". When a fact is not known, neither a comparison with it nor the "not" of
- * that comparison holds. Through `moved` the rules of a file share their named conditions.
+ * that comparison holds. `moved` caches the results, so that a named condition is converted once for all rules of a
+ * file.
  */
 export function moveNegations(condition: Condition, moved: NegationCache = new Map()): Condition {
   return foldCondition(condition, NEGATION_FOLD, moved).holds;
@@ -47,8 +48,8 @@ const NEGATION_FOLD: FoldOf<Polarities> = {
 };
 
 /**
- * Returns the condition that holds exactly where this one does not. A comparison with a fact that is not known does
- * not hold, so its complement does, unlike a "not" around it.
+ * Returns the condition that holds exactly where this one does not. If a fact is not known, a comparison with it
+ * fails, so the returned condition holds. A "not" in a rule fails as well in that case.
  */
 export function negateCondition(condition: Condition): Condition {
   return foldCondition(moveNegations(condition), COMPLEMENT_FOLD);

@@ -1,8 +1,8 @@
 import type { FactReading } from '#decision/facts/fact.ts';
-import type { Expected, OperatorName } from './condition.ts';
+import type { ExpectedConstants, OperatorName } from './condition.ts';
 import { isMultipleOf } from './multiples.ts';
 
-/** Tests the recorded value of a fact. Null and undefined: the fact has no value. */
+/** Tests the recorded value of a fact. Null and undefined mean that the fact has no value. */
 type Test = (seen: FactReading | undefined) => boolean;
 
 type Relation = (seen: number, limit: number) => boolean;
@@ -19,7 +19,7 @@ const RELATIONS = {
  * The meaning of each operator, given the right side of a comparison. A fact without a value passes no operator but
  * "known". Compiled rules, json-rules-engine, proofs and examples all use this table.
  */
-const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
+const TESTS: Readonly<Record<OperatorName, (expected: ExpectedConstants) => Test>> = {
   equal: (expected) => (seen) => seen === expected,
   notEqual: (expected) => (seen) => isKnown(seen) && seen !== expected,
   in: (expected) => createMemberTest(expected, true),
@@ -33,15 +33,18 @@ const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
   notMultipleOf: (expected) => createNumberTest(expected, (seen, divisor) => !isMultipleOf(seen, divisor)),
 };
 
-/** Creates the test of an operator. When the right side is not known (null or undefined), the test passes nothing. */
-export function createTest(operator: OperatorName, expected: Expected | null | undefined): Test {
+/**
+ * Creates the test of an operator. If the right side is not known (null or undefined), the test fails for every
+ * value.
+ */
+export function createTest(operator: OperatorName, expected: ExpectedConstants | null | undefined): Test {
   return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
 }
 
-/** Tests the values of two facts. It fails when one of them is not known. */
+/** Tests the values of two facts. The test fails if one of them is not known. */
 type PairTest = (seen: FactReading | undefined, other: FactReading | undefined) => boolean;
 
-/** Creates the test of an operator that compares two facts. Throws for an operator that does not. */
+/** Creates the test of an operator that compares two facts. Throws for an operator that cannot compare facts. */
 export function createPairTest(operator: OperatorName): PairTest {
   if (operator === 'equal') return (seen, other) => isKnown(other) && seen === other;
   if (operator === 'notEqual') return (seen, other) => isKnown(seen) && isKnown(other) && seen !== other;
@@ -55,12 +58,12 @@ function isKnown(seen: FactReading | undefined): boolean {
   return seen !== null && seen !== undefined;
 }
 
-function createMemberTest(expected: Expected, wanted: boolean): Test {
+function createMemberTest(expected: ExpectedConstants, wanted: boolean): Test {
   const members = new Set<FactReading | undefined>(typeof expected === 'object' ? expected : []);
   return (seen) => isKnown(seen) && members.has(seen) === wanted;
 }
 
-function createNumberTest(limit: Expected, holds: Relation): Test {
+function createNumberTest(limit: ExpectedConstants, holds: Relation): Test {
   if (typeof limit !== 'number') return () => false;
   return (seen) => typeof seen === 'number' && holds(seen, limit);
 }

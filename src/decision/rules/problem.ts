@@ -35,7 +35,7 @@ export function formatProblems(folder: string, problems: readonly Problem[]): st
     .join('\n');
 }
 
-/** Sorts problems in the order in which a person reads files. */
+/** Sorts problems in the sequence in which a person reads files. */
 export function sortProblems<One extends Problem>(problems: readonly One[]): readonly One[] {
   return problems.toSorted(
     (a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
@@ -43,7 +43,7 @@ export function sortProblems<One extends Problem>(problems: readonly One[]): rea
 }
 
 /**
- * Writes the end of a message about an unknown name: the nearest allowed name when one is near, otherwise all allowed
+ * Writes the end of a message about an unknown name: the nearest allowed name if one is near, otherwise all allowed
  * names.
  */
 export function suggestName(name: string, allowed: readonly string[]): string {

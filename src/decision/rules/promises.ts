@@ -25,5 +25,5 @@ export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
     'Why level 1 of a ladder is shorter than 10s, although the interface (section 3.2) has tens of seconds.',
 };
 
-/** The breaches that a rule set makes on purpose, each with the reason. */
+/** The promises that a rule set breaks on purpose, each with the reason. */
 export type MeantBreaches = Readonly<Partial<Record<PromiseBreach, string | undefined>>>;

@@ -23,7 +23,7 @@ export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 export const RULE_VERSION_FORM =
   'p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters and digits, like p2.v11-night';
 
-/** A number has one spelling. Otherwise p2.v011 beside p2.v11 would be another version of the same rank. */
+/** A number has one spelling. Otherwise p2.v011 would be another version than p2.v11, with the same rank. */
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
 /** The schema of a version that a person writes and that is not checked yet. */
@@ -49,7 +49,7 @@ export function isRuleVersion(text: string): text is RuleVersion {
   return RULE_VERSION.test(text);
 }
 
-export function refuseVersionName(text: string): string {
+export function explainBadVersionName(text: string): string {
   return `"${text}" is not a valid name of a version, which is ${RULE_VERSION_FORM}`;
 }
 
@@ -84,13 +84,13 @@ interface ConcludedFactRef {
   readonly index: number;
 }
 
-/** A rule is skipped for a share of the clients, to see what the rule costs and saves. */
+/** A share of the clients for whom a rule is skipped, to learn what the rule costs and saves. */
 export interface Holdout {
   /** The share of the clients, above 0. */
   readonly share: number;
   /**
    * The largest amount in each currency for which the rule may be skipped. In other currencies the rule is never
-   * skipped. Null: the amount does not matter.
+   * skipped. Null if the amount does not matter.
    */
   readonly maxAmounts: Readonly<Record<string, number>> | null;
   readonly at: Location;
@@ -115,7 +115,7 @@ export function listRulesWithoutHoldout<Params>(rules: readonly Rule<Params>[]):
   return rules.filter(({ holdout }) => holdout === undefined);
 }
 
-/** The name of the conditions that exempt from all signals, in explanations beside the names of the signals. */
+/** The name of the conditions that exempt from all signals. Explanations show it beside the names of the signals. */
 export const EXEMPT = 'exempt';
 
 /** A rule under whose conditions no bot signal applies. */
@@ -132,7 +132,7 @@ export interface SignalParams {
 }
 
 export interface FlagParams {
-  /** Is recorded beside the verdict, like `large-first-order`. Callers never see it. */
+  /** The flag that is recorded beside the verdict, like `large-first-order`. Callers never see it. */
   readonly flag: string;
 }
 
@@ -149,11 +149,11 @@ export type AnswerPlaceholder = (typeof ANSWER_PLACEHOLDERS)[number];
 
 export interface VerdictParams {
   readonly verdict: Verdict;
-  /** The named ladder of a WAIT. Null for the ladder without a name, and without WAIT. */
+  /** The named ladder of a WAIT. Null for the ladder without a name, and for other verdicts. */
   readonly ladder: string | null;
   readonly reason: readonly ReasonPart[];
   /**
-   * The text that support or the shop may tell the payer. {waitSeconds} stands for the wait in words. Null means the
+   * The text that support or the shop may tell the payer. {waitSeconds} stands for the wait in words. Null for the
    * default text.
    */
   readonly payerText: string | null;
@@ -166,7 +166,7 @@ export interface WrittenLadder extends LadderSettings {
 }
 
 export interface PlatformSettings {
-  /** The currency of requests that name none. */
+  /** The currency of requests that name no currency. */
   readonly currency: string;
   /** The IANA name of the time zone of hourOfDay and dayOfWeek. */
   readonly timeZone: string;
@@ -184,7 +184,7 @@ export interface ParsedRules {
   readonly platforms: ReadonlyMap<string, PlatformSettings>;
   /** The attributes that callers may state about a payer, by name. */
   readonly attributes: DeclaredAttributes;
-  /** Every fact that decisions record, in the order of their values. */
+  /** Every fact that decisions record, in the sequence of their values. */
   readonly facts: readonly FactRef[];
   readonly groups: { readonly rules: readonly Rule<GroupParams>[]; readonly otherwise: ClientGroup };
   readonly signals: {
@@ -204,7 +204,7 @@ export interface ParsedRules {
   readonly meant: MeantBreaches;
 }
 
-/** Lists all conditions of a rule set in the order in which they are asked. */
+/** Lists all conditions of a rule set in the sequence in which they are asked. */
 export function listConditions(rules: ParsedRules): readonly Condition[] {
   return groupRulesByFile(rules).flatMap((file) => file.map(({ condition }) => condition));
 }
@@ -233,10 +233,10 @@ export function countRules(rules: ParsedRules): number {
   return groupRulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISE_COUNT);
 }
 
-/** Groups and verdicts have one each. */
+/** Groups and verdicts have one `otherwise` each. */
 const OTHERWISE_COUNT = 2;
 
-/** Says what `countRules` counts besides rules, for readers who count in the files. */
+/** Explains what `countRules` counts besides rules, to readers who count in the files. */
 export function explainRuleCount({ signals }: ParsedRules): string {
   return `with "otherwise" twice${signals.exempt === null ? '' : ` and "${EXEMPT}"`}`;
 }
@@ -322,18 +322,21 @@ const LIST_NAME_FORM =
   'lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods';
 
 /** The message about a list that cannot have its name. */
-export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
+export const LIST_NAME_MESSAGE = `The name of a list has ${LIST_NAME_FORM}.`;
 
-export function refuseListName(name: string): string {
+export function explainBadListName(name: string): string {
   return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
 }
 
-/** Sums the weights of matching signals. Of several signals about one thing only the heaviest counts. */
+/** Sums the weights of matching signals. If several signals are about one thing, only the heaviest counts. */
 export function sumSignalWeights(matching: readonly SignalParams[]): number {
   return sumWeights(keepHeaviestSignals(matching).map(({ weight }) => weight));
 }
 
-/** Removes the signals that a heavier signal about the same thing replaces. Of equally heavy ones the first stays. */
+/**
+ * Removes the signals that a heavier signal about the same thing replaces. If several are equally heavy, the first
+ * stays.
+ */
 export function keepHeaviestSignals<Signal extends SignalParams>(
   matching: readonly Signal[],
 ): readonly Signal[] {
@@ -351,7 +354,7 @@ export function sumWeights(weights: readonly number[]): number {
   return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }
 
-/** Compares versions by their numbers: p2.v9, p2.v10, p3.v1. */
+/** Compares versions by their numbers, so that they are sorted p2.v9, p2.v10, p3.v1. */
 export function compareRuleVersions(a: RuleVersion, b: RuleVersion): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }

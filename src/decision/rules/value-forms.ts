@@ -9,7 +9,8 @@ const DECIMALS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Returns how many decimals the values of a fact have at most. Null if every number may occur, or only whole ones.
+ * Returns how many decimals the values of a fact have at most. Returns null if every number may occur, or only whole
+ * numbers.
  */
 export function findDecimals({ name }: FactRef): number | null {
   return DECIMALS.get(name) ?? null;
@@ -18,7 +19,7 @@ export function findDecimals({ name }: FactRef): number | null {
 export interface TextForm {
   readonly pattern: RegExp;
   readonly words: string;
-  /** Makes texts of that form, another for each number from 0, to find one that no condition names. */
+  /** Makes a different text of the form for each number from 0, to find one that no condition names. */
   readonly createText: (number: number) => string;
 }
 

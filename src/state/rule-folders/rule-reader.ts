@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
 import { bindFactToAttribute } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { setFactWindow } from '#decision/facts/fact.ts';
+import { setWindowDomain } from '#decision/facts/fact.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { LoadResult } from '#decision/rules/text/draft-text.ts';
@@ -65,7 +65,7 @@ function restoreFacts(rules: ParsedRules): ParsedRules {
     const declared = rules.attributes.get(ref.attribute ?? '');
     const fact = bindFactToAttribute(FACTS.get(ref.name), declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
-    Object.assign(ref, { fact: setFactWindow(fact, ref.windowMs) });
+    Object.assign(ref, { fact: setWindowDomain(fact, ref.windowMs) });
   }
   return rules;
 }

@@ -10,7 +10,7 @@ import {
 } from '#decision/facts/fact.ts';
 import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
 import {
-  findStepAhead,
+  findFirstImpossibleStep,
   findStepRange,
   getStepNumber,
   VERDICT_STEPS,
@@ -117,7 +117,9 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): Readonly
   const verdicts = (windowMs: number, clients: number) => {
     if (!verdictWindowsMs.includes(windowMs)) return 0;
     const { ring, first } = findStepRange(windowMs, ask.at);
-    const counted = sql.verdictsSince.get(device, ring, first, findStepAhead(ring, ask.at))?.['verdicts'];
+    const counted = sql.verdictsSince.get(device, ring, first, findFirstImpossibleStep(ring, ask.at))?.[
+      'verdicts'
+    ];
     return boundDeviceVerdicts(Number(counted), clients);
   };
   const statement = marks.length === 0 ? sql.countOthers : sql.countMarkedOthers;

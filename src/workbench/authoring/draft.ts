@@ -4,7 +4,7 @@ import { NamedError } from '#base/named-error.ts';
 import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { isRuleVersion, type RuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
 import { renameVersion } from '#decision/rules/text/edited-text.ts';
 import { ROLLED_BACK_FILE } from '#state/rule-folders/rolled-back.ts';
@@ -21,7 +21,7 @@ export function copyVersion(
   version: string,
   shown: (path: string) => string,
 ): string {
-  if (!isRuleVersion(version)) throw new DraftRefused(refuseVersionName(version));
+  if (!isRuleVersion(version)) throw new DraftRefused(explainBadVersionName(version));
   const problems: Problem[] = [];
   const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();
   const read = parseRuleSet(basename(source), files);

@@ -10,7 +10,7 @@ import { locateMember } from '#decision/rules/parse/places.ts';
 import { formatProblem, type Location, type Problem } from '#decision/rules/problem.ts';
 import { compare } from '#decision/rules/proof/built-conditions.ts';
 import { type Example, pickExample } from '#decision/rules/proof/example.ts';
-import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
+import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
 import {
   FACTS_OF_EVERY_REQUEST,
   formatSignalFact,
@@ -280,7 +280,7 @@ function createNeverFirst(
 /** Finds rules that cover another rule. As long as some facts are left to that rule, it adds a rule that takes them. */
 function findCoveringRules(
   before: readonly Rule<unknown>[],
-  leftBy: (some: readonly Rule<unknown>[]) => Answer,
+  leftBy: (some: readonly Rule<unknown>[]) => ReasonerAnswer,
 ): readonly Rule<unknown>[] {
   const covering: Rule<unknown>[] = [];
   for (;;) {

@@ -8,9 +8,9 @@ import {
   isFactRef,
   listComparisons,
 } from '#decision/rules/condition.ts';
-import { formatTest, joinWords } from '#decision/rules/condition-text.ts';
+import { formatComparisonTest, joinWords } from '#decision/rules/condition-text.ts';
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
-import { explainNamedFact, refuseComparison } from '#decision/rules/parse/compared-facts.ts';
+import { explainNamedFact, findComparisonFault } from '#decision/rules/parse/compared-facts.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember, locateValue } from '#decision/rules/parse/places.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
@@ -125,7 +125,7 @@ export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly
  * only when the fact can be compared with it.
  */
 function isMeant(fact: FactRef, other: FactRef): boolean {
-  return other.attribute === undefined || refuseComparison(fact, 'equal', other) === null;
+  return other.attribute === undefined || findComparisonFault(fact, 'equal', other) === null;
 }
 
 /** The files with values that facts are compared with. */
@@ -196,7 +196,7 @@ function countSignificantDigits(source: string): number {
 export function formatPart(condition: Condition): string {
   const { kind, at } = condition;
   if (condition.kind === 'comparison')
-    return `${condition.fact.label} ${formatTest(condition.operator, condition.value, condition.list)} (line ${at.line})`;
+    return `${condition.fact.label} ${formatComparisonTest(condition.operator, condition.value, condition.list)} (line ${at.line})`;
   return condition.kind === 'reference'
     ? `"${condition.name}" (line ${at.line})`
     : `the "${kind}" of line ${at.line}`;

@@ -3,7 +3,7 @@ import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
-import { formatName, quoteText } from '#decision/rules/condition-text.ts';
+import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { formatExplanation, type ToldExplanation } from '#workbench/authoring/explain/explanation-text.ts';
 import { type DecisionListSchema, explainDecision, listDecisions } from '#workbench/platform/decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -107,7 +107,7 @@ function describe(decisions: readonly FoundDecision[]): string {
   const rows = decisions.map((decision) => [
     new Date(decision.at).toISOString(),
     decision.platform,
-    formatName(decision.clientIdKey),
+    formatCallerText(decision.clientIdKey),
     decision.waitSeconds === undefined ? decision.verdict : `${decision.verdict} ${decision.waitSeconds} s`,
     decision.rule,
     decision.ruleVersion,

@@ -165,13 +165,13 @@ async function findLastPlace(
 ): Promise<{ cursor: string | null; bytes: number }> {
   const { size } = await file.stat();
   if (size === 0) return { cursor: null, bytes: 0 };
-  if (!(await beginsLikeAnExport(file))) throw refuseOtherFile(path);
+  if (!(await beginsLikeAnExport(file))) throw createOtherFileError(path);
   for (let length = 1 << 20; ; length *= 4) {
     const from = Math.max(0, size - length);
     const found = findLastCursor(await readPart(file, from, size - from));
     if (found !== null) return { cursor: found.cursor, bytes: from + found.end };
     if (from === 0) return { cursor: null, bytes: 0 };
-    if (length > TAIL_BYTES_MAX) throw refuseOtherFile(path);
+    if (length > TAIL_BYTES_MAX) throw createOtherFileError(path);
   }
 }
 
@@ -183,7 +183,7 @@ async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
   return head.equals(BEGINNING.subarray(0, head.length));
 }
 
-function refuseOtherFile(path: string): UsageError {
+function createOtherFileError(path: string): UsageError {
   return new UsageError(`${path} exists and is not an export of the journal; choose another file`);
 }
 

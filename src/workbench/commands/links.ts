@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
-import { formatName, quoteText } from '#decision/rules/condition-text.ts';
+import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';
 import { type ClientLinks, findRefusedPayers, type RefusedPayers } from '#workbench/payers/client-links.ts';
 import { readClientLinks } from '#workbench/platform/client/client.ts';
@@ -99,7 +99,7 @@ function describe({ clients, devices, cut, from, asOf, proposal }: Links): strin
     ...more,
     proposal.clients.length === 0
       ? 'No clients are proposed for a list.'
-      : `A list of ${proposal.clients.map(formatName).join(', ')} refuses ${formatRefused(proposal.refused)}.`,
+      : `A list of ${proposal.clients.map(formatCallerText).join(', ')} refuses ${formatRefused(proposal.refused)}.`,
   ].join('\n');
 }
 
@@ -128,7 +128,7 @@ function formatClientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...
   const mix = Object.entries(verdicts).flatMap(([name, number]) => (number === 0 ? [] : `${name} ${number}`));
   const marks = [one.override ?? [], one.lists.map((list) => `on ${list}`), one.proposed ? 'proposed' : []];
   return [
-    formatName(clientIdKey),
+    formatCallerText(clientIdKey),
     tie,
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${cut ? '+' : ''}`),
     formatPaidShare(orders),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type JobContext, serveWork } from '#base/work/serve-work.ts';
-import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { loadSoundDraft } from '#decision/rules/text/draft-text.ts';
 import { type Answered, BadQuestion, type RulesAtHand } from '#history/evidence/question.ts';
@@ -54,7 +54,7 @@ function limitProgress(tell: (done: number, of: number) => void): (done: number,
 
 /** Finds the rule sets of a task. A kept draft takes precedence over a version of the same name in RULES_DIR. */
 function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
-  const recorded = createKeptRules(archiveDir, rulesDir, NO_SECRET);
+  const recorded = createKeptRules(archiveDir, rulesDir, NO_ATTRIBUTE_HMACS);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);
   const kept = (version: string, digest: string) =>

@@ -16,7 +16,7 @@ import type { ListCopy, ListNode } from '#checkout/lists/list-node.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
-import { isName, LIST_NAME_RULE } from '#decision/rules/rule-set.ts';
+import { isName, LIST_NAME_MESSAGE } from '#decision/rules/rule-set.ts';
 import {
   type DeviceNames,
   findContentFault,
@@ -350,7 +350,7 @@ export class ListEditor {
     }
     const entry = { owner, list, kind, attribute, value: read.value, keys: read.keys, reason, who };
     const made = { ...entry, addedAt: clock(), expiresAt };
-    const why = refuseForRoom(this.#parts.node.copy, made, room);
+    const why = explainLackOfRoom(this.#parts.node.copy, made, room);
     if (why !== null) throw new ListRefusal(why);
     return made;
   }
@@ -410,7 +410,7 @@ interface RoomTaken {
 }
 
 /** Says for the caller why a list has no room for an entry. Returns null if it has room. */
-export function refuseForRoom(
+export function explainLackOfRoom(
   copy: ListCopy,
   entry: ListEntry,
   taken: RoomTaken,
@@ -431,7 +431,7 @@ export function refuseForRoom(
 }
 
 function refuseNewList(copy: ListCopy, { owner, list }: EditedList, content: ListContent): string | null {
-  if (!isName(list)) return LIST_NAME_RULE;
+  if (!isName(list)) return LIST_NAME_MESSAGE;
   const fault = findContentFault(content);
   if (fault !== null) return `"attribute" ${fault}.`;
   const { kind } = content;

@@ -3,7 +3,7 @@ import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base
 import type { HintLabel, ReportsSeen } from '#checkout/metrics/reports-seen.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, toShortHash, type VerdictEvent } from '#decision/payer/client-state.ts';
-import { SILENCE } from '#decision/payer/silence.ts';
+import { SILENCE_LIMITS } from '#decision/payer/silence.ts';
 import { mapSums } from '#history/statistics/sums.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -112,7 +112,10 @@ export class ReportingWatch implements ReportsSeen {
     const grant = findFirstGrant(events, toShortHash(orderRef));
     // Only the first report on an order counts.
     if (grant === undefined || grant.settled) return;
-    const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
+    const step = Math.max(
+      0,
+      Math.ceil(Math.log((now - grant.at) / SILENCE_LIMITS.finestMs) / Math.log(GROWTH)),
+    );
     own.delays[step] = (own.delays[step] ?? 0) + 1;
     getHour(own, grant.at)[1]++;
   }
@@ -241,7 +244,7 @@ function toReporting(
   const due = ordersUntil(now - (usualMs ?? 0));
   // A platform's own outage must not make its silence usual.
   const usual = ordersUntil(awaitedSince ?? now);
-  const isUsual = usualMs !== null && usual.reported >= SILENCE.usualShareMin * usual.granted;
+  const isUsual = usualMs !== null && usual.reported >= SILENCE_LIMITS.usualShareMin * usual.granted;
   return {
     hints: summarizeSentHints(hints, now),
     newestAt,
@@ -251,16 +254,16 @@ function toReporting(
     unreportedShare: due.granted === 0 ? null : Math.max(0, 1 - due.reported / due.granted),
     stopped:
       isUsual &&
-      awaited >= SILENCE.ordersMin &&
+      awaited >= SILENCE_LIMITS.ordersMin &&
       awaitedSince !== null &&
-      now - awaitedSince > SILENCE.times * usualMs,
+      now - awaitedSince > SILENCE_LIMITS.times * usualMs,
   };
 }
 
 /** Returns the time in ms within which 95 % of the delays are. Returns null with too few delays. */
 function findUsualMs(delays: Seen['delays']): number | null {
   const total = sumDelays(delays);
-  if (total < SILENCE.ordersMin) return null;
+  if (total < SILENCE_LIMITS.ordersMin) return null;
   let within = 0;
   // Members whose names are whole numbers are listed in numeric order.
   const [step = 0] =
@@ -268,5 +271,5 @@ function findUsualMs(delays: Seen['delays']): number | null {
       within += count;
       return within >= 0.95 * total;
     }) ?? [];
-  return Math.round(SILENCE.finestMs * GROWTH ** Number(step));
+  return Math.round(SILENCE_LIMITS.finestMs * GROWTH ** Number(step));
 }

@@ -9,7 +9,7 @@ import {
 import {
   BODY_BYTES_MAX,
   closeSchema,
-  refuseLargeBody,
+  createLargeBodyRefusal,
   UNSUPPORTED_TYPE,
 } from '#checkout/http/request/body.ts';
 import { MALFORMED_BODY, ProblemSchema, type RefusalNote } from '#checkout/http/request/problems.ts';
@@ -214,7 +214,7 @@ function listRefusals(
     ...(isStrict && (grant !== null || parameters.length > 0) ? [BAD_PARAMETER] : []),
     ...(body === null || body.onlyLines === true
       ? []
-      : [MALFORMED_BODY, refuseLargeBody(body.bytesMax ?? BODY_BYTES_MAX)]),
+      : [MALFORMED_BODY, createLargeBodyRefusal(body.bytesMax ?? BODY_BYTES_MAX)]),
     ...(body === null ? [] : [UNSUPPORTED_TYPE]),
     ...(grant === null ? [] : [...listKeyRefusals(grant), ...elsewhere]),
   ];

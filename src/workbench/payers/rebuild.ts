@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
-import { findNewestWait, isGrant } from '#decision/conclude-verdict.ts';
+import { findNewestWait, isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
-import { endDueWait, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
+import { endDueWait, reapplyOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
 import { type ClientKey, parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   addStageAnswer,
@@ -23,7 +23,7 @@ import { decodeClientState, encodeClientState } from '#decision/payer/state-docu
 import { recordScore } from '#decision/score-hints.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { createClientKeys, SALT_REGISTER } from '#state/client-salt.ts';
-import { type JournalEntry, readRecordedExposure } from '#state/journal.ts';
+import { type JournalEntry, readRecordedOrderStage } from '#state/journal.ts';
 import type { Store, StoredText, TextPlace } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
 import { parseKnownSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
@@ -158,12 +158,12 @@ function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string,
     case 'outcome': {
       const known = orders.get(entry.orderRef) ?? null;
       const told = { ...(entry.report ?? entry.order), orderRef: entry.orderRef };
-      const { state: next, order } = repeatOutcome(
+      const { state: next, order } = reapplyOutcome(
         state,
         known,
         told,
         at,
-        readRecordedExposure(entry.turnedAway),
+        readRecordedOrderStage(entry.turnedAway),
       );
       orders.set(entry.orderRef, order);
       return next;
@@ -201,7 +201,7 @@ function toVerdictEvent(state: ClientState, decision: Decision): VerdictEvent {
   return {
     at,
     early: getRemainingWaitMs(ladderBefore, at) > 0,
-    granted: isGrant(verdict),
+    granted: isAttempt(verdict),
     settled: false,
     waited: verdict === 'WAIT',
     blocked: verdict === 'BLOCK',

@@ -15,7 +15,7 @@ import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, chooseEventTime, toShortHash } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { listKnownHints } from '#decision/payer/hints.ts';
-import { type Ladder, settleLadder } from '#decision/payer/ladder.ts';
+import { type Ladder, resetLadderAfterAbsence } from '#decision/payer/ladder.ts';
 import { OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';
 import { findRecentOrder } from '#decision/payer/outcomes.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
@@ -121,7 +121,7 @@ export class Records {
       this.decisions.ofClient(client, RECENT_DECISIONS_MAX),
     ]);
     const { now } = standing;
-    const ladder = settleLadder(state, getPlatformSettings(rules, platform).ladder, now);
+    const ladder = resetLadderAfterAbsence(state, getPlatformSettings(rules, platform).ladder, now);
     return {
       state,
       ladder,

@@ -7,7 +7,7 @@ import {
   type GrantedRequest,
   stringifyInSteps,
 } from '#checkout/http/operation/operation.ts';
-import { refuseParameter } from '#checkout/http/operation/parameter.ts';
+import { createParameterProblem } from '#checkout/http/operation/parameter.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { EventFeed, FeedRecord } from '#history/archive/read/event-feed.ts';
@@ -219,7 +219,7 @@ event of the type \`gap\`. With \`wait\`, an answer without events comes after t
       ctx.type = 'json';
       return text;
     } catch (error) {
-      if (error instanceof UnknownCursor) throw refuseParameter(UNKNOWN_PLACE);
+      if (error instanceof UnknownCursor) throw createParameterProblem(UNKNOWN_PLACE);
       throw error;
     } finally {
       end.stop();

@@ -56,7 +56,7 @@ export function toRefusedLine(line: number, problem: HttpProblem): RefusedLine {
   return { line, error: title, code, detail: message, ...pointed, retryable };
 }
 
-export function refuseTooManyLines(line: number): RefusedLine {
+export function createTooManyLinesRefusal(line: number): RefusedLine {
   const detail = `Send at most ${LINES_MAX} lines at once.`;
   return { line, error: 'too many lines', code: 'too-many-lines', detail, retryable: true };
 }
@@ -65,12 +65,12 @@ export function refuseTooManyLines(line: number): RefusedLine {
  * Returns the last line of an answer whose key ended meanwhile. `undone` is the verb of what was not done, as in
  * `nothing from this line on was recorded`.
  */
-export function refuseEndedKey(number: number, undone: string): RefusedLine {
+export function createEndedKeyRefusal(number: number, undone: string): RefusedLine {
   const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;
   return { line: number, error: 'unknown X-KA-Access-Key', code: 'unknown-key', detail, retryable: false };
 }
 
-export function refuseUnavailable(number: number, undone: string): RefusedLine {
+export function createUnavailableRefusal(number: number, undone: string): RefusedLine {
   return {
     line: number,
     error: 'temporarily unavailable',

@@ -27,13 +27,13 @@ import {
 } from '#workbench/lists/list-editor.ts';
 import type { GrantWatch } from './grant-watch.ts';
 import {
+  createEndedKeyRefusal,
+  createTooManyLinesRefusal,
+  createUnavailableRefusal,
   isBlankLine,
   LINES_MAX,
   parseLine,
   type RefusedLine,
-  refuseEndedKey,
-  refuseTooManyLines,
-  refuseUnavailable,
   toRefusedLine,
 } from './lines.ts';
 import { cutPage, declareTextPlaces } from './parameters.ts';
@@ -221,7 +221,7 @@ export async function* editList(
     if (grant.hasEnded) break;
     number++;
     if (number > LINES_MAX) {
-      batch.push(refuseTooManyLines(number));
+      batch.push(createTooManyLinesRefusal(number));
       break;
     }
     if (isBlankLine(bytes) || isCommentLine(bytes)) continue;
@@ -231,7 +231,7 @@ export async function* editList(
     batch = [];
   }
   yield* await changeBatch(grant.hasEnded ? [] : batch, editor, edited);
-  if (grant.hasEnded) yield refuseEndedKey(batch[0]?.line ?? number + 1, 'done');
+  if (grant.hasEnded) yield createEndedKeyRefusal(batch[0]?.line ?? number + 1, 'done');
 }
 
 /** Files of values that people keep have comment lines, which begin with "#". */
@@ -264,7 +264,7 @@ async function changeBatch(
     return await applyLines(batch, editor, edited);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    return batch.map((read) => ('edit' in read ? refuseUnavailable(read.line, 'done') : read));
+    return batch.map((read) => ('edit' in read ? createUnavailableRefusal(read.line, 'done') : read));
   }
 }
 

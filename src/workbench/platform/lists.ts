@@ -18,7 +18,7 @@ import {
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
+import { isName, LIST_NAME_MESSAGE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
 import { findContentFault, listedAttribute, listKind } from '#decision/shared-lists.ts';
 import { findCoveringRange } from '#workbench/lists/covering-range.ts';
 import {
@@ -49,7 +49,7 @@ const BAD_LIST_NAME = declareRefusal(
   'bad-list-name',
   'The name in the path is not a valid name of a list.',
   (detail: string) => createBadRequest(detail),
-  LIST_NAME_RULE,
+  LIST_NAME_MESSAGE,
 );
 
 const LIST_IN_PATH: Parameter<string> = {
@@ -61,7 +61,7 @@ const LIST_IN_PATH: Parameter<string> = {
   read: ({ params }) => {
     const list = params['list'] ?? '';
     if (isName(list)) return list;
-    throw BAD_LIST_NAME.problem(LIST_NAME_RULE);
+    throw BAD_LIST_NAME.problem(LIST_NAME_MESSAGE);
   },
 };
 

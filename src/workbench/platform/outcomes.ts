@@ -30,14 +30,14 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import type { GrantWatch } from './grant-watch.ts';
 import {
   answerLines,
+  createEndedKeyRefusal,
+  createTooManyLinesRefusal,
+  createUnavailableRefusal,
   declareLineResult,
   isBlankLine,
   LINES,
   LINES_MAX,
   parseLine,
-  refuseEndedKey,
-  refuseTooManyLines,
-  refuseUnavailable,
   toRefusedLine,
 } from './lines.ts';
 import type { PlatformOperationParts } from './parts.ts';
@@ -162,7 +162,7 @@ export async function* recordOutcomes(
     if (first !== undefined) yield await first;
   }
   for (const result of underWay) yield await result;
-  if (grant.hasEnded) yield refuseEndedKey(number + 1, 'recorded');
+  if (grant.hasEnded) yield createEndedKeyRefusal(number + 1, 'recorded');
 }
 
 async function* readLines(
@@ -193,7 +193,7 @@ async function recordLine(
   recorder: OutcomeRecorder,
   onFault: (error: unknown) => void,
 ): Promise<object> {
-  if (line > LINES_MAX) return refuseTooManyLines(line);
+  if (line > LINES_MAX) return createTooManyLinesRefusal(line);
   try {
     if (report === null) throw error;
     return { line, ...toResultLine(report, await recorder.record(report)) };
@@ -201,7 +201,7 @@ async function recordLine(
     const error = toRefusal(caught);
     if (error instanceof HttpProblem) return toRefusedLine(line, error);
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
-      return refuseUnavailable(line, 'recorded');
+      return createUnavailableRefusal(line, 'recorded');
     }
     // The lines around it are payments, too. A line that meets a fault must not keep them from being recorded.
     onFault(error);

@@ -1,6 +1,10 @@
 import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { INSTANT_SCHEMA } from '#base/shapes.ts';
-import { type Parameter, type RouteContext, refuseParameter } from '#checkout/http/operation/parameter.ts';
+import {
+  createParameterProblem,
+  type Parameter,
+  type RouteContext,
+} from '#checkout/http/operation/parameter.ts';
 import { declareRefusal } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 
@@ -9,7 +13,7 @@ import { toEpochMs } from '#decision/payer/instant.ts';
 export const BAD_PARAMETER = declareRefusal(
   'bad-parameter',
   'A parameter of the query is not known, not valid, or came more than once.',
-  refuseParameter,
+  createParameterProblem,
   'The parameter limit must be a whole number from 1 to 500.',
 );
 
@@ -40,7 +44,7 @@ function declareQueryParameter<Value>(
 ): Parameter<Value> {
   const readOnce = (ctx: RouteContext) => {
     const text = ctx.query[name] ?? null;
-    if (Array.isArray(text)) throw refuseParameter(`The parameter ${name} must come once.`);
+    if (Array.isArray(text)) throw createParameterProblem(`The parameter ${name} must come once.`);
     if (text !== null && isKey) requireKey(text, name);
     return read(text);
   };
@@ -71,10 +75,10 @@ export function requiredTextParameter(name: string, description: string): Parame
     required: true,
     read: (ctx) => {
       if (!isDecodable(ctx.querystring)) {
-        throw refuseParameter(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
+        throw createParameterProblem(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
       }
       const value = wanted.read(ctx);
-      if (value === null) throw refuseParameter(`The parameter ${name} is required.`);
+      if (value === null) throw createParameterProblem(`The parameter ${name} is required.`);
       return value;
     },
   };
@@ -89,7 +93,7 @@ export function choiceParameter<const T extends string>(
   return declareQueryParameter(name, description, { type: 'string', enum: allowed }, (text) => {
     const choice = text === null ? null : allowed.find((one) => one === text);
     if (choice !== undefined) return choice;
-    throw refuseParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
+    throw createParameterProblem(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
   });
 }
 
@@ -98,7 +102,7 @@ export function instantParameter(name: string, description: string): Parameter<n
   return declareQueryParameter(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
     const at = toEpochMs(text);
     if (text === null || at !== null) return at;
-    throw refuseParameter(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
+    throw createParameterProblem(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
   });
 }
 
@@ -110,7 +114,7 @@ export function amountParameter(name: string, description: string): Parameter<nu
   const read = (text: string | null) => {
     if (text === null) return null;
     if (AMOUNT.test(text)) return Number(text);
-    throw refuseParameter(
+    throw createParameterProblem(
       `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
     );
   };
@@ -138,7 +142,7 @@ export function afterParameter<Place>({ pattern, read: readPlace }: Places<Place
     if (text === null) return null;
     const place = pattern.test(text) ? readPlace(text) : null;
     if (place !== null) return place;
-    throw refuseParameter(
+    throw createParameterProblem(
       'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins at its start.',
     );
   };
@@ -217,7 +221,7 @@ export function wholeNumberParameter(
   return declareQueryParameter(name, description, schema, (text) => {
     const number = text === null ? bounds.default : Number(text);
     if (text === null || (/^\d+$/.test(text) && number >= min && number <= max)) return number;
-    throw refuseParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
+    throw createParameterProblem(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
   });
 }
 
@@ -225,8 +229,10 @@ export function wholeNumberParameter(
 function requireKey(value: string, name: string): void {
   const length = [...value].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
-    throw refuseParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
-  if (hasNul(value)) throw refuseParameter(`${name} must not contain U+0000.`);
+    throw createParameterProblem(
+      `${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`,
+    );
+  if (hasNul(value)) throw createParameterProblem(`${name} must not contain U+0000.`);
 }
 
 /**

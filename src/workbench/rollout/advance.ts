@@ -155,7 +155,7 @@ function findFreeSlices(taken: readonly Slice[]): readonly Slice[] {
 }
 
 /** Says why candidates cannot be drawn with these shares. Returns null if they can. */
-export function refuseShares(shares: readonly Share[]): string | null {
+export function findSharesFault(shares: readonly Share[]): string | null {
   const twice = shares.find(
     ({ version }, place) => shares.findIndex((one) => one.version === version) < place,
   );

@@ -4,7 +4,7 @@ import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { getStage } from '#checkout/rollout/guard.ts';
 import type { Candidate } from '#checkout/rollout/rollout.ts';
 import { readTrialCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { replayHoldouts } from '#decision/holdout.ts';
@@ -68,7 +68,7 @@ export async function compareWithActive(
 ): Promise<Difference> {
   const platforms = await comparePlatforms(on, rules, now);
   const { verdict } = rules.verdicts.otherwise;
-  const closes = !isGrant(verdict) && verdict !== active?.verdicts.otherwise.verdict;
+  const closes = !isAttempt(verdict) && verdict !== active?.verdicts.otherwise.verdict;
   const much = [
     ...(closes ? [`its verdicts end with otherwise: ${verdict}, unlike those of the active version`] : []),
     ...platforms.filter(isMuch).map(differenceSentence),
@@ -114,12 +114,12 @@ async function comparePlatform(
         return 'incomparable';
       }
       const then = again.concluded.verdict;
-      if (isGrant(then) === isGrant(decision.verdict)) return 'same';
+      if (isAttempt(then) === isAttempt(decision.verdict)) return 'same';
       return then === 'BLOCK' || then === 'WAIT' ? then : 'let';
     }),
   );
   const times = (status: (typeof statuses)[number]) => statuses.filter((one) => one === status).length;
-  const letPay = payers.filter(({ verdict }) => isGrant(verdict)).length;
+  const letPay = payers.filter(({ verdict }) => isAttempt(verdict)).length;
   return {
     platform,
     letPay,
@@ -199,7 +199,7 @@ async function readShadowFigures(
 
 /** Tells whether an answer lets the payer pay. Answers in a trial have the form `GET_NEW/rule`. */
 function letsPay(answer: string): boolean {
-  return VERDICTS.some((verdict) => answer.startsWith(`${verdict}/`) && isGrant(verdict));
+  return VERDICTS.some((verdict) => answer.startsWith(`${verdict}/`) && isAttempt(verdict));
 }
 
 function shadowSentence({ compared, otherwise, most }: ShadowFigures): string {

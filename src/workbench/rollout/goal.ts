@@ -1,9 +1,9 @@
 import { NamedError } from '#base/named-error.ts';
-import { refuseGuard } from '#checkout/rollout/guard.ts';
+import { explainImpossibleGuard } from '#checkout/rollout/guard.ts';
 import { type Share, sumPercent } from '#checkout/rollout/rollout.ts';
 import { encodeObjective, type GivenObjective } from '#decision/objective.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { type Goal, refuseShares } from './advance.ts';
+import { findSharesFault, type Goal } from './advance.ts';
 
 /** The members that only a canary has, besides those of the objective. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
@@ -46,12 +46,12 @@ export function parseGoal({ version, mode, percent, guard, also, judged }: Asked
   if (others.length > ALSO_MAX)
     throw new BadGoal('also', `names ${others.length} candidates; at most ${ALSO_MAX} are allowed`);
   const shares = [{ version, percent }, ...others];
-  const noDraw = refuseShares(shares);
+  const noDraw = findSharesFault(shares);
   if (noDraw !== null) throw new BadGoal('also', noDraw);
   const objective = encodeObjective(judged);
   const canary = { mode, percent, also: others, ...(objective === null ? {} : { objective }) } as const;
   if (guard === undefined) return { ...canary, guardPoints: null };
-  const refusal = refuseGuard(sumPercent(shares));
+  const refusal = explainImpossibleGuard(sumPercent(shares));
   if (refusal !== null) throw new BadGoal('guard', refusal);
   return { ...canary, guardPoints: guard };
 }

@@ -10,7 +10,7 @@ import {
   type TrialCounts,
 } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
-import { findEarliestResult, parseObjective } from '#decision/objective.ts';
+import { computeResultTime, parseObjective } from '#decision/objective.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 import { estimateShare } from '#history/statistics/intervals.ts';
@@ -115,7 +115,7 @@ export async function toTrialView(
  */
 function findEarliest({ mode, stageSince, objective }: Candidate): number | null {
   const judged = parseObjective(objective ?? null);
-  return mode === 'canary' && judged !== null ? findEarliestResult(stageSince, judged) : null;
+  return mode === 'canary' && judged !== null ? computeResultTime(stageSince, judged) : null;
 }
 
 function estimateShares(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {

@@ -12,7 +12,7 @@ import {
   takeBack,
 } from '#checkout/rollout/rollout.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { advanceRollout, refuseShares } from '#workbench/rollout/advance.ts';
+import { advanceRollout, findSharesFault } from '#workbench/rollout/advance.ts';
 
 describe('the name of a version', () => {
   it('has one spelling', () => {
@@ -259,7 +259,7 @@ describe('several canaries', () => {
 
   it('are refused when they would have more than all clients, or one has two shares', () => {
     const why = (...shares: readonly (readonly [typeof V12, number])[]) =>
-      refuseShares(shares.map(([ref, percent]) => ({ ...ref, percent })));
+      findSharesFault(shares.map(([ref, percent]) => ({ ...ref, percent })));
     expect(why([V12, 60], [V13, 40])).to.equal(null);
     expect(why([V12, 60], [V13, 40.5])).to.equal(
       'gives candidates 100.5 percent of the clients; choose at most 100 in all',

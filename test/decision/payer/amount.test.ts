@@ -5,7 +5,7 @@ import {
   formatDecimal,
   formatMoney,
   normalizeAmount,
-  readMoney,
+  parseMoney,
   sumAmounts,
 } from '#decision/payer/amount.ts';
 
@@ -73,11 +73,11 @@ describe('an amount', () => {
 
   it('is read back with its currency from the text in a state', () => {
     expect(formatMoney('010.50', 'EUR')).to.equal('10.5 EUR');
-    expect(readMoney('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
+    expect(parseMoney('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
   });
 
   it('is not read from a token of an older version', () => {
-    expect(readMoney('a1B_-z')).to.equal(null);
+    expect(parseMoney('a1B_-z')).to.equal(null);
   });
 
   it('adds up exactly before it becomes a number', () => {

@@ -4,7 +4,7 @@ import {
   checkAttributes,
   type DeclaredAttribute,
   findAttributeFault,
-  readAsDeclared,
+  readAttributeAsDeclared,
   readAttributes,
 } from '#decision/payer/attributes.ts';
 
@@ -71,10 +71,10 @@ describe('the attributes of a request', () => {
       readAttributes(new Map([['email', hidden]]), { email }, hide)?.['email'];
     expect(read('a@b.c')).to.equal('hmac:A@B.C');
     expect(read('a@b.cd')).to.equal(null);
-    expect(readAsDeclared(hidden, 'hmac:A@B.C')).to.equal('hmac:A@B.C');
-    expect(readAsDeclared(hidden, 'a@b.c')).to.equal(null);
-    expect(readAsDeclared(declared('email'), 'hmac:A@B.C')).to.equal(null);
-    expect(readAsDeclared(declared('email'), 'a@b.c')).to.equal('a@b.c');
+    expect(readAttributeAsDeclared(hidden, 'hmac:A@B.C')).to.equal('hmac:A@B.C');
+    expect(readAttributeAsDeclared(hidden, 'a@b.c')).to.equal(null);
+    expect(readAttributeAsDeclared(declared('email'), 'hmac:A@B.C')).to.equal(null);
+    expect(readAttributeAsDeclared(declared('email'), 'a@b.c')).to.equal('a@b.c');
   });
 
   it('are counted by name with what is wrong with them, and the others together', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  AWAITED_EVENTS_MAX,
-  AWAITED_MS_MAX,
+  AWAITED_ATTEMPT_MS_MAX,
+  AWAITED_ATTEMPTS_MAX,
   addVerdictEvent,
   compactState,
   EVENT_WINDOW_MS_MAX,
@@ -65,17 +65,17 @@ describe('what is known of a client', () => {
   });
 
   it('awaits the outcome of an attempt for 30 days, and of 8 attempts', () => {
-    const now = 2 * AWAITED_MS_MAX;
+    const now = 2 * AWAITED_ATTEMPT_MS_MAX;
     const attempt = { granted: true } as const;
     const remembered = (events: readonly VerdictEvent[]) =>
       rememberEvent(events, eventAt(now)).map(({ at }) => at);
-    const tooOld = now - AWAITED_MS_MAX;
+    const tooOld = now - AWAITED_ATTEMPT_MS_MAX;
     expect(remembered([eventAt(tooOld, attempt), eventAt(tooOld + 1, attempt)])).to.deep.equal([
       tooOld + 1,
       now,
     ]);
     const old = now - 2 * EVENT_WINDOW_MS_MAX;
-    const many = Array.from({ length: AWAITED_EVENTS_MAX + 3 }, (_, n) => eventAt(old + n, attempt));
+    const many = Array.from({ length: AWAITED_ATTEMPTS_MAX + 3 }, (_, n) => eventAt(old + n, attempt));
     expect(remembered(many)).to.deep.equal([...many.slice(3).map(({ at }) => at), now]);
   });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
+import { parseMoney, sumAmounts } from '#decision/payer/amount.ts';
 import {
   addVerdictEvent,
   type ClientState,
@@ -57,7 +57,7 @@ function known({ events, dayTallies }: ClientState, now: number) {
     const amounts = [
       ...[...newest.values()].filter(({ at }) => dayOf(at) === day).map(({ amount }) => amount),
       ...tallies.flatMap((tally) => [...tally.amounts].map(([currency, sum]) => `${sum} ${currency}`)),
-    ].map(readMoney);
+    ].map(parseMoney);
     const sum = (currency: string) =>
       sumAmounts(amounts.map((money) => (money?.currency === currency ? money.amount : '0')));
     const methods = [

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   climbLadder,
+  EMPTY_LADDER,
   getLevels,
   getRemainingWaitMs,
-  grantAttempt,
   type Ladder,
   type LadderSettings,
-  NO_ATTEMPTS,
-  settleLadder,
+  resetLadderAfterAbsence,
+  startAttempt,
 } from '#decision/payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
 
@@ -41,33 +41,33 @@ describe('the cooldown ladder', () => {
   it('is kept until a millisecond before the reset, and forgotten at the reset', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const client = { ladder, lastVerdictAt: T, lastWaitLadder: null };
-    expect(settleLadder(client, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
-    expect(settleLadder(client, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
-    expect(settleLadder({ ...client, lastVerdictAt: null }, SETTINGS, T)).to.deep.equal(ladder);
+    expect(resetLadderAfterAbsence(client, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
+    expect(resetLadderAfterAbsence(client, SETTINGS, T + 86_400_000)).to.deep.equal(EMPTY_LADDER);
+    expect(resetLadderAfterAbsence({ ...client, lastVerdictAt: null }, SETTINGS, T)).to.deep.equal(ladder);
   });
 
   it('is forgotten by the reset of the ladder of the newest wait, where the rule set has one for it', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const settings = { ...SETTINGS, resetsAfterMs: { patient: 90_000_000 } };
     const ladderAfter = (lastWaitLadder: string | null, ms: number) =>
-      settleLadder({ ladder, lastVerdictAt: T, lastWaitLadder }, settings, T + ms);
+      resetLadderAfterAbsence({ ladder, lastVerdictAt: T, lastWaitLadder }, settings, T + ms);
     expect(ladderAfter('patient', 89_999_999)).to.deep.equal(ladder);
-    expect(ladderAfter('patient', 90_000_000)).to.deep.equal(NO_ATTEMPTS);
-    expect(ladderAfter('gone', 86_400_000)).to.deep.equal(NO_ATTEMPTS);
-    expect(ladderAfter(null, 86_400_000)).to.deep.equal(NO_ATTEMPTS);
+    expect(ladderAfter('patient', 90_000_000)).to.deep.equal(EMPTY_LADDER);
+    expect(ladderAfter('gone', 86_400_000)).to.deep.equal(EMPTY_LADDER);
+    expect(ladderAfter(null, 86_400_000)).to.deep.equal(EMPTY_LADDER);
   });
 
   it('has no wait left at the very moment the wait ends', () => {
     const ladder = { level: 1, attemptOpen: false, waitUntil: T };
     expect([T - 1, T, T + 1].map((now) => getRemainingWaitMs(ladder, now))).to.deep.equal([1, 0, 0]);
-    expect(getRemainingWaitMs(NO_ATTEMPTS, T)).to.equal(0);
+    expect(getRemainingWaitMs(EMPTY_LADDER, T)).to.equal(0);
   });
 
   it('never gives a shorter wait than before, whichever ladders the rules name', () => {
     const ladders = fc.array(fc.record({ settings: anySettings, served: fc.boolean() }), { maxLength: 12 });
     fc.assert(
       fc.property(ladders, (steps) => {
-        let ladder = NO_ATTEMPTS;
+        let ladder = EMPTY_LADDER;
         let now = T;
         let lastWaitMs = 0;
         for (const { settings, served } of steps) {
@@ -77,7 +77,7 @@ describe('the cooldown ladder', () => {
           expect(waitMs).to.be.at.least(settings.levelsMs[ladder.level - 1] ?? Number.NaN);
           lastWaitMs = waitMs;
           now += served ? waitMs : 1000;
-          if (served) ladder = grantAttempt(ladder);
+          if (served) ladder = startAttempt(ladder);
         }
       }),
     );

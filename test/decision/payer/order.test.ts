@@ -4,11 +4,11 @@ import {
   addReport,
   type DatedReport,
   dateReport,
+  forgetFailuresBeforeAttempt,
   getSettledAmount,
   type KnownOrder,
   ORDER_REPORTS_MAX,
   type OrderOutcome,
-  reopenGranted,
 } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
 import { naiveOutcome, paid, shuffled, toldOrders, unpaid } from './told-orders.ts';
@@ -55,11 +55,11 @@ describe('what is known of an order', () => {
 
   it('survives its stored form', () => {
     const amounts = fc.constantFrom('25.5 EUR', '0 USDT', undefined);
-    const exposures = fc.constantFrom('granted', 'turnedAway', 'notAsked');
+    const orderStages = fc.constantFrom('granted', 'turnedAway', 'notAsked');
     fc.assert(
-      fc.property(toldOrders(1, 6, 8), amounts, exposures, (told, amount, exposure) => {
+      fc.property(toldOrders(1, 6, 8), amounts, orderStages, (told, amount, orderStage) => {
         let known: KnownOrder | null = null;
-        for (const { report } of told) known = addReport(known, report, exposure, amount);
+        for (const { report } of told) known = addReport(known, report, orderStage, amount);
         if (known === null) throw new Error('an order has a report');
         expect(decodeOrder(encodeOrder(known))).to.deep.equal(known);
       }),
@@ -132,11 +132,13 @@ describe('what is known of an order', () => {
   it('forgets failures alone when it is granted after it was turned away', () => {
     const turnedAway = (...reports: readonly DatedReport[]) =>
       reports.reduce<KnownOrder | null>((known, one) => addReport(known, one, 'turnedAway', undefined), null);
-    expect(reopenGranted(turnedAway(unpaid(1)), 'granted')).to.equal(null);
-    expect(reopenGranted(turnedAway(unpaid(1), paid(2)), 'granted')).to.deep.equal(paid(2));
-    expect(reopenGranted(turnedAway(unpaid(1), takenBack(2)), 'granted')).to.deep.equal(takenBack(2));
+    expect(forgetFailuresBeforeAttempt(turnedAway(unpaid(1)), 'granted')).to.equal(null);
+    expect(forgetFailuresBeforeAttempt(turnedAway(unpaid(1), paid(2)), 'granted')).to.deep.equal(paid(2));
+    expect(forgetFailuresBeforeAttempt(turnedAway(unpaid(1), takenBack(2)), 'granted')).to.deep.equal(
+      takenBack(2),
+    );
     const known = turnedAway(unpaid(1));
-    expect(reopenGranted(known, 'turnedAway')).to.equal(known);
+    expect(forgetFailuresBeforeAttempt(known, 'turnedAway')).to.equal(known);
   });
 });
 

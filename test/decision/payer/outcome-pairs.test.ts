@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import type { Result } from '#decision/payer/order.ts';
+import type { ReportedResult } from '#decision/payer/order.ts';
 
 const PAGE = readFileSync(new URL('../../../src/decision/payer/README.md', import.meta.url), 'utf8');
 
@@ -12,8 +12,8 @@ const ARRIVALS = [FIRST_AT + 10_000, FIRST_AT + 11_000] as const;
 
 const FAILURES = [null, 'EXPIRED', 'CANCELLED', 'DECLINED', 'TECHNICAL'] as const;
 
-const PAID: Result = { outcome: 'PAID', cause: null };
-const REVERSED: Result = { outcome: 'UNPAID', cause: 'REVERSED' };
+const PAID: ReportedResult = { outcome: 'PAID', cause: null };
+const REVERSED: ReportedResult = { outcome: 'UNPAID', cause: 'REVERSED' };
 
 /** How the words of the table date the second report. */
 const MOMENTS: Readonly<Record<string, readonly (number | null)[]>> = {
@@ -41,13 +41,13 @@ function rowsOfPage(): readonly Row[] {
     .map(([, first = '', second = '', answer = '', holds = '']) => ({ first, second, answer, holds }));
 }
 
-function firstResults(first: string): readonly Result[] {
+function firstResults(first: string): readonly ReportedResult[] {
   if (first.startsWith('PAID')) return [PAID];
   return first === 'REVERSED' ? [REVERSED] : FAILURES.map((cause) => ({ outcome: 'UNPAID', cause }));
 }
 
 /** The results that the second cell means beside a first one. */
-function secondResults(second: string, first: Result): readonly Result[] {
+function secondResults(second: string, first: ReportedResult): readonly ReportedResult[] {
   if (second.startsWith('PAID')) return [PAID];
   if (second.startsWith('REVERSED')) return [REVERSED];
   if (second.startsWith('the same failure')) return [first];
@@ -64,13 +64,18 @@ function momentsOf(second: string): readonly (number | null)[] {
   return (isAny === undefined ? named : [isAny]).flatMap((words) => MOMENTS[words] ?? []);
 }
 
-function report(state: ClientState, result: Result, occurredAt: number | null, now: number) {
+function report(state: ClientState, result: ReportedResult, occurredAt: number | null, now: number) {
   const told: ReportOfOrder = { ...result, occurredAt, orderRef: 'order-1' };
   return recordOutcome(state, null, told, now, 'granted');
 }
 
 /** What the row says holds, since when where it says so. */
-function expectHeld(row: Row, first: Result, second: Result, held: ReturnType<typeof report>['order']): void {
+function expectHeld(
+  row: Row,
+  first: ReportedResult,
+  second: ReportedResult,
+  held: ReturnType<typeof report>['order'],
+): void {
   const { outcome, cause, occurredAt } = held;
   const isSecond = row.holds.startsWith('the second');
   const expected = row.holds.startsWith('PAID')

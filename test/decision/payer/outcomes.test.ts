@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { recordOutcome, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
+import { reapplyOutcome, recordOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
 import { type ClientState, isNewClient, toShortHash, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { DatedReport, KnownOrder } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
@@ -151,7 +151,7 @@ describe("the outcomes of a client's orders", () => {
     ]) {
       const change = recordOutcome(told, order ?? null, of('a', reported), NOW);
       ({ state: told, order } = change);
-      const replayed = repeatOutcome(repeated, again ?? null, of('a', change.report), NOW, 'granted');
+      const replayed = reapplyOutcome(repeated, again ?? null, of('a', change.report), NOW, 'granted');
       ({ state: repeated, order: again } = replayed);
       expect([repeated, again]).to.deep.equal([told, order]);
     }

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import { readMoney } from '#decision/payer/amount.ts';
+import { parseMoney } from '#decision/payer/amount.ts';
 import { type OutcomeEffect, recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { chooseEventTime, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { KnownHints } from '#decision/payer/hints.ts';
 import { keepRememberedDevices, listDevices } from '#decision/payer/known-devices.ts';
-import { getSettledAmount, type OrderOutcome, toExposure } from '#decision/payer/order.ts';
+import { getSettledAmount, type OrderOutcome, toOrderStage } from '#decision/payer/order.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { getPlatformSettings } from '#decision/rules/rule-set.ts';
 import { recordScore } from '#decision/score-hints.ts';
@@ -87,8 +87,8 @@ class FirstPayer implements Payer {
     const money = amount === null ? {} : { amount: `${amount} ${CURRENCY}` };
     const report = { orderRef, ...outcomeOf(result), occurredAt: moment, ...money };
     const granted = this.#granted.get(orderRef);
-    const exposure = granted === undefined ? 'notAsked' : toExposure(granted);
-    const { effect, state } = recordOutcome(this.#state, null, report, now, exposure);
+    const orderStage = granted === undefined ? 'notAsked' : toOrderStage(granted);
+    const { effect, state } = recordOutcome(this.#state, null, report, now, orderStage);
     this.#state = roundTripState(state);
     return effect;
   }
@@ -124,7 +124,7 @@ class FirstPayer implements Payer {
     const { ladder, outcomes } = this.#state;
     const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
     const paidOrders = recent.filter(({ outcome }) => outcome === 'PAID');
-    const amounts = paidOrders.map((known) => Number(readMoney(getSettledAmount(known) ?? '')?.amount ?? 0));
+    const amounts = paidOrders.map((known) => Number(parseMoney(getSettledAmount(known) ?? '')?.amount ?? 0));
     const paidAmount = amounts.reduce((sum, amount) => sum + amount, 0);
     return { ...ladder, paid, unpaid, paidAmount, devices: this.#devices() };
   }

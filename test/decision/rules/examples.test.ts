@@ -5,8 +5,8 @@ import type { FactValue } from '#decision/facts/fact.ts';
 import type { Condition } from '#decision/rules/condition.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { compare } from '#decision/rules/proof/built-conditions.ts';
-import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
-import { listKnowledge, type Moment } from '#decision/rules/proof/relations.ts';
+import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
+import { listKnowledge, type RequestMoment } from '#decision/rules/proof/relations.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { renameVersion } from '#decision/rules/text/edited-text.ts';
@@ -102,13 +102,13 @@ function is(name: string, value: FactValue): Condition {
 }
 
 /** Whether there is a payer like this whose verdict is none of those. */
-function withoutVerdict(verdict: string, ...like: readonly Condition[]): Answer {
+function withoutVerdict(verdict: string, ...like: readonly Condition[]): ReasonerAnswer {
   const { rules } = RULES.verdicts;
   const others = rules.filter(({ params }) => params.verdict === verdict).map(({ condition }) => condition);
   return new Reasoner(listKnowledge(RULES, 'a verdict')).find(like, others);
 }
 
-function possible(moment: Moment, ...conditions: readonly Condition[]): Answer {
+function possible(moment: RequestMoment, ...conditions: readonly Condition[]): ReasonerAnswer {
   return new Reasoner(listKnowledge(RULES, moment)).find(conditions);
 }
 

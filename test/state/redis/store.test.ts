@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { Hints } from '#decision/payer/hints.ts';
-import { UNMARKED } from '#decision/payer/sighting-marks.ts';
+import { NO_MARKS } from '#decision/payer/sighting-marks.ts';
 import {
   claimKey,
   decisionKey,
@@ -84,7 +84,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
 
   const everyMark = { paying: true, unpaid: true, blocked: true, unpaidOrders: 31 };
   const everything = everythingOver([7 * 24 * HOUR_MS, 24 * HOUR_MS, HOUR_MS]);
-  const seeOnDevice = (client: ClientKey, at: number, marks = UNMARKED) =>
+  const seeOnDevice = (client: ClientKey, at: number, marks = NO_MARKS) =>
     store.sightings(askFor(client, { at, fingerprint: 'd', sharing: everything, marks, record: true }));
 
   it('counts all that is asked of a device in few commands', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
-import { keepOwnPart } from '#decision/rules/text/own-part.ts';
+import { removeForeignParts } from '#decision/rules/text/own-part.ts';
 import { checkRelease, createRelease } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -122,9 +122,9 @@ const note = (what: string, count: number) =>
   `# Not shown: ${what} of other platforms, ${count} in all. The release of a proposed draft puts them back.\n`;
 
 const ruleSet = (text: string, platform: string) =>
-  keepOwnPart(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');
+  removeForeignParts(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');
 const cases = (text: string, platform: string) =>
-  keepOwnPart(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
+  removeForeignParts(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
 
 describe("a platform's own part of a rule set", () => {
   it('has its own section and no other, nor a comment between them', () => {
@@ -166,9 +166,9 @@ describe("a platform's own part of a rule set", () => {
 
   it('is a valid rule set, and all of it where no other platform has a part', () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
-    const own = keepOwnPart(files, 'shop');
+    const own = removeForeignParts(files, 'shop');
     expect([...own.values()].join('\n')).not.to.include('sandbox:');
     expect(loadDraft('p2.v10', own).ok).to.equal(true);
-    expect(keepOwnPart(own, 'shop')).to.equal(own);
+    expect(removeForeignParts(own, 'shop')).to.equal(own);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import type { Constant } from '#decision/rules/text/constant.ts';
+import type { WrittenConstant } from '#decision/rules/text/constant.ts';
 import { type SeededConsole, startSeededConsole } from '../../../scripts/screenshots/seeded-console.ts';
 import { rawExchange, rawStatus } from '../../checkout/http/raw-exchange.ts';
 import { call } from '../../service/http-call.ts';
@@ -18,7 +18,7 @@ interface VersionBody {
     readonly message: string;
   }[];
   readonly ladder: { readonly levelsMs: readonly number[] } | null;
-  readonly constants: readonly Constant[];
+  readonly constants: readonly WrittenConstant[];
   readonly coverage: { readonly passed: number; readonly failed: number } | null;
 }
 

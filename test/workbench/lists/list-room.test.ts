@@ -5,7 +5,7 @@ import { ListCopy } from '#checkout/lists/list-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ListOwner } from '#decision/shared-lists.ts';
 import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
-import { LIST_LIMITS, refuseForRoom } from '#workbench/lists/list-editor.ts';
+import { explainLackOfRoom, LIST_LIMITS } from '#workbench/lists/list-editor.ts';
 
 const SHOP = toPlatformName('shop');
 const OTHER = toPlatformName('other');
@@ -47,7 +47,8 @@ function copyOf(...entries: readonly ListEntry[]): ListCopy {
 
 describe('the room on shared lists', () => {
   const full = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), entryOf(SHOP, 'b', '1'));
-  const why = (entry: ListEntry, copy = full, taken = NOTHING) => refuseForRoom(copy, entry, taken, LIMITS);
+  const why = (entry: ListEntry, copy = full, taken = NOTHING) =>
+    explainLackOfRoom(copy, entry, taken, LIMITS);
 
   it('is limited for each list, additions of the same request included', () => {
     expect(why(entryOf(SHOP, 'a', '3'))).to.equal('A list has at most 2 entries.');

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { OPERATIONS } from '#checkout/access/access-keys.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { keepOwnPart } from '#decision/rules/text/own-part.ts';
+import { removeForeignParts } from '#decision/rules/text/own-part.ts';
 import { ID_FILE } from '#history/archive/archive-home.ts';
 import { TABLES } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
@@ -424,7 +424,9 @@ function wholeDraft(version = 'p2.v20') {
 /** Keeps a draft as the platform may read it, and proposes its release. */
 function proposalOfDraft(version: string) {
   return async (live: Live) => {
-    const files = Object.fromEntries(keepOwnPart(new Map(Object.entries(wholeDraft(version).files)), 'shop'));
+    const files = Object.fromEntries(
+      removeForeignParts(new Map(Object.entries(wholeDraft(version).files)), 'shop'),
+    );
     const kept = await live.ask(put(`${DRAFTS}/${version}`, { from: 'p2.v10', files }));
     const { revision }: { revision: number } = JSON.parse(kept.text);
     return { ...PROPOSE, path: `${DRAFTS}/${version}/proposal`, headers: { 'If-Match': `"${revision}"` } };

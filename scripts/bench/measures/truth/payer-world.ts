@@ -1,6 +1,6 @@
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '#decision/holdout.ts';
 import { type ClientKey, toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
@@ -159,7 +159,7 @@ export class PayerWorld {
     let waitedMs = 0;
     for (let time = 0; time < 4; time++) {
       const { answer } = await this.#service.verdict(SHOP, order, NO_KEY);
-      if (isGrant(answer.verdict)) return true;
+      if (isAttempt(answer.verdict)) return true;
       if (answer.verdict === 'BLOCK') payer.blocks += 1;
       waitedMs += (answer.waitSeconds ?? 0) * SECOND_MS;
       if (answer.verdict === 'BLOCK' || leaves > Math.exp(-waitedMs / payer.patienceMs)) return false;

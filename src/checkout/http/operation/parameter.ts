@@ -17,7 +17,7 @@ export interface Parameter<Value> {
   readonly read: (ctx: RouteContext) => Value;
 }
 
-export function refuseParameter(detail: string): HttpProblem {
+export function createParameterProblem(detail: string): HttpProblem {
   return createBadRequest(detail).as('bad-parameter');
 }
 
@@ -31,5 +31,7 @@ export function requireKnownParameters(ctx: RouteContext, parameters: readonly P
   if (unknown === undefined) return;
   const allowed =
     known.length === 0 ? 'This operation takes none' : `This operation takes ${known.join(', ')}`;
-  throw refuseParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
+  throw createParameterProblem(
+    `The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`,
+  );
 }

@@ -4,7 +4,7 @@ import {
   type SharingQuestions,
   sortWindowsLongestFirst,
 } from '#decision/facts/fact.ts';
-import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import {
@@ -20,15 +20,15 @@ import { hashConstants, listHashedFacts } from './hashed-constants.ts';
 
 /**
  * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the conditions that the engine
- * holds. The functions agree with the engine (a property test compares them) and cost nanoseconds, where the engine's
- * own `run` costs microseconds a rule. Constants of pseudonyms become HMACs here, once. Without a secret nobody can
- * say whether a pseudonym is one of them. Throws when the engine does not accept a rule.
+ * holds. The functions agree with the engine, as a property test shows. They cost nanoseconds a rule, and the
+ * engine's own `run` costs microseconds. Constants that are compared with pseudonyms become HMACs here, once. Without
+ * a secret nobody can say whether a pseudonym is one of them. Throws when the engine does not accept a rule.
  */
 export function compileRuleSet(
   rules: ParsedRules,
   digest: string,
   released: boolean,
-  hmacs: AttributeHmacs = NO_SECRET,
+  hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS,
 ): RuleSet {
   const load = (file: readonly Rule<object>[]) => new RuleEngine(hashRules(file, hmacs), rules.facts);
   const { exempt } = rules.signals;
@@ -78,8 +78,7 @@ function hashRules(file: readonly Rule<object>[], hmacs: AttributeHmacs): readon
 }
 
 /**
- * Compiles a rule set under other secrets. Returns the same object when its rules compare no pseudonym with a
- * constant.
+ * Compiles a rule set under other secrets. Returns the same object if its rules compare no pseudonym with a constant.
  */
 export function rehashConstants(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
   return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);

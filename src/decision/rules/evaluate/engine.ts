@@ -4,7 +4,7 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import {
   type Condition,
   collectNamedConditions,
-  type Expected,
+  type ExpectedConstants,
   type FactRef,
   type FoldOf,
   foldCondition,
@@ -23,8 +23,8 @@ import { createTest } from '#decision/rules/operators.ts';
 import type { LoadedEngine, Rule } from '#decision/rules/rule-set.ts';
 
 /**
- * The event type of every rule in the engine. The rule's name says which rule matched, and the params say what
- * follows.
+ * The event type of every rule in the engine. The rule's name says which rule matched, and the params say what the
+ * rule concludes.
  */
 const MATCHED_EVENT = 'matched';
 
@@ -53,7 +53,7 @@ function toEngineParams({ windowMs, list, attribute }: FactRef): {
 
 /**
  * Writes the conditions of a rule in the form of json-rules-engine. References stay references, so that a trace shows
- * a named condition by its name. `RuleEngine` tells the engine what the names mean.
+ * a named condition by its name. `RuleEngine` tells the engine which conditions the names stand for.
  */
 export function toEngineConditions(condition: Condition): TopLevelCondition {
   const made = foldCondition(condition, ENGINE_CONDITION);
@@ -73,11 +73,11 @@ export class RuleEngine implements LoadedEngine {
   readonly #facts: readonly FactRef[];
   #running: Promise<unknown> = Promise.resolve();
 
-  /** `facts` are the facts of the rule set in the order of the values of a decision. */
+  /** `facts` are the facts of the rule set, in the sequence of the values of a decision. */
   constructor(rules: readonly Rule<object>[], facts: readonly FactRef[]) {
     this.#facts = facts;
     for (const operator of OPERATORS)
-      this.#engine.addOperator(operator, (seen: FactReading, expected: Expected | null) =>
+      this.#engine.addOperator(operator, (seen: FactReading, expected: ExpectedConstants | null) =>
         createTest(operator, expected)(seen),
       );
     const named = new Map<string, TopLevelCondition>();
@@ -100,8 +100,8 @@ export class RuleEngine implements LoadedEngine {
   }
 
   /**
-   * Runs the engine, and returns for each rule by name whether it matches. Runs wait for each other: of two runs that
-   * overlap, the first to finish makes the other skip its remaining priorities.
+   * Runs the engine, and returns for each rule by name whether it matches. Runs wait for each other. If two runs
+   * overlapped, the first to finish would make the other one skip its remaining priorities.
    */
   async findMatches(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>> {
     const run = this.#running.then(() => this.#engine.run(this.#toEngineFacts(values)));
@@ -167,7 +167,7 @@ class ConditionCompiler {
 
 type EngineParams = Readonly<Record<string, string>>;
 
-/** Writes the label of a fact by the params with which a rule asks for it. */
+/** Writes the label of a fact from the params with which a rule asks for the fact. */
 function formatEngineLabel(fact: string, { list, name, window }: EngineParams = {}): string {
   const params = [list, name, window].filter((param) => param !== undefined);
   return params.length === 0 ? fact : `${fact}(${params.join(' ')})`;

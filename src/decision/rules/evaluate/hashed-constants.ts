@@ -2,7 +2,7 @@ import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import {
   type Comparison,
   type Condition,
-  type Expected,
+  type ExpectedConstants,
   type FactRef,
   foldCondition,
   isFactRef,
@@ -34,7 +34,7 @@ function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparis
   const constants = findHashedConstants(comparison);
   if (constants === null) return comparison;
   const { operator } = comparison;
-  // While the secret changes, a text has several HMACs. A pseudonym is the text when it equals one of them.
+  // While the secret changes, a text has several HMACs. A pseudonym stands for the text if it equals one of them.
   const value = [constants].flat().flatMap((text) => hmacs.derivePseudonyms(String(text)));
   return { ...comparison, operator: operator === 'notEqual' || operator === 'notIn' ? 'notIn' : 'in', value };
 }
@@ -44,6 +44,6 @@ export function findHashedConstants({
   fact,
   operator,
   value,
-}: Pick<Comparison, 'fact' | 'operator' | 'value'>): Expected | null {
+}: Pick<Comparison, 'fact' | 'operator' | 'value'>): ExpectedConstants | null {
   return operator === 'known' || isFactRef(value) || !keepsPseudonym(fact) ? null : value;
 }

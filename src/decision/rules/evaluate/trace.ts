@@ -10,7 +10,7 @@ import {
   isFactRef,
   OPERATORS,
 } from '#decision/rules/condition.ts';
-import { SOME_PSEUDONYM } from '#decision/rules/condition-text.ts';
+import { HIDDEN_PSEUDONYM } from '#decision/rules/condition-text.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { moveNegations, type NegationCache } from '#decision/rules/negation.ts';
 import { location } from '#decision/rules/problem.ts';
@@ -49,7 +49,10 @@ const SEEN = {
 
 type Judged = s.Shape<TObject<typeof JUDGED>>;
 
-/** A condition with the values that it saw: the tree that the analyst wrote, with values and places. */
+/**
+ * The tree of a condition as the analyst wrote it, with the values that the comparisons saw, and with places in the
+ * file.
+ */
 export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>>;
 
 const CONDITION = 'Condition';
@@ -140,9 +143,9 @@ export interface RuleSetTrace {
 }
 
 /**
- * Traces every rule of a rule set over the values of one decision, including its conclusions, in the order in which
- * the rules are asked. `heldOut` names the rules that did not count, like `groups/blocked`. Throws when
- * json-rules-engine, which defines the language of rules, and the compiled rules disagree: that is a bug.
+ * Traces every rule of a rule set over the values of one decision, including its conclusions, in the sequence in
+ * which the rules are asked. `heldOut` names the rules that did not count, like `groups/blocked`. Throws when the
+ * compiled rules disagree with json-rules-engine, which defines the language of rules. Such a disagreement is a bug.
  */
 export async function traceRuleSet(
   rules: RuleSet,
@@ -193,7 +196,7 @@ export function formatSignal({ name, gives, outweighedBy }: RuleTrace): string {
   return `${name} (${outweighedBy === undefined ? gives : `${outweighedBy} counts in its place`})`;
 }
 
-/** Adds to each signal that is outweighed the name of the signal about the same thing that outweighs it. */
+/** Adds to each outweighed signal the name of the signal that outweighs it and is about the same thing. */
 function markOutweighed(
   rules: readonly Rule<SignalParams>[],
   traces: readonly RuleTrace[],
@@ -248,7 +251,7 @@ async function traceRules<Params>(
 
 /**
  * Traces a written condition and all its parts. Nothing is skipped, so that every value can be shown. A pseudonym is
- * not shown beside a clear constant: a reader of both could tell the text in every other record.
+ * not shown beside a clear constant, because a reader of both could recognise the text in every other record.
  */
 export function traceCondition(
   condition: Condition,
@@ -275,13 +278,13 @@ export function traceCondition(
       }
       const expected = value;
       const isHashed = seen !== null && findHashedConstants(comparison) !== null;
-      const shown = isHashed ? SOME_PSEUDONYM : seen;
+      const shown = isHashed ? HIDDEN_PSEUDONYM : seen;
       return { kind: 'comparison', ...judgement, operator, expected, ...named, seen: shown };
     },
   });
 }
 
-/** Marks the rules after the first one that counts as not asked. */
+/** Marks as not asked the rules after the first one that counts. */
 function markAsked(traces: readonly RuleTrace[]): readonly RuleTrace[] {
   const first = traces.findIndex(isCounted);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));

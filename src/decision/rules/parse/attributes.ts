@@ -10,15 +10,15 @@ import {
   isAttributeName,
 } from '#decision/payer/attributes.ts';
 import {
+  CONSTANT_DESCRIPTIONS,
   choiceForm,
   type Form,
   listForm,
-  MEANINGS,
-  mapByName,
+  type MappingPlace,
   mappingForm,
+  namedMembersForm,
   numberForm,
   optionalForm,
-  type Place,
   textForm,
   withCheck,
   withDefault,
@@ -71,7 +71,7 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mappingForm(
         `The greatest length of a text that counts, in characters; ${ATTRIBUTE_CHARACTERS_MAX} when left out.`,
       ),
     ),
-    unit: optionalForm(textForm(MEANINGS.unit)),
+    unit: optionalForm(textForm(CONSTANT_DESCRIPTIONS.unit)),
     oneOf: optionalForm(ONE_OF),
     pseudonym: withDefault(
       yesNoForm('True: a text is stored only as an HMAC, never in clear. For values that identify a payer.'),
@@ -87,7 +87,7 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mappingForm(
 /** The type that a member belongs to. */
 const MEMBER_TYPES = { length: 'text', oneOf: 'text', pseudonym: 'text', unit: 'number' } as const;
 
-function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: Place): boolean {
+function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: MappingPlace): boolean {
   let fits = true;
   const refuse = (node: Node, message: string) => {
     file.report(node, message);
@@ -114,8 +114,8 @@ function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: Pl
 }
 
 /** The form of `attributes:` in `ruleset.yaml`. */
-export const ATTRIBUTES: Form<DeclaredAttributes> = withCheck(
-  mapByName(
+export const ATTRIBUTES_FORM: Form<DeclaredAttributes> = withCheck(
+  namedMembersForm(
     'What callers may send about a payer beyond the interface, by name; rules use { fact: attribute, params: { name: NAME } }.',
     { pattern: ATTRIBUTE_NAME_PATTERN },
     ATTRIBUTE,

@@ -1,8 +1,12 @@
 import type { FactDomain } from '#decision/facts/fact.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
 
-/** Returns why two facts cannot be compared with each other, or null when they can. */
-export function refuseComparison(ref: FactRef, operator: OperatorName | null, other: FactRef): string | null {
+/** Returns why two facts cannot be compared with each other. Returns null if they can. */
+export function findComparisonFault(
+  ref: FactRef,
+  operator: OperatorName | null,
+  other: FactRef,
+): string | null {
   if (operator === 'multipleOf' || operator === 'notMultipleOf')
     return `operator "${operator}" takes a number, not another fact`;
   const both = [ref, other];
@@ -23,32 +27,32 @@ export function refuseComparison(ref: FactRef, operator: OperatorName | null, ot
   return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
 }
 
-/** Writes how a rule compares with this attribute, or with the amount. */
+/** Writes how a rule compares a fact with this attribute, or with the amount. */
 function formatComparedValue({ name, attribute }: FactRef): string {
   return `value: { fact: ${name}${attribute === undefined ? '' : `, params: { name: ${attribute} }`} }`;
 }
 
 /**
- * Explains that a text in the place of a value names an attribute or the fact `other`. When the two can be compared,
- * the message says how to write that.
+ * Explains that a text in the position of a value names an attribute or the fact `other`. If the two facts can be
+ * compared, the message says how to write the comparison.
  */
 export function explainNamedFact(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
   const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;
   const single = SINGLE_OPERATORS.get(operator) ?? operator;
-  const refusal = refuseComparison(ref, single, other);
+  const refusal = findComparisonFault(ref, single, other);
   if (refusal !== null) return `${named}; ${refusal}`;
   const how = single === operator ? '' : `operator: ${single}, `;
-  return `${named}; to compare "${getSpokenName(ref)}" with it, write ${how}${formatComparedValue(other)}`;
+  return `${named}; to compare "${getFactNameInMessages(ref)}" with it, write ${how}${formatComparedValue(other)}`;
 }
 
-/** The operator for one value that asks the same as an operator for several values. */
+/** Maps an operator for several values to the operator that asks the same of one value. */
 const SINGLE_OPERATORS: ReadonlyMap<OperatorName | null, OperatorName> = new Map([
   ['in', 'equal'],
   ['notIn', 'notEqual'],
 ]);
 
-/** Returns the name of a fact in messages. An attribute has its own name. */
-export function getSpokenName({ name, label, attribute }: FactRef): string {
+/** Returns the name of a fact in messages. For an attribute it is the name of the attribute. */
+export function getFactNameInMessages({ name, label, attribute }: FactRef): string {
   return attribute === undefined ? name : label;
 }
 

@@ -10,23 +10,28 @@ import {
   type OperatorName,
 } from '#decision/rules/condition.ts';
 import { suggestName } from '#decision/rules/problem.ts';
-import { isName, refuseListName } from '#decision/rules/rule-set.ts';
-import { explainNamedFact, formatDomain, getSpokenName, refuseComparison } from './compared-facts.ts';
+import { explainBadListName, isName } from '#decision/rules/rule-set.ts';
+import {
+  explainNamedFact,
+  findComparisonFault,
+  formatDomain,
+  getFactNameInMessages,
+} from './compared-facts.ts';
 import {
   formatConditionHint,
   guessConditionPart,
   guessOperator,
-  PARAMS,
+  PARAM_NAMES,
   RULE_MEMBERS_BESIDE_CONDITIONS,
 } from './correction-hints.ts';
-import { type FactRefs, refuseWindow } from './fact-refs.ts';
+import { type FactRefs, findWindowFault } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import { explainUnknownFact } from './unknown-fact.ts';
 import { explainWrongIndent, type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 
-/** The kind of rules that asks. Each kind may use the conclusions of the kinds before it. */
+/** The kind of rules that asks for a fact. Each kind may use the conclusions of the kinds before it. */
 export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
@@ -36,19 +41,19 @@ export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
 
-/** The names that conditions may use besides those of each other: facts, lists and ladders of the rule set. */
+/** The facts, lists and ladders of the rule set that conditions may name. Conditions may also name each other. */
 export interface RuleNames {
   readonly refs: FactRefs;
   readonly lists: RuleLists;
   readonly ladders: RuleLadders;
 }
 
-/** The right side of a comparison, and the list that it stands in. */
+/** The right side of a comparison, and the list that contains the values. */
 type RightSide = Pick<Comparison, 'value' | 'list'>;
 
 const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
 
-/** The operator that takes true or false whatever the fact is, also when the fact does not accept the operator. */
+/** This operator takes true or false for every fact, also for a fact that does not accept the operator. */
 const KNOWN_OPERATOR = 'known';
 
 /** Reads the comparisons of one rule file: a fact, an operator, and the right side. */
@@ -65,9 +70,9 @@ class ComparisonReader {
     this.#lists = lists;
   }
 
-  /** Reads a comparison. Returns null if it is not sound, and has then reported why. */
+  /** Reads a comparison. If it is not sound, returns null and reports why. */
   read(node: Node, members: Members): Comparison | null {
-    const beside = members.has('params') ? undefined : PARAMS.find((name) => members.has(name));
+    const beside = members.has('params') ? undefined : PARAM_NAMES.find((name) => members.has(name));
     if (beside !== undefined) return this.#refuseParamBeside(beside, members.get(beside));
     this.#file.checkNames(node, members, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
     const fact = members.get('fact');
@@ -134,11 +139,11 @@ class ComparisonReader {
   #readWindow(name: string, fact: WindowedFact, window: Member): number | null {
     const windowMs = this.#file.duration(window.value, 'window');
     if (windowMs === null) return null;
-    const why = refuseWindow(name, fact, windowMs);
+    const why = findWindowFault(name, fact, windowMs);
     return why === null ? windowMs : this.#file.report(window.value, why);
   }
 
-  /** Reads a fact about the values of an attribute. It needs the attribute's name and a window. */
+  /** Reads a fact about the values of an attribute. Such a fact needs the attribute's name and a window. */
   #readVelocity(name: string, fact: WindowedFact, member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" counts by an attribute over a window; add params: { name: card, window: 1h }`;
@@ -157,8 +162,8 @@ class ComparisonReader {
   }
 
   /**
-   * Reads a fact about a shared list. Such lists change without a release, so nobody knows here whether the list
-   * exists.
+   * Reads a fact about a shared list. Shared lists change without a release, so whether the list exists is not known
+   * here.
    */
   #readSharedList(name: string, fact: ListedFact, member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
@@ -169,7 +174,7 @@ class ComparisonReader {
     const listName = list === undefined ? null : this.#file.text(list.value, 'list');
     if (list === undefined || listName === null) return null;
     if (!isName(listName)) {
-      return this.#file.report(list.value, refuseListName(listName));
+      return this.#file.report(list.value, explainBadListName(listName));
     }
     return this.#refs.internListed(name, fact, listName);
   }
@@ -187,19 +192,19 @@ class ComparisonReader {
   }
 
   /**
-   * Reads the fact that another is compared with: two attributes, or an attribute and the amount, of one type and
-   * unit.
+   * Reads the fact on the right side of a comparison. Two attributes can be compared, or an attribute and the amount,
+   * if type and unit are equal.
    */
   #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
     const other = fact === undefined ? null : this.#readFact(fact, members?.get('params'));
     if (other === null) return null;
-    const refusal = refuseComparison(ref, operator, other);
+    const refusal = findComparisonFault(ref, operator, other);
     return refusal === null ? other : this.#file.report(node, refusal);
   }
 
-  /** Reads an operator. When the fact is not known, it only checks that the operator exists. */
+  /** Reads an operator. If the fact is not known, only checks that the operator exists. */
   #readOperator(node: Node, ref: FactRef | null): OperatorName | null {
     const meant = OPERATORS.find((name) => name === guessOperator(this.#file.plain(node)));
     if (meant !== undefined)
@@ -220,13 +225,13 @@ class ComparisonReader {
     }
     return this.#file.report(
       node,
-      `operator "${operator}" does not fit "${getSpokenName(ref)}", ${formatDomain(domain)}; allowed: ${allowed.join(', ')}`,
+      `operator "${operator}" does not fit "${getFactNameInMessages(ref)}", ${formatDomain(domain)}; allowed: ${allowed.join(', ')}`,
     );
   }
 
-  /** Reads the right side. When the operator is not known, a list may be meant as well as one value. */
+  /** Reads the right side. If the operator is not known, the right side may be a list or one value. */
   #readLimit(node: Node, ref: FactRef, operator: OperatorName | null): RightSide | null {
-    const what = `value for "${getSpokenName(ref)}"`;
+    const what = `value for "${getFactNameInMessages(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
     if (operator === KNOWN_OPERATOR) {
       const value = this.#file.boolean(node, 'value of operator "known"');
@@ -243,7 +248,7 @@ class ComparisonReader {
   #readSingle(node: Node, ref: FactRef, operator: OperatorName | null): RightSide | null {
     const value = this.#file.hasMember(node, 'fact')
       ? this.#readOtherFact(node, ref, operator)
-      : this.#readValue(this.#file, node, `value for "${getSpokenName(ref)}"`, ref, operator);
+      : this.#readValue(this.#file, node, `value for "${getFactNameInMessages(ref)}"`, ref, operator);
     return value === null ? null : { value };
   }
 
@@ -264,8 +269,8 @@ class ComparisonReader {
     if (member === undefined || name === null) return null;
     const list = this.#lists.named(name, this.#file, member.value);
     if (list === null) return null;
-    const what = `entry for "${getSpokenName(ref)}"`;
-    const value = this.#lists.readValuesFor(list, getSpokenName(ref), (entry) =>
+    const what = `entry for "${getFactNameInMessages(ref)}"`;
+    const value = this.#lists.readValuesFor(list, getFactNameInMessages(ref), (entry) =>
       this.#readValue(list.file, entry, what, ref, operator),
     );
     return value === null ? null : { value, list: name };
@@ -279,10 +284,13 @@ function listUsableFiles(fact: Fact): string {
     .join(' and ');
 }
 
-/** Nobody can read rules that are nested deeper than this. */
+/** Rules that are nested deeper than this cannot be read by people. */
 const NESTING_LEVELS_MAX = 16;
 
-/** Named conditions that name each other can multiply a few lines into billions of comparisons. */
+/**
+ * A limit is needed, because named conditions that name each other can multiply a few lines into billions of
+ * comparisons.
+ */
 const COMPARISONS_MAX = 1000;
 
 /** The size of a condition, including the named conditions that it refers to. */
@@ -309,14 +317,17 @@ export class ConditionReader {
     this.#comparisons = new ComparisonReader(file, stage, ruleNames);
   }
 
-  /** Reads the conditions that others may name. */
+  /** Reads the conditions that other conditions may name. */
   readNamed(node: Node): true {
     this.#named = this.#file.anyMembers(node, '"conditions"') ?? NO_MEMBERS;
     for (const name of this.#named.keys()) this.#readNamedCondition(name);
     return true;
   }
 
-  /** Reads a rule's `conditions`: all, any, not or condition, but no bare comparison. Messages call it `what`. */
+  /**
+   * Reads a rule's `conditions`: all, any, not or condition, but no bare comparison. `what` is their name in
+   * messages.
+   */
   readTopLevel(node: Node, what = 'conditions'): Condition | null {
     const members = this.#file.anyMembers(node, what);
     if (members === null) return null;
@@ -392,7 +403,7 @@ export class ConditionReader {
     }
   }
 
-  /** Returns the condition, or null when it is too large together with its parts. */
+  /** Returns the condition. Returns null if it is too large together with its parts. */
   #checkSize(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
     let depth = 0;
     let comparisons = 0;

@@ -5,7 +5,7 @@ import { formatDuration, parseDuration } from '#base/duration.ts';
 export const RULE_MEMBERS_BESIDE_CONDITIONS = ['event', 'priority', 'name', 'description'] as const;
 
 /** Members of params that people write beside the fact. */
-export const PARAMS = ['window', 'list'] as const;
+export const PARAM_NAMES = ['window', 'list'] as const;
 
 /** Operators as spreadsheets, programs and people write them. */
 const OTHER_OPERATORS: Readonly<Record<string, string>> = {
@@ -79,8 +79,8 @@ export function formatNumberHint(written: unknown, { max, unit }: NumberKind): s
 }
 
 /**
- * Guesses an amount like `250 EUR` or `1,000.50`, and returns it as rules write it: 250 or 1000.50. Returns null for
- * other texts.
+ * Guesses an amount like `250 EUR` or `1,000.50`. Returns the amount as rules write it: 250 or 1000.50. Returns null
+ * for other texts.
  */
 export function guessAmount(text: string): string | null {
   const [, digits = ''] = /^[^\d-]{0,4}(\d[\d., '_]*)[^\d-]{0,4}$/.exec(text) ?? [];
@@ -88,7 +88,7 @@ export function guessAmount(text: string): string | null {
 }
 
 /**
- * Converts digits like `1,000,000.00`, `86 400` and `500,00` to a form with a point before the decimals and no other
+ * Converts digits like `1,000,000.00`, `86 400` and `500,00` to digits with a point before the decimals and no other
  * sign.
  */
 function normalizeDigits(digits: string): string | null {
@@ -114,8 +114,8 @@ export function formatBooleanHint(written: unknown): string {
 }
 
 /**
- * Writes the end of a message about a value that should be a text. Without quotes the first digits of a card are a
- * number.
+ * Writes the end of a message about a value that should be a text. For example, the first digits of a card are a
+ * number unless they have quotes.
  */
 export function formatTextHint(node: Node): string {
   if (!isScalar(node) || (typeof node.value !== 'number' && typeof node.value !== 'boolean')) return '';
@@ -130,7 +130,7 @@ const UNITS: readonly (readonly [RegExp, 's' | 'm' | 'h' | 'd', number])[] = [
   [/^w(eeks?)?$/i, 'd', 7],
 ];
 
-/** Returns the milliseconds of a text like `10 minutes`, `1.5h` or `2 weeks`, or null for other texts. */
+/** Returns the milliseconds of a text like `10 minutes`, `1.5h` or `2 weeks`. Returns null for other texts. */
 function guessDuration(text: string): number | null {
   const [, amount, word = ''] = /^(\d+(?:[.,]\d+)?)\s*([a-z]+)\.?$/i.exec(text) ?? [];
   const unit = UNITS.find(([pattern]) => pattern.test(word));
@@ -180,7 +180,10 @@ export function formatConditionHint(written: unknown): string {
   return `; write { ${formatFactWithParams(fact)}, operator: ${operator}, value: ${value} }`;
 }
 
-/** Writes `fact: verdicts, params: { window: 10m }` for `verdicts(10m)`, which is the form in reasons. */
+/**
+ * Converts `verdicts(10m)`, which is the form in reasons, to the form in rules: `fact: verdicts, params: { window:
+ * 10m }`.
+ */
 export function formatFactWithParams(text: string): string {
   const [, name = text, param] = /^(\w+)\(([^()]*)\)$/.exec(text) ?? [];
   if (param === undefined) return `fact: ${name}`;

@@ -2,8 +2,8 @@ import type { Problem } from '#decision/rules/problem.ts';
 import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
 
 /**
- * Reports rules of groups or verdicts that have the priority of an earlier rule and conclude differently. Otherwise
- * their order in the file would decide. A different reason or text is not a different conclusion.
+ * Reports rules of groups or verdicts that have the priority of an earlier rule and conclude differently. Without
+ * this check their sequence in the file would decide. A different reason or text is not a different conclusion.
  */
 export function refuseEqualPriorities({
   groups,
@@ -15,7 +15,7 @@ export function refuseEqualPriorities({
   ];
 }
 
-/** `rules` stand in the order in which they are asked. */
+/** `rules` stand in the sequence in which they are asked. */
 function refuseAmong<Params>(
   rules: readonly Rule<Params>[],
   conclusionOf: (params: Params) => string,

@@ -9,7 +9,7 @@ import {
   type AttributeFact,
   type Fact,
   type ListedFact,
-  setFactWindow,
+  setWindowDomain,
   type WindowedFact,
 } from '#decision/facts/fact.ts';
 import {
@@ -28,9 +28,9 @@ export class FactRefs {
   readonly #attributes: DeclaredAttributes | null;
 
   /**
-   * Starts with every plain and concluded fact and every declared attribute: decisions record them whether rules ask
-   * for them or not. `attributes` is null when the declarations could not be read. A fact may be one of these only
-   * when it belongs to all rule sets from their first version on, because records name facts by index.
+   * Starts with every plain and concluded fact and every declared attribute. Decisions record these facts even if no
+   * rule asks for them. `attributes` is null if the declarations could not be read. Records name facts by index, so a
+   * fact may be one of these only if it belongs to all rule sets from their first version on.
    */
   constructor(attributes: DeclaredAttributes | null = null) {
     this.#attributes = attributes;
@@ -44,7 +44,7 @@ export class FactRefs {
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#internLabel(label, { name, fact: setFactWindow(fact, windowMs), windowMs });
+    return this.#internLabel(label, { name, fact: setWindowDomain(fact, windowMs), windowMs });
   }
 
   /** Adds a fact about the values of a declared attribute. */
@@ -60,8 +60,8 @@ export class FactRefs {
   }
 
   /**
-   * Finds an attribute whose values can be counted. Returns a text that says why they cannot, and null when the
-   * declarations are not known.
+   * Finds an attribute whose values can be counted. Returns a text that says why they cannot be counted. Returns null
+   * if the declarations are not known.
    */
   findCountedAttribute(name: string): DeclaredAttribute | string | null {
     const ref = this.findAttribute(name);
@@ -86,13 +86,13 @@ export class FactRefs {
     const attribute = this.#refs.get(formatAttributeLabel(text));
     if (attribute !== undefined) return attribute;
     const fact = FACTS.get(text);
-    // A message mentions this fact and no rule asks for it, so it gets no place among the values of a decision.
+    // The fact is only mentioned in a message, so it gets no index among the values of a decision.
     return fact === undefined ? null : { label: text, name: text, fact, windowMs: 0, index: -1 };
   }
 
   /**
-   * Finds the attribute of this name. Returns a text that says why there is none, and null when the declarations are
-   * not known.
+   * Finds the attribute of this name. Returns a text that says why there is none. Returns null if the declarations
+   * are not known.
    */
   findAttribute(name: string): FactRef | string | null {
     const known = this.#refs.get(formatAttributeLabel(name));
@@ -130,8 +130,8 @@ export function explainUndeclared(name: string, attributes: DeclaredAttributes, 
 }
 
 /**
- * Finds the fact that a placeholder of a reason names, like `paidCount` or `verdicts(10m)`. Returns a text when the
- * placeholder is wrong, and null for an attribute when the declarations could not be read.
+ * Finds the fact that a placeholder of a reason names, like `paidCount` or `verdicts(10m)`. Returns a text that says
+ * what is wrong with the placeholder. Returns null for an attribute if the declarations could not be read.
  */
 export function findPlaceholderFact(
   placeholder: string,
@@ -167,7 +167,7 @@ function findWindowedFact(
 ): FactRef | string {
   const windowMs = window === undefined ? null : parseDuration(window);
   if (windowMs === null) return `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`;
-  return refuseWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
+  return findWindowFault(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
 }
 
 /** Finds the fact of a placeholder like `clientsOnAttribute(card 1h)`. */
@@ -184,11 +184,11 @@ function findVelocityFact(
   const declared = refs.findCountedAttribute(attribute);
   if (declared === null || typeof declared === 'string')
     return declared ?? `"${name}" needs an attribute that ruleset.yaml declares`;
-  return refuseWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
+  return findWindowFault(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
 }
 
-/** Returns why a fact cannot have this window, or null when it can. */
-export function refuseWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
+/** Returns why a fact cannot have this window. Returns null if it can. */
+export function findWindowFault(name: string, fact: WindowedFact, windowMs: number): string | null {
   const { longestWindowMs, wholeDaysAboveMs = longestWindowMs, windowRefusal } = fact;
   const written = formatDuration(windowMs);
   if (windowMs > longestWindowMs)

@@ -14,13 +14,13 @@ export interface ValuePlace {
   readonly node: Node;
   /** The name of the value in messages. */
   readonly what: string;
-  /** Explains a text that the fact never is and that names another fact. Returns null if it names none. */
+  /** Explains a text that the fact can never be, and that names another fact. Returns null if the text names none. */
   readonly namedFact: (text: string) => string | null;
 }
 
 /**
- * Reads the value in this place. Returns null, and reports a problem, when the fact cannot have the value. Every
- * value that rules compare with a fact is read here: alone, among several, and in the file of a list.
+ * Reads the value in this place. If the fact cannot have the value, returns null and reports a problem. Every value
+ * that rules compare with a fact is read here, whether it stands alone, among several, or in the file of a list.
  */
 export function readFactValue(
   place: ValuePlace,
@@ -33,7 +33,8 @@ export function readFactValue(
   if (named !== null) return file.report(node, named);
   const value = readDomainValue(place, ref);
   if (value === null) return null;
-  const refusal = typeof value === 'string' ? refuseText(value, ref) : refuseNumber(value, ref, operator);
+  const refusal =
+    typeof value === 'string' ? findTextFault(value, ref) : findNumberFault(value, ref, operator);
   return refusal === null ? value : file.report(node, refusal);
 }
 
@@ -47,7 +48,7 @@ function canBeText(text: string, ref: FactRef): boolean {
     case 'enum':
       return domain.values.includes(text);
     case 'text':
-      return refuseText(text, ref) === null;
+      return findTextFault(text, ref) === null;
     default:
       return domain satisfies never;
   }
@@ -74,9 +75,10 @@ function readDomainValue(
 const CURLY_QUOTE = /[\u2018-\u201F]/u;
 
 /**
- * Returns why the fact can never be this text, or why nobody can mean it. Returns null if the fact may be the text.
+ * Returns why the fact can never be this text, or why nobody would mean the text. Returns null if the fact may be the
+ * text.
  */
-function refuseText(value: string, ref: FactRef): string | null {
+function findTextFault(value: string, ref: FactRef): string | null {
   const invisible = findInvisible(value);
   if (invisible !== null)
     return `character ${invisible.place} of "${value}" is invisible: ${invisible.name}; remove it`;
@@ -106,7 +108,7 @@ function findBlankEnd(value: string): 'beginning' | 'end' {
   return value.trimEnd() === value ? 'beginning' : 'end';
 }
 
-/** The operators whose values the fact must be able to have. For the others a value is only a limit. */
+/** The operators whose values must be possible values of the fact. For the other operators a value is only a limit. */
 const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
   'equal',
   'notEqual',
@@ -117,10 +119,14 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
 ] as const);
 
 /**
- * Returns why the fact can never be this number, or null when it may be. A limit may lie between two values of the
+ * Returns why the fact can never be this number. Returns null if it may be. A limit may lie between two values of the
  * fact.
  */
-function refuseNumber(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
+function findNumberFault(
+  value: number | boolean,
+  ref: FactRef,
+  operator: OperatorName | null,
+): string | null {
   if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
     return `a multiple needs a number above 0, like 1000, not ${value}`;
   const decimals = findDecimals(ref);

@@ -10,7 +10,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /**
  * The descriptions of constants that are not compared with a fact. The forms of the files have the same descriptions.
  */
-export const MEANINGS = {
+export const CONSTANT_DESCRIPTIONS = {
   threshold: 'A payer is a bot when the weights of matching signals reach it.',
   weight: 'What this signal adds when it matches.',
   about:
@@ -33,7 +33,10 @@ export const MEANINGS = {
 /** The form of a value in a rule file. Its schema is for editors, and `read` is for the parser. */
 export interface Form<T> {
   readonly schema: JsonSchema;
-  /** Reads a value. Returns null and reports a problem when the value is not sound. Messages call the value `what`. */
+  /**
+   * Reads a value. If the value is not sound, returns null and reports a problem. `what` is the name of the value in
+   * messages.
+   */
   readonly read: (file: YamlFile, node: Node, what: string) => T | null;
 }
 
@@ -41,7 +44,7 @@ export interface Form<T> {
 type Forms<V> = { readonly [Name in keyof V]: Form<V[Name]> };
 
 /** The place of a mapping, for messages about it. */
-export interface Place {
+export interface MappingPlace {
   readonly file: YamlFile;
   readonly node: Node;
   readonly members: Members;
@@ -139,7 +142,7 @@ export function mappingOrShorthandForm<T>(long: Form<T>, short: Form<T>): Form<T
   };
 }
 
-/** A list with at least one item. Messages call an item `each`. */
+/** A list with at least one item. `each` is the name of an item in messages. */
 export function listForm<T>(
   item: Form<T>,
   each: string,
@@ -179,7 +182,7 @@ export function listOrEmptyForm<T>(item: Form<T>, each: string, description?: st
 }
 
 /** A form in which `null` stands for the value `meant`. */
-export function readNullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
+export function nullAsForm<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
   const { type } = form.schema;
   return {
     schema: { ...form.schema, type: [type, 'null'] },
@@ -187,12 +190,15 @@ export function readNullAs<T, const Meant = T>(meant: Meant, form: Form<T>): For
   };
 }
 
-/** A form in which `null` stands for nothing. */
+/** A form in which `null` stands for no value. */
 export function nullableForm<T>(form: Form<T>): Form<T | undefined> {
-  return readNullAs(undefined, form);
+  return nullAsForm(undefined, form);
 }
 
-/** A form with another check of its values. `look` reports a problem and returns null. */
+/**
+ * A form that checks its values further with `look`. `look` returns null and reports a problem if a value is not
+ * sound.
+ */
 export function withCheck<T, U>(
   form: Form<T>,
   look: (value: T, file: YamlFile, node: Node, what: string) => U | null,
@@ -206,7 +212,7 @@ export function withCheck<T, U>(
   };
 }
 
-/** A form that messages call by this name wherever it stands. */
+/** A form with a fixed name in messages, wherever the value stands. */
 export function withMessageName<T>(what: string, form: Form<T>): Form<T> {
   return { ...form, read: (file, node) => form.read(file, node, what) };
 }
@@ -222,10 +228,10 @@ export function uncheckedMappingForm(description: string): Form<true> {
 }
 
 /**
- * A mapping whose names the author chooses. Messages call an item `nameItem(name)`. `refuseName` says why a name is not
- * allowed.
+ * A mapping whose names the author chooses. `nameItem(name)` is the name of an item in messages. `refuseName` says
+ * why a name is not allowed.
  */
-export function mapByName<T>(
+export function namedMembersForm<T>(
   description: string,
   names: JsonSchema,
   form: Form<T>,
@@ -292,8 +298,8 @@ export function createMappingSchema(
 export function mappingForm<V extends object, T>(
   description: string,
   forms: Forms<V>,
-  conclude: (values: V, place: Place) => T | null,
-  check: (values: Partial<V>, place: Place) => boolean = () => true,
+  conclude: (values: V, place: MappingPlace) => T | null,
+  check: (values: Partial<V>, place: MappingPlace) => boolean = () => true,
 ): Form<T> {
   const all = Object.entries<Form<unknown>>(forms);
   const names = Object.keys(forms).filter((name): name is string & keyof V => Object.hasOwn(forms, name));
@@ -317,7 +323,7 @@ export function mappingForm<V extends object, T>(
 function readMember<V extends object, Name extends string & keyof V>(
   forms: Forms<V>,
   name: Name,
-  { file, members }: Place,
+  { file, members }: MappingPlace,
   values: Partial<V>,
 ): void {
   const form: Form<V[Name]> & { readonly absent?: V[Name] } = forms[name];
@@ -330,8 +336,8 @@ function readMember<V extends object, Name extends string & keyof V>(
 
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 
-/** Returns the fault of a text that should be a currency, or null when it is one. */
-function refuseCurrency(text: string): string | null {
+/** Returns the fault of a text that should be a currency. Returns null if the text is one. */
+function findCurrencyFault(text: string): string | null {
   return CURRENCY.test(text)
     ? null
     : `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`;
@@ -340,14 +346,14 @@ function refuseCurrency(text: string): string | null {
 export const CURRENCY_FORM: Form<string> = withCheck(
   withSchema(textForm('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
   (currency, file, node) => {
-    const refusal = refuseCurrency(currency);
+    const refusal = findCurrencyFault(currency);
     return refusal === null ? currency : file.report(node, refusal);
   },
 );
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
-/** Decimal texts by currency. Messages call an item `each`. */
+/** Decimal texts by currency. `each` is the name of an item in messages. */
 export function amountsForm(description: string, each: string): Form<ReadonlyMap<string, string>> {
   const amount = parsedTextForm(
     { pattern: DECIMAL_PATTERN },
@@ -358,8 +364,8 @@ export function amountsForm(description: string, each: string): Form<ReadonlyMap
       return `must be a decimal text, like "250.00", not "${text}"${hint}`;
     },
   );
-  return mapByName(description, { pattern: CURRENCY_PATTERN }, amount, {
+  return namedMembersForm(description, { pattern: CURRENCY_PATTERN }, amount, {
     nameItem: (currency) => `${each} in ${currency}`,
-    refuseName: refuseCurrency,
+    refuseName: findCurrencyFault,
   });
 }

@@ -17,7 +17,7 @@ interface LayoutLine {
   readonly rest: string;
 }
 
-/** Entries that begin in one column. */
+/** The entries of a block that begin in one column. */
 interface Level {
   readonly kind: 'members' | 'items';
   readonly column: number;
@@ -27,13 +27,13 @@ interface Level {
   entries: number;
   /** Whether a part of the last entry may stand below it. */
   isOpen: boolean;
-  /** The last entry when the entry before it has neither a value nor anything below it. */
+  /** The last entry, if the entry before it has neither a value nor anything below it. Otherwise null. */
   afterEmpty: LayoutLine | null;
 }
 
 const LINE = /^( *)((?:- +)*(?:-$)?)(.*)$/;
 const KEY = /^(?:"(q*)"|'(q*)'|([^\s"'{}[\],#&*!|>%@`-][^:"'{}[\]]*|-[A-Za-z][\w-]*))\s*:(?:\s+(.*))?$/;
-/** Members of rules. No file has one of them at its top level. */
+/** Members of rules. None of them stands at the top level of a file. */
 const RULE_MEMBERS: ReadonlySet<string> = new Set(['name', 'priority', 'event']);
 
 /** Members whose value is a list. */
@@ -41,8 +41,8 @@ const LIST_MEMBERS: ReadonlySet<string> = new Set(['rules', 'all', 'any', 'cases
 const BLOCK_TEXT = /^[|>][+-]?\d?[+-]?$/;
 
 /**
- * Finds the first line that does not fit the lines around it. It is called for files that YAML refuses: they have a
- * fault, and the parser mostly notices it further down.
+ * Finds the first line that does not fit the lines around it. It is called for files that are not YAML. The parser
+ * mostly notices the fault of such a file further down.
  */
 export function findLayoutFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const lines = parseLines(text, tokens);
@@ -123,7 +123,7 @@ function parseLine(line: string, number: number, offset: number): LayoutLine {
   };
 }
 
-/** Reports a member at the left margin that stands further to the right everywhere else. */
+/** Reports a member at the left margin if it is indented everywhere else in the file. */
 function findMarginFault(line: LayoutLine, all: readonly LayoutLine[] = []): SyntaxFault | null {
   const columns = new Set(all.filter((one) => one !== line).map(({ column }) => column));
   const [column] = columns;
@@ -165,7 +165,7 @@ function setOpen(levels: readonly Level[], isOpen: boolean): void {
   if (top !== undefined) top.isOpen = isOpen;
 }
 
-/** Notes that an entry begins in a column, or returns why it cannot. */
+/** Notes that an entry begins in a column. Returns why the entry cannot begin there. */
 function placeInColumn(
   kind: Level['kind'],
   column: number,
@@ -225,7 +225,7 @@ function explainMisplaced(
   if (near === undefined) return null;
   if (near.afterEmpty !== null && column > near.column)
     return reportIndent(near.afterEmpty, near.column, column);
-  // Of two lines that differ, the line with an odd number of blanks is the wrong one.
+  // If two lines differ, the line with an odd number of blanks is the wrong one.
   const firstSlipped = near.entries === 1 && near.column % 2 === 1 && column % 2 === 0;
   return firstSlipped
     ? reportIndent(near.first, near.column, column)

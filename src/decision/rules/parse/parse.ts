@@ -13,16 +13,16 @@ import {
   RULE_VERSION_FORM,
   RULE_VERSION_PATTERN,
 } from '#decision/rules/rule-set.ts';
-import { ATTRIBUTES } from './attributes.ts';
+import { ATTRIBUTES_FORM } from './attributes.ts';
 import { refuseEqualPriorities } from './equal-priorities.ts';
 import { FactRefs } from './fact-refs.ts';
 import {
   amountsForm,
+  CONSTANT_DESCRIPTIONS,
   CURRENCY_FORM,
   type Form,
-  MEANINGS,
-  mapByName,
   mappingForm,
+  namedMembersForm,
   numberForm,
   optionalForm,
   parsedTextForm,
@@ -66,7 +66,7 @@ const NO_LIMITS: ParsedRules['limits'] = new Map();
 
 /**
  * Parses a rule set. Either all of it is sound, or every problem is reported with its place. `folder` is the name of
- * the rule set's folder, which its ruleVersion must equal.
+ * the rule set's folder. Its ruleVersion must equal that name.
  */
 export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [reportTooManyFiles(files)] };
@@ -77,7 +77,8 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const ladders = new RuleLadders();
   const ladder = open('ladder.yaml', ladders.file);
   const ruleSet = open('ruleset.yaml', ruleSetFileForm(folder, ladders));
-  // Each file adds the facts that it asks for, so the order of these calls is the order of the values in a decision.
+  // Each file adds the facts that it asks for, so the sequence of these calls gives the sequence of the values in a
+  // decision.
   const refs = new FactRefs(ruleSet?.attributes ?? null);
   const named = new Map([...files].filter(([path]) => FILE_NAME.test(path)));
   const ruleLists = new RuleLists(named, problems);
@@ -87,11 +88,12 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFileForm(names)) : NO_FLAGS;
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFileForm(names, others));
-  // A file that cannot be read may name any list. So may a rule about an attribute whose declaration is not sound.
+  // A file that cannot be read may name any list. A rule about an attribute whose declaration is not sound may do so,
+  // too.
   if (ruleSet !== null && !FILES_NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
-  const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;
+  const limits = limitsNeeded ? open('limits.yaml', LIMITS_FILE_FORM) : NO_LIMITS;
   const allSound = problems.length === 0;
   if (!allSound || !ladder || !ruleSet || !groups || !signals || !verdicts || !flags || !limits) {
     return { ok: false, problems: sortProblems(problems) };
@@ -124,7 +126,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
 }
 
 /**
- * Reads one file. Returns null if the file is not sound. A file that is missing or no YAML is also added to
+ * Reads one file. Returns null if the file is not sound. A file that is missing or is not YAML is also added to
  * `unread`.
  */
 function readFile<T>(
@@ -152,13 +154,13 @@ function reportTooManyFiles(files: RuleFiles): Problem {
   return { at: { file, line: 1, column: 1 }, message };
 }
 
-/** Names that every system accepts, and that cannot be mistaken for each other. */
+/** File names in ASCII, which every operating system accepts and which cannot be mistaken for each other. */
 const SUBFOLDER_FILE = /^(?:cases|lists)\/[^/]+\.yaml$/;
 const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 
 /**
- * Reports files with unknown names. Returns the expected files that exist under another name, so that each of them is
- * reported once.
+ * Reports files with unknown names. Returns the expected files that exist under another name, so that they are not
+ * reported as missing as well.
  */
 function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> {
   const misnamed = new Set<string>();
@@ -218,7 +220,7 @@ export function ruleSetFileForm(folder: string, ladders: RuleLadders) {
     },
     (own): PlatformOverrides => own,
   );
-  const platforms = mapByName(
+  const platforms = namedMembersForm(
     'Settings of single platforms, by name.',
     { pattern: PLATFORM_NAME_PATTERN },
     platform,
@@ -238,7 +240,7 @@ export function ruleSetFileForm(folder: string, ladders: RuleLadders) {
       ),
       description: textForm('What this version is for.'),
       settings,
-      attributes: withDefault(ATTRIBUTES, NO_DECLARED_ATTRIBUTES),
+      attributes: withDefault(ATTRIBUTES_FORM, NO_DECLARED_ATTRIBUTES),
       platforms: withDefault(platforms, NO_PLATFORMS),
       meant: withDefault(MEANT, NOTHING_MEANT),
     },
@@ -252,7 +254,7 @@ type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSe
 
 const NO_PLATFORMS: ReadonlyMap<string, PlatformOverrides> = new Map();
 
-/** Returns the settings of a platform: its own where it has one, otherwise those of the rule set. */
+/** Returns the settings of a platform: its own settings, and those of the rule set for the rest. */
 function overrideSettings(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
   return {
     currency: own.currency ?? base.currency,
@@ -305,7 +307,7 @@ function isTimeZone(name: string): boolean {
 }
 
 const SMOOTHING = mappingForm(
-  MEANINGS.smoothing,
+  CONSTANT_DESCRIPTIONS.smoothing,
   { prior: numberForm(PRIOR_RANGE), weight: numberForm(WEIGHT_RANGE) },
   ({ prior, weight }, { file, node }): Smoothing | null => {
     // Every new client has 0.5000, whatever the prior. The first outcome must not move the score in the wrong
@@ -343,7 +345,7 @@ const GROUP_LIMITS = mappingForm(
 );
 
 /** The form of `limits.yaml`: the items of payLimitValue, like `EUR:250.00`, by group. */
-export const LIMITS = mappingForm(
+export const LIMITS_FILE_FORM = mappingForm(
   'The highest amount that a payer should be allowed to pay at once.',
   { limits: withMessageName('"limits"', GROUP_LIMITS) },
   ({ limits }): ParsedRules['limits'] => limits,

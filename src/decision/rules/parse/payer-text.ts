@@ -10,7 +10,8 @@ export const PAYER_TEXT_CHARACTERS_MAX = 300;
 export const PAYER_TEXT_WAIT = '{waitSeconds}';
 
 /**
- * Internal names. The name of a fact that is one plain word, like amount, is left out, because payers know the word.
+ * Internal names. The names of facts that are one plain word, like amount, are left out, because payers know the
+ * word.
  */
 const INTERNAL_NAMES = new Set([
   ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
@@ -40,7 +41,7 @@ export class PayerTexts {
   );
 
   /**
-   * Refuses the names of rules in the texts. It is called after all rules are known. Names of one word are allowed,
+   * Refuses the names of rules in the texts. It is called when all rules are known. Names of one word are allowed,
    * because payers may know the word.
    */
   refuseRuleNames(names: readonly string[]): void {

@@ -4,15 +4,15 @@ import { type Location, suggestName } from '#decision/rules/problem.ts';
 import { isName, NAME_PATTERN, type WrittenLadder } from '#decision/rules/rule-set.ts';
 import {
   amountsForm,
+  CONSTANT_DESCRIPTIONS,
   durationForm,
   type Form,
   listForm,
-  MEANINGS,
-  mapByName,
+  type MappingPlace,
   mappingForm,
   mappingOrShorthandForm,
+  namedMembersForm,
   optionalForm,
-  type Place,
   parsedTextForm,
   textForm,
   withCheck,
@@ -25,7 +25,9 @@ export const LADDER_LEVELS_MAX = 20;
 
 const LADDERS_MAX = 20;
 
-/** The longest wait. A payer who should return after a year is blocked, which is another verdict. */
+/**
+ * The longest wait. A payer who should stay away for longer than a year should be blocked, which is another verdict.
+ */
 export const LADDER_MS_MAX = 365 * 24 * 3600_000;
 
 interface Level {
@@ -33,7 +35,7 @@ interface Level {
   readonly at: Location;
 }
 
-/** A ladder that rules name. With null it uses the `resetAfter` of the ladder without a name. */
+/** A ladder that rules name. With null the `resetAfter` of the ladder without a name applies. */
 interface NamedLadder {
   readonly levels: readonly Level[];
   readonly resetAfterMs: number | null;
@@ -52,7 +54,7 @@ const LEVEL = withCheck(LADDER_DURATION, (ms, file, node): Level & { readonly no
 });
 
 const LEVELS: Form<readonly Level[]> = withCheck(
-  withSchema(listForm(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
+  withSchema(listForm(LEVEL, 'a level', CONSTANT_DESCRIPTIONS.levels), { maxItems: LADDER_LEVELS_MAX }),
   (levels, file, node) => {
     if (levels.length > LADDER_LEVELS_MAX) {
       return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${levels.length}`);
@@ -70,9 +72,9 @@ const LEVELS: Form<readonly Level[]> = withCheck(
   },
 );
 
-const RESET_AFTER = withSchema(LADDER_DURATION, { description: MEANINGS.resetAfter });
+const RESET_AFTER = withSchema(LADDER_DURATION, { description: CONSTANT_DESCRIPTIONS.resetAfter });
 
-/** The form of a named ladder: its levels alone, or with its own `resetAfter`. */
+/** The form of a named ladder: its levels alone, or its levels with a `resetAfter` of its own. */
 const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthandForm(
   mappingForm(
     'A ladder with a resetAfter of its own.',
@@ -88,7 +90,10 @@ const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthandForm(
 
 /** The ladders of a rule set: the ladder without a name, and the ladders that rules name. */
 export class RuleLadders {
-  /** For each name a function that reports that no rule uses the ladder. Null until `ladder.yaml` is read and sound. */
+  /**
+   * Functions by the name of a ladder. Each reports that no rule uses the ladder. Null until `ladder.yaml` is read
+   * and sound.
+   */
   #named: ReadonlyMap<string, () => void> | null = null;
   #ladders: NamedLadders = new Map();
   readonly #used = new Set<string>();
@@ -97,7 +102,7 @@ export class RuleLadders {
   readonly file: Form<WrittenLadder> = createLadderForm(
     'The cooldown ladder: how long a payer waits who asks again without having paid.',
     {
-      refusal: refuseLadderName,
+      refusal: findLadderNameFault,
       inherited: () => new Map(),
       check: (named, { file, members }) => {
         const ladders = members.get('ladders')?.value;
@@ -118,7 +123,7 @@ export class RuleLadders {
   readonly own: Form<WrittenLadder> = createLadderForm("The platform's own ladder.", {
     refusal: (name) => {
       const known = this.#named === null ? null : [...this.#named.keys()];
-      if (known === null || known.includes(name)) return refuseLadderName(name);
+      if (known === null || known.includes(name)) return findLadderNameFault(name);
       return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggestName(name, known)}`;
     },
     inherited: () => this.#ladders,
@@ -127,7 +132,7 @@ export class RuleLadders {
 
   /** The form of a ladder's name in a rule. */
   readonly name: Form<string> = withCheck(
-    withSchema(textForm(MEANINGS.ladder), { pattern: NAME_PATTERN }),
+    withSchema(textForm(CONSTANT_DESCRIPTIONS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
       if (this.#named === null) return name;
       this.#used.add(name);
@@ -144,23 +149,23 @@ export class RuleLadders {
   }
 }
 
-function refuseLadderName(name: string): string | null {
+function findLadderNameFault(name: string): string | null {
   if (isName(name)) return null;
   return `the name of a ladder has lower-case words joined by "-", like patient, unlike "${name}"`;
 }
 
 interface LadderKind {
   readonly refusal: (name: string) => string | null;
-  /** The ladders that hold beside those of this mapping. */
+  /** The ladders that a platform has besides those of this mapping. */
   readonly inherited: () => NamedLadders;
-  readonly check: (named: NamedLadders, place: Place) => void;
+  readonly check: (named: NamedLadders, place: MappingPlace) => void;
 }
 
 function createLadderForm(
   description: string,
   { refusal, inherited, check }: LadderKind,
 ): Form<WrittenLadder> {
-  const named = mapByName(
+  const named = namedMembersForm(
     'Further ladders, for WAIT rules to name.',
     { pattern: NAME_PATTERN },
     NAMED_LADDER,
@@ -231,7 +236,7 @@ export const HOLDOUT_PATTERN = '^(0|[1-9][0-9]?)(\\.[0-9]{1,2})?%$';
 
 const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
 
-/** The largest share of the clients that a holdout may skip. The other clients pay for what the holdout teaches. */
+/** The largest share of clients that a holdout may skip. The remaining clients pay for what the holdout teaches. */
 const HOLDOUT_SHARE_MAX = 0.5;
 
 const SHARE: Form<number> = parsedTextForm(
@@ -271,8 +276,8 @@ const MAX_AMOUNTS = withCheck(
 /** The members of a rule about its holdout. */
 export const HOLDOUT_FORMS = { holdout: optionalForm(SHARE), holdoutMaxAmount: optionalForm(MAX_AMOUNTS) };
 
-/** Whether `holdoutMaxAmount` has a holdout to bound. Reports a problem when it has none. */
-export function checkHoldoutBound({ file, members }: Place): boolean {
+/** Checks that a rule with `holdoutMaxAmount` has a holdout. Reports a problem if it has none. */
+export function checkHoldoutBound({ file, members }: MappingPlace): boolean {
   const maxAmount = members.get('holdoutMaxAmount');
   if (maxAmount === undefined || members.has('holdout')) return true;
   file.report(maxAmount.key, 'holdoutMaxAmount limits a holdout, and the rule has none; add holdout: 2%');

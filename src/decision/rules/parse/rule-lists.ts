@@ -1,11 +1,14 @@
 import type { Node } from 'yaml';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { suggestName } from '#decision/rules/problem.ts';
-import { isName, type RuleList, refuseListName } from '#decision/rules/rule-set.ts';
+import { explainBadListName, isName, type RuleList } from '#decision/rules/rule-set.ts';
 import { mappingForm, textForm, withDefault, withMessageName } from './form.ts';
 import { YamlFile } from './yaml-file.ts';
 
-/** As many entries as people write by hand. Longer lists are shared lists, which change without a release. */
+/**
+ * The most entries of a list. People write no more by hand. Longer lists are shared lists, which change without a
+ * release.
+ */
 export const LIST_ENTRIES_MAX = 1000;
 
 const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
@@ -21,7 +24,7 @@ interface WrittenList {
 /** The lists of one rule set, `lists/NAME.yaml`. It remembers which of them rules name. */
 export class RuleLists {
   readonly #lists = new Map<string, WrittenList>();
-  /** All names, including those of lists that are not sound. To name such a list is not a second mistake. */
+  /** All names, including those of lists that are not sound. A rule that names such a list makes no second mistake. */
   readonly #names = new Set<string>();
   readonly findList = new Set<string>();
   readonly #values = new Map<string, RuleList['values'] | null>();
@@ -38,10 +41,7 @@ export class RuleLists {
     }
   }
 
-  /**
-   * Finds the list that a condition names. Returns null, and reports the name in `file`, when the list does not
-   * exist.
-   */
+  /** Finds the list that a condition names. If the list does not exist, returns null and reports the name in `file`. */
   named(name: string, file: YamlFile, node: Node): WrittenList | null {
     this.findList.add(name);
     const list = this.#lists.get(name);
@@ -91,14 +91,14 @@ export class RuleLists {
 
 function readList(name: string, file: YamlFile): WrittenList | null {
   if (!isName(name)) {
-    return file.report(null, refuseListName(name));
+    return file.report(null, explainBadListName(name));
   }
-  const list = file.root === null ? null : LIST_FORM.read(file, file.root, 'the list');
+  const list = file.root === null ? null : LIST_FILE_FORM.read(file, file.root, 'the list');
   return list === null ? null : { name, file, ...list };
 }
 
 /** The form of a list. The facts that are compared with its entries decide which entries are allowed. */
-export const LIST_FORM = mappingForm(
+export const LIST_FILE_FORM = mappingForm(
   'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
   {
     description: withDefault(textForm('What the entries have in common, in words for people.'), ''),

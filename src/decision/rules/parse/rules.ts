@@ -20,15 +20,15 @@ import {
 import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
 import { type FactRefs, findPlaceholderFact } from './fact-refs.ts';
 import {
+  CONSTANT_DESCRIPTIONS,
   choiceForm,
   type Form,
   LIST_NAME,
   listForm,
-  MEANINGS,
+  type MappingPlace,
   mappingForm,
   numberForm,
   optionalForm,
-  type Place,
   textForm,
   withCheck,
   withDefault,
@@ -62,7 +62,7 @@ export function groupsFileForm(names: RuleNames): Form<ParsedRules['groups']> {
 }
 
 /**
- * A name that the author chooses, like the name of a rule. Messages call the name `what`, and `like` is their
+ * A name that the author chooses, like the name of a rule. In messages it is called `what`, and `like` is the
  * example.
  */
 function createNameForm(what: string, description: string, like: string): Form<string> {
@@ -75,13 +75,13 @@ function createNameForm(what: string, description: string, like: string): Form<s
   });
 }
 
-const ABOUT_FORM = createNameForm('about', MEANINGS.about, 'device');
+const ABOUT_FORM = createNameForm('about', CONSTANT_DESCRIPTIONS.about, 'device');
 
 const CONCLUSION_TEXT = 'What the rule concludes.';
 
 /** The form of `bot-signals.yaml`. */
 export function signalsFileForm(names: RuleNames): Form<ParsedRules['signals']> {
-  const weight = numberForm(WEIGHT_RANGE, MEANINGS.weight);
+  const weight = numberForm(WEIGHT_RANGE, CONSTANT_DESCRIPTIONS.weight);
   const params = mappingForm(
     CONCLUSION_TEXT,
     { weight, about: optionalForm(ABOUT_FORM) },
@@ -99,7 +99,7 @@ export function signalsFileForm(names: RuleNames): Form<ParsedRules['signals']> 
           params,
           onRule: refuseExemptName,
         }),
-        threshold: numberForm(WEIGHT_RANGE, MEANINGS.threshold),
+        threshold: numberForm(WEIGHT_RANGE, CONSTANT_DESCRIPTIONS.threshold),
       },
       ({ rules, threshold, exempt }, { file, members }) => {
         const reachable = sumSignalWeights(rules.map(({ params }) => params));
@@ -113,7 +113,7 @@ export function signalsFileForm(names: RuleNames): Form<ParsedRules['signals']> 
   );
 }
 
-const FLAG = createNameForm('flag', MEANINGS.flag, 'large-first-order');
+const FLAG = createNameForm('flag', CONSTANT_DESCRIPTIONS.flag, 'large-first-order');
 
 /** The form of `flags.yaml`. */
 export function flagsFileForm(names: RuleNames): Form<ParsedRules['flags']> {
@@ -133,7 +133,7 @@ export function flagsFileForm(names: RuleNames): Form<ParsedRules['flags']> {
 /** The form of the conditions that exempt from all signals. They are read as a rule. */
 function createExemptionForm(reader: ConditionReader | null): Form<Exemption> {
   return {
-    schema: { allOf: [CONDITIONS], description: MEANINGS.exempt },
+    schema: { allOf: [CONDITIONS_SCHEMA], description: CONSTANT_DESCRIPTIONS.exempt },
     read: (file, node) => {
       const written = reader?.readTopLevel(node, EXEMPT) ?? null;
       if (written === null) return null;
@@ -144,7 +144,7 @@ function createExemptionForm(reader: ConditionReader | null): Form<Exemption> {
   };
 }
 
-function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }: Place): void {
+function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }: MappingPlace): void {
   if (name !== EXEMPT) return;
   file.report(
     members.get('name')?.value ?? null,
@@ -170,7 +170,10 @@ const VERDICT: Form<Verdict> = {
   },
 };
 
-/** The form of `verdicts.yaml`. No text for the payer may contain the name of one of its rules, or of `otherRules`. */
+/**
+ * The form of `verdicts.yaml`. No text for the payer may contain the name of one of its rules, or a name of
+ * `otherRules`.
+ */
 export function verdictsFileForm(
   names: RuleNames,
   otherRules: readonly string[],
@@ -210,7 +213,7 @@ export function verdictsFileForm(
     { file, node, members },
   ) => {
     if (name !== undefined) rulesHere.push(name);
-    // Conditions with a problem may have demanded the binding. The problem is reported already.
+    // Conditions with a problem may demand the binding. Their problem is reported already.
     const isBound = conditions === undefined || demandsBinding(conditions);
     if (event?.verdict === 'GET_SAME_STICKY' && !isBound)
       refuseSticky(file, members.get('event')?.value ?? node);
@@ -244,7 +247,7 @@ function refuseSticky(file: YamlFile, node: Node): void {
   );
 }
 
-/** The form of a file whose conditions may name each other. For the schema of editors there is no reader. */
+/** The form of a file whose conditions may name each other. The schema for editors needs no reader. */
 function createRuleFileForm<T>(
   names: RuleNames,
   stage: RuleStage,
@@ -263,24 +266,24 @@ function createConditionsForm(reader: ConditionReader | null): Form<true> {
     schema: {
       type: 'object',
       description: 'Named conditions, for rules to share with { condition: name }.',
-      additionalProperties: CONDITIONS,
+      additionalProperties: CONDITIONS_SCHEMA,
     },
     read: (_file, node) => reader?.readNamed(node) ?? null,
   };
 }
 
 /** The schema's `definitions` define conditions. */
-export const CONDITIONS = { $ref: '#/definitions/conditions' };
+export const CONDITIONS_SCHEMA = { $ref: '#/definitions/conditions' };
 
 interface RuleKind<Params> {
   /** Whether rules have priorities, because only the first match counts. */
   readonly prioritised: boolean;
-  /** Whether rules may have a holdout. The default is true. Flags may not, because they change no answer. */
+  /** Whether rules may have a holdout. If missing, they may. Flags may not, because they change no answer. */
   readonly mayHoldOut?: boolean;
   readonly eventType: string;
   readonly params: Form<Params>;
   /** Is called with each rule. */
-  readonly onRule?: (rule: SoundParts<Params>, place: Place) => void;
+  readonly onRule?: (rule: SoundParts<Params>, place: MappingPlace) => void;
 }
 
 function createRulesForm<Params>(
@@ -296,7 +299,7 @@ function createRuleForm<Params>(
   { prioritised, mayHoldOut = true, eventType, params, onRule }: RuleKind<Params>,
 ): Form<Rule<Params>> {
   const conditions: Form<Condition> = {
-    schema: CONDITIONS,
+    schema: CONDITIONS_SCHEMA,
     read: (_file, node) => reader?.readTopLevel(node) ?? null,
   };
   const event = mappingForm(
@@ -313,7 +316,7 @@ function createRuleForm<Params>(
   const forms = { ...always, ...HOLDOUT_FORMS };
   const moved: NegationCache = new Map();
   const first = new Map<string, number>();
-  const check = (rule: SoundParts<Params>, place: Place) => {
+  const check = (rule: SoundParts<Params>, place: MappingPlace) => {
     const { file, node } = place;
     onRule?.(rule, place);
     const line = file.at(node).line;
@@ -357,7 +360,7 @@ interface ReadRule<Params> {
 function buildRule<Params>(
   { name, description, conditions: written, event, holdout, holdoutMaxAmount }: ReadRule<Params>,
   priority: number,
-  { file, node, members }: Place,
+  { file, node, members }: MappingPlace,
   moved: NegationCache,
 ): Rule<Params> {
   const condition = moveNegations(written, moved);

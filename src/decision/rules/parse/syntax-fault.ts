@@ -6,7 +6,7 @@ import { isClosed, type SyntaxFault, type Token, tokenize, walkWithDepth } from 
 /** A file as far as YAML can read it. */
 interface ReadYaml {
   readonly document: Pick<Document, 'errors' | 'contents'>;
-  /** Repeated keys in the order of the file. */
+  /** Repeated keys in the sequence of the file. */
   readonly repeatedKeys: readonly RepeatedKey[];
 }
 
@@ -19,7 +19,7 @@ export interface RepeatedKey {
 }
 
 /**
- * Finds the first fault in the syntax of a file. Only the first is reported, because later ones are mostly its
+ * Finds the first fault in the syntax of a file. Only the first is reported, because later faults are mostly its
  * consequences. `lineOf` returns the line of an offset.
  */
 export function findSyntaxFault(
@@ -44,7 +44,10 @@ export function findSyntaxFault(
   return isBehind ? { offset: error.pos[0], message: explainParserError(error, text) } : suspected;
 }
 
-/** The parser may report the entry before the line that it could not read. */
+/**
+ * How many lines before the unreadable line the parser may report its error, because it reports the entry before
+ * that line.
+ */
 const LINES_BEHIND_MAX = 3;
 
 function pickFirst(faults: readonly (SyntaxFault | null)[]): SyntaxFault | null {
@@ -128,8 +131,8 @@ function findStrangeComma({ text, offset }: Token): SyntaxFault | null {
 }
 
 /**
- * Takes the last line of a text before a colon. The line is the name of a member, and the lines above belong to
- * another member.
+ * Takes the last line of a text before a colon. That line is the name of a member. The lines above belong to another
+ * member.
  */
 function takeLastLine(token: Token): Token {
   const line = token.text.slice(token.text.lastIndexOf('\n') + 1);
@@ -144,7 +147,7 @@ const OPERATOR_SIGNS: Readonly<Record<string, string>> = {
   '!==': 'notEqual',
 };
 
-/** Finds a sign in the place of an operator that has another meaning in YAML. */
+/** Finds a sign that stands in the position of an operator and has another meaning in YAML. */
 function findSignForOperator(text: string): SyntaxFault | null {
   const found = /^[^#\n]*\boperator: *(?=(>=?|!==?)(?:[\s,}]|$))/m.exec(text);
   const sign = found?.[1] ?? '';
@@ -221,13 +224,13 @@ function findOpenQuote(token: Token): SyntaxFault | null {
   return isWhole ? null : reportUnclosed(token, token.text.charAt(0));
 }
 
-/** Finds a fault in a line outside of brackets. `before` are the tokens of the line before this one. */
+/** Finds a fault in a line outside of brackets. `before` has the tokens of the previous line. */
 function findFaultInLine(token: Token, before: readonly Token[], text: string): SyntaxFault | null {
   const last = before.at(-1);
   if (token.kind === 'colon') {
     const at = before.findIndex(({ kind }) => kind === 'colon');
     const value = before[at + 1];
-    // When a longer text runs into a line, the colon of that line is its own.
+    // If a longer text runs into a line, the colon of that line belongs to the line alone.
     if (at === -1 || value === undefined || text.slice(before[at]?.offset, token.offset).includes('\n'))
       return null;
     return explainColon(value, getLineAt(text, token.offset));
@@ -275,7 +278,7 @@ function reportSign({ offset, text }: Token): SyntaxFault {
   return { offset, message: `put quotes around a text that begins with ${text.charAt(0)}` };
 }
 
-/** Finds a fault within brackets. `item` are the tokens since the last comma. */
+/** Finds a fault within brackets. `item` has the tokens since the last comma. */
 function findFaultInItem(
   token: Token,
   { token: opener, item }: OpenBracket,
@@ -328,7 +331,7 @@ function findColumn(text: string, offset: number): number {
   return offset - text.lastIndexOf('\n', offset - 1);
 }
 
-/** Reports a repeated key. Mostly an item of a list has lost its dash. */
+/** Reports a repeated key. In most cases an item of a list has lost its dash. */
 function reportRepeatedKey(
   { key, earlier, beginsItem }: RepeatedKey,
   lineOf: (offset: number) => number,
@@ -348,7 +351,7 @@ function getOffset(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** Finds text after a comma within braces that is no member. Mostly the comma belongs to the value before it. */
+/** Finds text after a comma within braces that is no member. In most cases the comma belongs to the value before it. */
 function findUnseparated(root: Node | null): SyntaxFault | null {
   let fault: SyntaxFault | null = null;
   visit(root, {
@@ -368,7 +371,7 @@ function findUnseparated(root: Node | null): SyntaxFault | null {
   return fault;
 }
 
-/** Reports values in braces like `{ EUR, USD }`, which is how other languages write a list. */
+/** Reports values in braces like `{ EUR, USD }`, as other languages write a list. */
 function findBracedValues(map: YAMLMap): SyntaxFault | null {
   if (map.items.length === 0 || map.items.some(({ value }) => value !== null)) return null;
   const keys = map.items.map(({ key }) => key).filter(isScalar);
@@ -403,7 +406,7 @@ function getSource(node: Node): string {
 
 const COMMA_IN_TEXT = 'put quotes around a text with a comma';
 
-/** Explains a value with a comma in it that ends the value too early. */
+/** Explains a comma within a value. The comma ends the value too early. */
 function explainCommaInValue(name: string, before: string, behind: string): string {
   const number = /^-?\d[\d,.]*$/.test(before) ? explainCommaInNumber(before, behind) : null;
   if (number !== null) return number;
@@ -418,7 +421,7 @@ function explainCommaInNumber(before: string, behind: string): string | null {
   return `a number has no comma; write ${meant}, or ${before}.${behind} if decimals are meant`;
 }
 
-/** Explains an error of the parser in words for an author who knows the rules and not YAML. */
+/** Explains an error of the parser to an author who knows the rules and does not know YAML. */
 function explainParserError({ code, message, pos: [at] }: YAMLError, text: string): string {
   if (message.includes('call stack')) return 'lists and mappings are nested too deep to be read';
   switch (code) {

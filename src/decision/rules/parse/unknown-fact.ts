@@ -4,7 +4,7 @@ import { findNearestName } from '#decision/rules/problem.ts';
 import { formatFactWithParams } from './correction-hints.ts';
 
 /**
- * Explains that a fact does not exist: with the name that was probably meant, or with the place where all facts are
+ * Explains that a fact does not exist. The text has the name that was probably meant, or says where all facts are
  * listed.
  */
 export function explainUnknownFact(name: string): string {
@@ -21,7 +21,7 @@ export function explainUnknownFact(name: string): string {
   return `unknown fact "${name}"; what others call ${words} is asked here with ${named}`;
 }
 
-/** Makes a name like `cardCountry` of words like `card country`. */
+/** Makes a name like `cardCountry` from words like `card country`. */
 function toAttributeName(words: string): string {
   return words.replaceAll(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }

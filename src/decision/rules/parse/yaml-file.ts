@@ -40,12 +40,12 @@ export type Members = ReadonlyMap<string, Member>;
 
 export const NO_MEMBERS: Members = new Map();
 
-/** Rule files are written by hand. A larger one is a mistake or an attack. */
+/** The largest rule file. Rule files are written by hand, so a larger one is a mistake or an attack. */
 const FILE_CHARACTERS_MAX = 512 * 1024;
 
 /**
- * A cache of parsed texts. A search that tries hundreds of edits changes one file at a time, so the others are not
- * parsed again. Nobody changes a node. One character takes some 25 bytes here.
+ * A cache of parsed texts. A search that tries hundreds of edits changes one file at a time, so the other files are
+ * not parsed again. Nobody changes the cached nodes. One character takes some 25 bytes here.
  */
 const PARSED_TEXTS = new LRUCache<string, ReturnType<typeof parseText>>({
   maxSize: 128 * 1024,
@@ -63,7 +63,7 @@ function parseText(text: string) {
 /** Without this option the library compares each key with all keys before it, which takes minutes for a large file. */
 export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
 
-/** Finds the keys that occurred before in their mapping. */
+/** Finds the keys that occurred before in the same mapping. */
 function findRepeatedKeys(root: Node | null): readonly RepeatedKey[] {
   const repeated: RepeatedKey[] = [];
   visit(root, {
@@ -91,8 +91,8 @@ const REPORTED_ITEMS_MAX = 3;
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 
 /**
- * One YAML file of a rule set. Each read returns a value of the wanted kind, or reports a problem with its place and
- * returns null. So one pass reports everything that is wrong.
+ * One YAML file of a rule set. Each read returns a value of the wanted kind, or returns null and reports a problem
+ * with its place. So one pass reports all problems.
  */
 export class YamlFile {
   readonly name: string;
@@ -107,7 +107,7 @@ export class YamlFile {
     this.#root = this.#parse(text);
   }
 
-  /** The root node. Null if the file is empty or not YAML, which is then among the problems. */
+  /** The root node. Null if the file is empty or is not YAML. A file that is not YAML is among the problems. */
   get root(): Node | null {
     return this.#root;
   }
@@ -121,7 +121,7 @@ export class YamlFile {
   }
 
   report(node: Node | null, message: string): null {
-    // A name that looks like another one is shown with its invisible characters.
+    // The message shows the invisible characters of a name that looks like another name.
     const problem = { at: this.at(node), message: spellOutInvisible(message) };
     const text = formatProblem(problem);
     // A problem that two readers find is reported once.
@@ -142,7 +142,7 @@ export class YamlFile {
     return members;
   }
 
-  /** Reports members that are not among `allowed`, and members of `required` that are missing. */
+  /** Reports members that are not among `allowed`, and missing members of `required`. */
   checkNames(
     node: Node | null,
     members: Members,
@@ -202,8 +202,8 @@ export class YamlFile {
   }
 
   /**
-   * Reads each item of a list. Returns null if an item is refused. When many are, the first problem reports them
-   * all.
+   * Reads each item of a list. Returns null if an item is refused. If many items are refused, one problem reports
+   * them all.
    */
   readItems<T>(items: readonly Node[], read: (item: Node) => T | null): readonly T[] | null {
     const before = this.#problems.length;
@@ -223,7 +223,7 @@ export class YamlFile {
     return refused.length === 0 ? values.filter((value) => value !== null) : null;
   }
 
-  /** Reads a text. `hint` is added to the message when the node is no text. */
+  /** Reads a text. `hint` is added to the message if the node is no text. */
   text(node: Node | null, what: string, hint = ''): string | null {
     const value = this.#getScalar(node);
     if (typeof value !== 'string') return this.#reportWrongKind(node, `${what} must be a text`, hint);
@@ -275,7 +275,7 @@ export class YamlFile {
         : undefined;
   }
 
-  /** Returns the digits of a number as they are written, or null when the node is no number. */
+  /** Returns the digits of a number as they are written. Returns null if the node is no number. */
   writtenNumber(node: Node): string | null {
     return isScalar(node) && typeof node.value === 'number' ? (node.source ?? String(node.value)) : null;
   }

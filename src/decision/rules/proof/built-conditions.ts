@@ -1,5 +1,11 @@
 import type { FactDomain, FactValue } from '#decision/facts/fact.ts';
-import type { Comparison, Condition, Expected, FactRef, OperatorName } from '#decision/rules/condition.ts';
+import type {
+  Comparison,
+  Condition,
+  ExpectedConstants,
+  FactRef,
+  OperatorName,
+} from '#decision/rules/condition.ts';
 
 /** The facts of a rule set by their names, with functions that build conditions about them for proofs. */
 export class FactsByName {
@@ -25,8 +31,8 @@ export class FactsByName {
   }
 
   /**
-   * Returns a windowed fact once for each window in use, the shortest first. Facts about different attributes come
-   * together.
+   * Returns a windowed fact once for each window in use, the shortest window first. The facts of different attributes
+   * are returned together.
    */
   windows(name: string): readonly FactRef[] {
     return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
@@ -54,7 +60,7 @@ export class FactsByName {
   }
 }
 
-/** Creates a fact that rules cannot name and that proofs use. */
+/** Creates a fact that only proofs use and that rules cannot name. */
 export function createInnerFact(label: string, domain: FactDomain): FactRef {
   const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
   return { label, name: label, fact, windowMs: 0, index: -1 };
@@ -63,7 +69,7 @@ export function createInnerFact(label: string, domain: FactDomain): FactRef {
 /** The place of conditions that stand in no file. */
 const NOWHERE = { file: '', line: 0, column: 0 };
 
-export function compare(fact: FactRef, operator: OperatorName, value: Expected): Comparison {
+export function compare(fact: FactRef, operator: OperatorName, value: ExpectedConstants): Comparison {
   return { kind: 'comparison', fact, operator, value, at: NOWHERE };
 }
 

@@ -1,23 +1,23 @@
 import type { FactReading, FactValue } from '#decision/facts/fact.ts';
-import type { Expected, FactRef, OperatorName } from '#decision/rules/condition.ts';
+import type { ExpectedConstants, FactRef, OperatorName } from '#decision/rules/condition.ts';
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
 import { findDecimals, findTextForm, type TextForm } from '#decision/rules/value-forms.ts';
 
 /**
- * The values of a fact, numbered in order, so that everything a condition can say about the fact is a set of whole
+ * The values of a fact, numbered by size. Everything that a condition can say about the fact is then a set of whole
  * numbers. Values that no condition distinguishes may share a number.
  */
 export interface Domain {
   readonly all: Spans;
   /** The numbers whose values stand in this relation to `expected`. */
-  readonly findNumbers: (operator: OperatorName, expected: Expected) => Spans;
+  readonly findNumbers: (operator: OperatorName, expected: ExpectedConstants) => Spans;
   readonly toValue: (number: number) => FactReading;
   readonly toNumber: (value: FactReading) => number;
-  /** The number of 0 when values may be below 0. A witness shows 0 instead of the least value. */
+  /** The number of the value 0, if values may be below 0. A witness shows 0 instead of the least value. */
   readonly zero?: number;
 }
 
-/** How many multiples a domain lists one by one. For more of them proofs use a separate fact, see `MultipleFacts`. */
+/** How many multiples a domain lists one by one. If there are more, proofs use a separate fact, see `MultipleFacts`. */
 const LISTED_MULTIPLES_MAX = 4096;
 
 /** Whether the multiples of a divisor are listed among the values of the fact. */
@@ -28,7 +28,7 @@ export function listsMultiples(ref: FactRef, divisor: number): boolean {
   return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
 }
 
-/** Makes a text of one character, another for each number from 0. Attributes may be declared that short. */
+/** Makes a different text of one character for each number from 0. Attributes may be declared that short. */
 export function createShortText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
 }
@@ -37,13 +37,13 @@ const LETTERS = 26;
 
 const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', createText: createShortText };
 
-/** Builds the domain of a fact. `constants` are the values that conditions compare the fact with. */
+/** Builds the domain of a fact. `constants` are the values with which conditions compare the fact. */
 export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const known = createKnownDomain(ref, constants);
   return ref.fact.absence === undefined ? known : addUnknown(known);
 }
 
-/** Adds a last number that stands for having no value. */
+/** Adds a last number, which stands for "no value". */
 function addUnknown(known: Domain): Domain {
   const unknown = findHighest(known.all) + 1;
   const alone: Spans = [[unknown, unknown]];
@@ -97,7 +97,7 @@ function createListedDomain(values: readonly FactValue[]): Domain {
  */
 function findNumbersWhere(
   operator: OperatorName,
-  expected: Expected,
+  expected: ExpectedConstants,
   pieces: readonly Spans[],
   value: (number: number) => FactValue,
 ): Spans {
@@ -173,9 +173,9 @@ function createDomainWithZero(
 }
 
 interface NumberOrder {
-  /** The number of the greatest value that is less than this one. */
+  /** The number of the greatest value below this one. */
   readonly below: (value: number) => number;
-  /** The number of the greatest value that is not above this one. */
+  /** The number of the greatest value that is at most this one. */
   readonly upTo: (value: number) => number;
   readonly value: (number: number) => number;
 }
@@ -201,7 +201,7 @@ function clipSpans(all: Spans, low: number, high: number): Spans {
   return mergeSpans(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
 }
 
-/** Finds a number between two others with few digits. Returns null if no double lies there. */
+/** Finds a number with few digits between two other numbers. Returns null if no double lies between them. */
 function findBetween(low: number, high: number): number | null {
   for (let digits = 0; digits <= 10; digits++) {
     const number = Number((Math.floor(low * 10 ** digits + 1) / 10 ** digits).toFixed(digits));
@@ -231,7 +231,7 @@ type Span = readonly [low: number, high: number];
 /** A set of whole numbers: sorted spans that neither overlap nor touch. */
 export type Spans = readonly Span[];
 
-/** Merges spans to the set of all their numbers. A span that ends before it begins has none. */
+/** Merges spans to the set of all their numbers. A span that ends before it begins is empty. */
 export function mergeSpans(spans: readonly Span[]): Spans {
   const merged: [number, number][] = [];
   for (const [low, high] of spans.toSorted((a, b) => a[0] - b[0])) {

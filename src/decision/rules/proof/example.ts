@@ -2,7 +2,7 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import { type Condition, listFacts } from '#decision/rules/condition.ts';
 import { formatValue } from '#decision/rules/condition-text.ts';
 
-/** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
+/** Facts by label, such as `verdicts(10m)`. One payer can have all these values together. */
 export type Example = Readonly<Record<string, FactReading>>;
 
 /** Picks the facts of a witness that these conditions name. */

@@ -20,7 +20,7 @@ import type { Relation } from './relations.ts';
 
 /**
  * A condition in the form that a search needs. Each comparison is the set of numbers that it allows. There is no
- * "not": in a proof a "not" holds wherever its part does not.
+ * "not", because in a proof a "not" holds wherever its part does not hold.
  */
 export type Formula =
   | { readonly kind: 'within'; readonly index: number; readonly allowed: Spans }
@@ -96,7 +96,7 @@ export class FormulaBuilder {
     return includesSpans(allowed, this.#listAll(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
-  /** Joins parts, and merges those about one fact. A part that decides alone replaces all others. */
+  /** Joins parts, and merges the parts about one fact. A part that decides alone replaces all others. */
   #join(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
     const allowed = new Map<number, Spans>();
     const others = new Set<Formula>();
@@ -148,7 +148,7 @@ export function areContradictory(formulas: readonly Formula[]): boolean {
   return !formulas.every(possible);
 }
 
-/** The numbers of each fact that a search has left. Narrowing tells whether a number is left. */
+/** The numbers that a search has left for each fact. Narrowing returns whether a number is left. */
 export interface Ranges {
   readonly low: (index: number) => number;
   readonly high: (index: number) => number;
@@ -156,10 +156,10 @@ export interface Ranges {
   readonly keep: (index: number, low: number, high: number) => boolean;
 }
 
-/** Removes numbers that a relation excludes. Returns false if a fact has none left. */
+/** Removes numbers that a relation excludes. Returns false if a fact has no number left. */
 export type Propagator = (ranges: Ranges) => boolean;
 
-/** Lists the facts of a relation. The total or the score, which follows from the others, comes last. */
+/** Lists the facts of a relation. The total or the score comes last, because it follows from the others. */
 export function listRelationFacts(relation: Relation): readonly FactRef[] {
   switch (relation.kind) {
     case 'sum':
@@ -207,8 +207,9 @@ function createAtMostPropagator(lesser: number, greater: number, by: number): Pr
 }
 
 /**
- * Creates the propagator of the payment score. The score rises with paid orders and falls with unpaid ones. It is
- * exact when the counts are known. Before that the bounds are a step wider than the formula, because doubles round.
+ * Creates the propagator of the payment score. The score rises with paid orders and falls with unpaid ones. The
+ * result is exact when the counts are known. Before that the bounds are a step wider than the formula, because
+ * doubles round.
  */
 function createScorePropagator(
   relation: Extract<Relation, { kind: 'payment score' }>,
@@ -233,7 +234,7 @@ function createScorePropagator(
       const exact = number(low(paid), low(unpaid));
       return keep(result, exact, exact);
     }
-    // Without any outcome the score is fixed, whatever the formula says.
+    // If there is no outcome, the score is fixed, whatever the formula says.
     const bounds = [number(low(paid), high(unpaid)), number(high(paid), low(unpaid))];
     if (low(paid) === 0 && low(unpaid) === 0) bounds.push(number(0, 0), number(1, 0), number(0, 1));
     return keep(result, Math.min(...bounds) - 1, Math.max(...bounds) + 1);
@@ -260,12 +261,12 @@ function createWeightPropagator(
     const least = number(certain);
     const most = number(possible);
     if (!keep(result, least, most)) return false;
-    // Two steps of rounding are left to the sums above, which are exact when all signals are known.
+    // Leaves two steps of rounding to the sums above, which are exact when all signals are known.
     const spare = high(result) - least + 2;
     const excess = most - low(result) + 2;
     return weights.every((signal) => {
       if (low(signal.index) === high(signal.index)) return true;
-      // Beside another signal about the same thing, a signal adds only the weight by which it is heavier.
+      // If there is another signal about the same thing, a signal adds only the weight by which it is heavier.
       const isAlone = signal.about === undefined;
       const added = isAlone ? number([signal]) : number([...certain, signal]) - least;
       if (added > spare) return keep(signal.index, 0, 0);

@@ -12,7 +12,7 @@ interface Piece {
 /** Finds the knowledge that matters to a question. */
 export class KnowledgeIndex {
   readonly all: readonly Piece[];
-  /** By the label of a fact: the pieces that matter as soon as the fact does. */
+  /** The pieces by the label of a fact. They matter as soon as the fact matters. */
   readonly #when = new Map<string, Piece[]>();
 
   constructor(knowledge: Knowledge) {
@@ -32,7 +32,7 @@ export class KnowledgeIndex {
   } {
     const labels = new Set(asked);
     const relevant = new Set<Piece>();
-    // The loop over a set includes members that are added meanwhile.
+    // The loop over a set also visits members that are added during the loop.
     for (const label of labels) {
       for (const piece of this.#when.get(label) ?? []) {
         if (relevant.has(piece)) continue;
@@ -40,11 +40,14 @@ export class KnowledgeIndex {
         for (const other of piece.labels) labels.add(other);
       }
     }
-    // The pieces keep their order, so that the same question is searched in the same way.
+    // The pieces keep their sequence, so that the same question is always searched in the same way.
     return { labels, pieces: this.all.filter((piece) => relevant.has(piece)) };
   }
 
-  /** Adds a piece. A definition, unlike other knowledge, matters only when a question asks for the defined fact. */
+  /**
+   * Adds a piece. A definition matters only if a question asks for the defined fact. Other knowledge matters for each
+   * of its facts.
+   */
   #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
     const refs = [...listFacts(conditions), ...relations.flatMap(listRelationFacts)];
     const labels = refs.map(({ label }) => label);

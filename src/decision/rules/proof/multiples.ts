@@ -14,14 +14,14 @@ import { type Domain, includesSpans, listsMultiples, type Spans } from './domain
 /** A fact with so many values that its multiples cannot be listed, and the divisors that conditions ask about. */
 interface AskedFact {
   readonly ref: FactRef;
-  /** For each divisor the fact that tells whether the value is a multiple of it. */
+  /** Facts by divisor. Each tells whether the value is a multiple of the divisor. */
   readonly flags: Map<number, FactRef>;
 }
 
 /** How many multiples are tried to find a value that fits a witness. */
 const CANDIDATES_MAX = 200;
 
-/** How many values of a fact are tried in a search of their own. */
+/** How many values of a fact are tried, each in a search of its own. */
 const PINS_MAX = 8;
 
 /** A value that a fact must have. */
@@ -31,15 +31,15 @@ export interface FixedValue {
 }
 
 /**
- * Facts of their own for questions like whether an amount is a multiple of 1000. In proofs such a fact is related to
- * the amount at the constants that the amount is compared with. This excludes no possibility, so a proof that
+ * Makes separate facts for questions like whether an amount is a multiple of 1000. In proofs such a fact is related
+ * to the amount at the constants with which the amount is compared. This excludes no possibility, so a proof that
  * something is impossible holds. A witness must be confirmed by a value. Otherwise the answer is undecided.
  */
 export class MultipleFacts {
   readonly #asked = new Map<string, AskedFact>();
   readonly #rewritten = new Map<Condition, Condition>();
 
-  /** Rewrites a condition with separate facts in place of such comparisons. Most conditions have none. */
+  /** Rewrites a condition: separate facts replace the comparisons with multiples. Most conditions have none. */
   rewrite(condition: Condition): Condition {
     return this.#rewritten.getOrInsertComputed(condition, () => {
       if (!listComparisons([condition]).some(isAboutUnlisted)) return condition;
@@ -53,8 +53,8 @@ export class MultipleFacts {
   }
 
   /**
-   * Lists the conditions that relate a fact to its multiples, given the constants that the fact is compared with. It
-   * covers the facts that `labels` names.
+   * Lists the conditions that relate a fact to its multiples, for the facts that `labels` names. `constants` are the
+   * values with which the fact is compared.
    */
   *relateMultiples(
     labels: ReadonlySet<string>,
@@ -73,8 +73,8 @@ export class MultipleFacts {
   }
 
   /**
-   * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null if no such number
-   * was found.
+   * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null if no such number is
+   * found.
    */
   showValues(
     values: ReadonlyMap<string, FactReading>,
@@ -144,7 +144,7 @@ export class MultipleFacts {
       createInnerFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
     );
     const is = flagEquals(flag, operator === 'multipleOf');
-    // The fact stands beside its multiple, so that knowledge about the fact is used for the multiple, too.
+    // The fact itself stands beside its multiple, so that knowledge about the fact is used for the multiple as well.
     const { min } = fact.fact.domain.type === 'number' ? fact.fact.domain : { min: 0 };
     return allOf(compare(fact, 'greaterThanInclusive', min), is);
   }
@@ -165,7 +165,7 @@ function isWhole({ fact: { domain } }: FactRef): boolean {
   return domain.type === 'number' && domain.integer;
 }
 
-/** Lists the numbers that conditions compare the fact with, and its least and greatest value, in order. */
+/** Lists, sorted, the numbers with which conditions compare the fact, and the fact's least and greatest value. */
 function listPoints({ fact: { domain } }: FactRef, constants: Iterable<FactValue>): readonly number[] {
   if (domain.type !== 'number') return [];
   const { min, max } = domain;
@@ -173,7 +173,7 @@ function listPoints({ fact: { domain } }: FactRef, constants: Iterable<FactValue
   return [...new Set([min, ...inside.map(Number), max])].toSorted((a, b) => a - b);
 }
 
-/** Lists what is certain about the multiples at each point, and between each point and the next. */
+/** Lists what is certain about the multiples at each point, and between each point and the next one. */
 function* listFlagsAtPoints(
   ref: FactRef,
   points: readonly number[],
@@ -191,7 +191,7 @@ function* listFlagsAtPoints(
   }
 }
 
-/** Lists numbers near the beginning of each span that is left: multiples and others. */
+/** Lists numbers near the beginning of each remaining span: multiples and other numbers. */
 function listCandidates(
   domain: Domain | undefined,
   left: Spans,

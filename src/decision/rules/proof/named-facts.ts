@@ -4,7 +4,7 @@ import { buildDomain } from './domain.ts';
 import type { NumberedFacts } from './formula.ts';
 import { replacePair } from './pairs.ts';
 
-/** A fact that conditions name, and the constants that they compare it with. */
+/** A fact that conditions name, and the constants with which they compare it. */
 export interface NamedFact {
   readonly ref: FactRef;
   readonly constants: Set<FactValue>;
@@ -26,9 +26,8 @@ export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact
 }
 
 /**
- * Collects the constants that facts of one domain share. Numbers that are not whole are numbered by the constants
- * that they are compared with. Facts of one domain, such as all amounts, share these constants, so that relations can
- * compare their numbers.
+ * Collects the constants that facts of one domain share, such as all amounts. Numbers that are not whole are numbered
+ * by these constants, so that relations can compare the numbers of two facts.
  */
 function collectSharedConstants(
   facts: readonly NamedFact[],

@@ -2,7 +2,7 @@ import type { FactValue } from '#decision/facts/fact.ts';
 import {
   type Comparison,
   type Condition,
-  type Expected,
+  type ExpectedConstants,
   type FactRef,
   isFactRef,
   type OperatorName,
@@ -11,21 +11,21 @@ import { allOf, anyOf, compare, createInnerFact, implies, not } from './built-co
 import { createShortText } from './domain.ts';
 
 /**
- * Two facts of one request that are compared with each other. For proofs their relation is a fact of its own,
- * `standing`: below, equal or above for numbers, and equal or different for others. It is not known when one of the
- * two facts is not known.
+ * Two facts of one request that are compared with each other. For proofs their relation is a fact of its own: below,
+ * equal or above for numbers, and equal or different for other types. The relation is not known if one of the two
+ * facts is not known.
  */
 interface Pair {
   readonly one: FactRef;
   readonly other: FactRef;
-  readonly standing: FactRef;
+  readonly relation: FactRef;
   readonly isOrdered: boolean;
 }
 
 const ORDERED = ['below', 'equal', 'above'] as const;
 const UNORDERED = ['equal', 'different'] as const;
 
-type Standing = (typeof ORDERED)[number] | (typeof UNORDERED)[number];
+type PairRelation = (typeof ORDERED)[number] | (typeof UNORDERED)[number];
 
 /** The operator of the same comparison with its sides exchanged. */
 const MIRRORED: Readonly<Partial<Record<OperatorName, OperatorName>>> = {
@@ -35,7 +35,7 @@ const MIRRORED: Readonly<Partial<Record<OperatorName, OperatorName>>> = {
   greaterThanInclusive: 'lessThanInclusive',
 };
 
-const STANDINGS: Readonly<Partial<Record<OperatorName, readonly Standing[]>>> = {
+const RELATIONS_OF_OPERATOR: Readonly<Partial<Record<OperatorName, readonly PairRelation[]>>> = {
   equal: ['equal'],
   notEqual: ['below', 'above', 'different'],
   lessThan: ['below'],
@@ -45,42 +45,42 @@ const STANDINGS: Readonly<Partial<Record<OperatorName, readonly Standing[]>>> = 
 };
 
 /** A comparison with constants. */
-type ConstantComparison = Comparison & { readonly value: Expected };
+type ConstantComparison = Comparison & { readonly value: ExpectedConstants };
 
 /**
- * Replaces a comparison of two facts by a comparison of their standing with constants. Returns any other comparison
+ * Replaces a comparison of two facts by a comparison of their relation with constants. Returns any other comparison
  * unchanged.
  */
 export function replacePair(comparison: Comparison): ConstantComparison {
   const { fact, operator, value } = comparison;
   if (!isFactRef(value)) return { ...comparison, value };
-  const { one, standing, isOrdered } = createPair(fact, value);
+  const { one, relation, isOrdered } = createPair(fact, value);
   const asked = one.label === fact.label ? operator : (MIRRORED[operator] ?? operator);
-  const possible: readonly Standing[] = isOrdered ? ORDERED : UNORDERED;
-  const wanted = possible.filter((name) => STANDINGS[asked]?.includes(name));
-  return { ...comparison, fact: standing, operator: 'in', value: wanted };
+  const possible: readonly PairRelation[] = isOrdered ? ORDERED : UNORDERED;
+  const wanted = possible.filter((name) => RELATIONS_OF_OPERATOR[asked]?.includes(name));
+  return { ...comparison, fact: relation, operator: 'in', value: wanted };
 }
 
-/** Makes the pair of two facts. It is the same whichever fact a rule names first. */
+/** Makes the pair of two facts. It is the same pair whichever fact a rule names first. */
 function createPair(fact: FactRef, compared: FactRef): Pair {
   const [one, other] = fact.label < compared.label ? [fact, compared] : [compared, fact];
   const isOrdered = one.fact.domain.type === 'number';
   const values = isOrdered ? ORDERED : UNORDERED;
   const named = createInnerFact(`${one.label} to ${other.label}`, { type: 'enum', values });
   const absence = { of: 'a payer without one of the two', mistakenFor: '' };
-  return { one, other, isOrdered, standing: { ...named, fact: { ...named.fact, absence } } };
+  return { one, other, isOrdered, relation: { ...named, fact: { ...named.fact, absence } } };
 }
 
 /**
- * Lists the conditions that hold for facts that rules compare with each other. `comparisons` tell which of their
- * values are distinguished.
+ * Lists the conditions that hold for facts that rules compare with each other. `comparisons` tell which values of the
+ * facts are distinguished.
  */
 export function listPairConditions(comparisons: readonly Comparison[]): readonly Condition[] {
   const pairs = new Map(
     comparisons.flatMap(({ fact, value }) => {
       if (!isFactRef(value)) return [];
       const pair = createPair(fact, value);
-      return [[pair.standing.label, pair] as const];
+      return [[pair.relation.label, pair] as const];
     }),
   );
   const all = [...pairs.values()];
@@ -94,9 +94,9 @@ function isKnown(ref: FactRef): Condition {
   return ref.fact.absence === undefined ? allOf() : compare(ref, 'known', true);
 }
 
-function relateKnowledge({ one, other, standing }: Pair): readonly Condition[] {
+function relateKnowledge({ one, other, relation }: Pair): readonly Condition[] {
   const both = allOf(isKnown(one), isKnown(other));
-  return [implies(isKnown(standing), both), implies(both, isKnown(standing))];
+  return [implies(isKnown(relation), both), implies(both, isKnown(relation))];
 }
 
 function collectConstants(
@@ -111,10 +111,10 @@ function collectConstants(
 }
 
 function relateNumbers(
-  { one, other, standing }: Pair,
+  { one, other, relation }: Pair,
   comparisons: readonly Comparison[],
 ): readonly Condition[] {
-  const stands = (name: Standing) => compare(standing, 'equal', name);
+  const stands = (name: PairRelation) => compare(relation, 'equal', name);
   const limits = new Set<FactValue>([0, ...collectConstants([one, other], comparisons)]);
   return [...limits].flatMap((limit) => {
     const side = (operator: OperatorName) => [compare(one, operator, limit), compare(other, operator, limit)];
@@ -142,11 +142,11 @@ function listUnnamedTexts(count: number, named: ReadonlySet<FactValue>): readonl
 }
 
 /**
- * Relates two texts or two booleans. Besides the named texts there are enough others that each fact of a pair can
- * have its own.
+ * Relates two texts or two booleans. Besides the named texts there are enough other texts, so that the two facts of a
+ * pair can differ.
  */
 function relateTexts(
-  { one, other, standing }: Pair,
+  { one, other, relation }: Pair,
   pairs: readonly Pair[],
   comparisons: readonly Comparison[],
 ): readonly Condition[] {
@@ -166,8 +166,8 @@ function relateTexts(
       const [isOne, isOther] = both;
       if (isOne === undefined || isOther === undefined) return [];
       return [
-        implies(compare(standing, 'equal', 'different'), not(allOf(...both))),
-        implies(compare(standing, 'equal', 'equal'), anyOf(allOf(...both), not(anyOf(...both)))),
+        implies(compare(relation, 'equal', 'different'), not(allOf(...both))),
+        implies(compare(relation, 'equal', 'equal'), anyOf(allOf(...both), not(anyOf(...both)))),
       ];
     }),
   ];

@@ -27,22 +27,22 @@ import { listPairConditions } from './pairs.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
- * The answer to a question. A witness has facts by label for which everything asked for holds. None is a proof that
- * there is no witness. Undecided: the search took too long.
+ * The answer to a question. A witness has facts by label for which everything that was asked holds. None is a proof
+ * that there is no witness. Undecided means that the search took too long.
  */
-export type Answer =
+export type ReasonerAnswer =
   | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
   | { readonly kind: 'none' }
   | { readonly kind: 'undecided' };
 
-/** How much work a reasoner may do. A step takes about a tenth of a microsecond. */
+/** How much work a reasoner may do, in steps. A step takes about a tenth of a microsecond. */
 export interface WorkLimits {
   readonly questionStepsMax: number;
-  /** For all questions together. Further questions are undecided. */
+  /** The limit of all questions together. Further questions are undecided. */
   readonly totalStepsMax: number;
 }
 
-/** Enough for every rule set that people write: about a second at most. */
+/** The limits are enough for every rule set that people write. They allow about a second of work. */
 const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 10_000_000 };
 
 /** Answers whether conditions can hold together, given the knowledge about the facts. */
@@ -70,7 +70,9 @@ export class Reasoner {
     }
   }
 
-  /** Reads conditions that will be asked about. Many questions are answered faster after all conditions were read. */
+  /**
+   * Reads conditions before they are asked about. Many questions are answered faster after all conditions were read.
+   */
   prepare(conditions: readonly Condition[]): void {
     for (const written of conditions) {
       const condition = this.#multiples.rewrite(written);
@@ -83,7 +85,7 @@ export class Reasoner {
         const known = noteFact(this.#facts, ref);
         for (const constant of constants) known.constants.add(constant);
       }
-      // The numbers of values depend on the constants in conditions.
+      // The numbers that stand for values depend on the constants in conditions.
       this.#numbered = null;
     }
   }
@@ -101,7 +103,7 @@ export class Reasoner {
   }
 
   /** Searches for facts for which all of `mustHold` hold and none of `mustNotHold` does. */
-  find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): Answer {
+  find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): ReasonerAnswer {
     if (this.#stepsLeft <= 0) return { kind: 'undecided' };
     const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
     const must = mustHold.map(rewrite);
@@ -124,8 +126,8 @@ export class Reasoner {
   }
 
   /**
-   * Relates the facts that conditions compare with each other, as far as the read conditions distinguish their
-   * values.
+   * Relates the facts that conditions compare with each other. It distinguishes only the values that the conditions
+   * read so far distinguish.
    */
   #relatePairs(): void {
     const conditions = listPairConditions(this.#comparisons);
@@ -136,7 +138,7 @@ export class Reasoner {
     });
     const read = this.#comparisons.length;
     this.prepare(conditions);
-    // The conditions of pairs follow from the others, and distinguish no further values.
+    // The conditions of pairs follow from the conditions read before, and distinguish no further values.
     this.#comparisons.length = read;
   }
 
@@ -145,7 +147,7 @@ export class Reasoner {
     formulas: FormulaBuilder,
     asked: readonly Condition[],
     wanted: readonly Formula[],
-  ): Answer {
+  ): ReasonerAnswer {
     const labels = asked.flatMap((condition) => this.#labels.get(condition) ?? []);
     const relevant = this.#pieces.findAbout(labels);
     const constantsOf = (label: string) => this.#facts.get(label)?.constants ?? [];
@@ -154,7 +156,7 @@ export class Reasoner {
       ...this.#multiples.relateMultiples(relevant.labels, constantsOf),
     ].map((item) => formulas.build(item));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
-    // The setup of a search is work, too, and often more than the search itself.
+    // The setup of a search counts as work, too. It often takes more than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
     const run = (pinned: readonly Formula[]): SearchResult => {
       const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
@@ -166,7 +168,7 @@ export class Reasoner {
     const found = run([]);
     if (found === 'none' || found === 'undecided') return { kind: found };
     const values = collectValues(relevant.labels, numbered, found);
-    // Multiples that the search found are confirmed by values near the constants of the question, where possible.
+    // Multiples that the search found are confirmed by values near the constants of the question, if possible.
     const pins = this.#multiples.findPins(values, constantsOf).map((pin) => pinValue(numbered, pin));
     for (const more of [[], ...pins]) {
       const facts = this.#showWitness(relevant.labels, numbered, more.length === 0 ? found : run(more));
@@ -175,7 +177,10 @@ export class Reasoner {
     return { kind: 'undecided' };
   }
 
-  /** Returns the facts that a search found, with values that agree with its multiples, or null when there are none. */
+  /**
+   * Returns the facts that a search found, with values that agree with its multiples. Returns null if there are no
+   * such values.
+   */
   #showWitness(
     labels: ReadonlySet<string>,
     numbered: NumberedFacts,
@@ -216,13 +221,15 @@ function pickShownNumber({ zero }: Domain, left: Spans): number {
   return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : findLowest(left);
 }
 
-/** The numbers that are left for each fact, all of which make the formulas true. Or why there are none. */
+/** The remaining numbers of each fact, all of which make the formulas true. Otherwise the reason why there are none. */
 type SearchResult = readonly Spans[] | 'none' | 'undecided';
 
 /** An open choice between formulas. */
 interface Choice {
   readonly formula: Extract<Formula, { kind: 'any' }>;
-  /** Whether the choice comes from the question instead of the knowledge. Choices of the question are decided first. */
+  /**
+   * Whether the choice comes from the question and not from the knowledge. Choices of the question are decided first.
+   */
   readonly asked: boolean;
 }
 
@@ -241,7 +248,7 @@ class OutOfSteps extends Error {}
 class Search {
   readonly #left: readonly Spans[];
   readonly #propagators: readonly Propagator[];
-  /** Facts of relations, in the order in which they are given numbers. */
+  /** Facts of relations, in the sequence in which they are given numbers. */
   readonly #related: readonly number[];
   readonly #formulas: FormulaBuilder;
   readonly #steps: number;
@@ -296,7 +303,7 @@ class Search {
     return null;
   }
 
-  /** Gives numbers to facts that relations connect. All conditions hold already. */
+  /** Gives numbers to facts that relations connect. At this point all conditions hold. */
   #giveNumbers(state: SearchState): readonly Spans[] | null {
     const open = this.#related.find((index) => !isSingle(state.left[index] ?? []));
     if (open === undefined) return state.left;
@@ -342,7 +349,7 @@ class Search {
     return true;
   }
 
-  /** Drops choices that are decided, and decides those with one alternative left. */
+  /** Drops choices that are decided, and decides the choices with one alternative left. */
   #settleChoices(state: SearchState): boolean {
     const choices = state.choices;
     state.choices = [];
@@ -394,7 +401,7 @@ class Search {
     }
   }
 
-  /** Returns `deciding` when one part has this status, and `unanimous` when all parts have that one. */
+  /** Returns `deciding` if one part has this status, and `unanimous` if all parts have this status. */
   #combineStatus(
     left: readonly Spans[],
     parts: readonly Formula[],
@@ -428,7 +435,7 @@ function isSingle(spans: Spans): boolean {
   return findLowest(spans) === findHighest(spans);
 }
 
-/** Splits into the least number alone and the rest in halves, so that small examples are found first. */
+/** Splits into the least number alone and two halves of the rest, so that small examples are found first. */
 function splitSpans(spans: Spans): readonly Spans[] {
   const low = findLowest(spans);
   const high = spans[0]?.[1] ?? low;

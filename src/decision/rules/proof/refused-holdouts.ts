@@ -9,8 +9,8 @@ import { type KnownRules, listKnowledge } from './relations.ts';
 const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
 
 /**
- * Reports holdouts of rules that only match clients whom a person decided about or who are on a list. Such a rule
- * repeats a person's decision, and nobody is held out of that.
+ * Reports holdouts of rules that match only clients about whom a person decided or who are on a list. Such a rule
+ * repeats a person's decision, so nobody is held out of it.
  */
 export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
   const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {

@@ -28,7 +28,7 @@ import {
  * The moment at which rules are asked. Groups and signals are concluded for every request, including a score of an
  * unknown client. Verdict rules are asked only for a verdict, which makes the client known.
  */
-export type Moment = 'any request' | 'a known client' | 'a verdict';
+export type RequestMoment = 'any request' | 'a known client' | 'a verdict';
 
 /** A relation between numbers of one decision. */
 export type Relation =
@@ -40,7 +40,7 @@ export type Relation =
       readonly paid: FactRef;
       readonly unpaid: FactRef;
       readonly score: FactRef;
-      /** The index of the smoothing that holds, because platforms may differ. */
+      /** The index of the smoothing that applies. Platforms may have different ones. */
       readonly platform: FactRef;
       readonly smoothings: readonly Smoothing[];
     }
@@ -50,7 +50,7 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/** The conclusions that later rules draw from other facts. They matter only when a question asks for `defined`. */
+/** Conclusions that later rules draw from other facts. They matter only if a question asks for `defined`. */
 interface Definition {
   readonly defined: FactRef;
   readonly conditions: readonly Condition[];
@@ -69,7 +69,7 @@ export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definit
 /** The parts of a rule set that `listKnowledge` needs. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
-/** Velocity facts that count every request. The request that is being decided makes them at least 1. */
+/** Velocity facts that count every request. They are at least 1, because the request that is being decided counts. */
 export const FACTS_OF_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
@@ -80,10 +80,10 @@ export const FACTS_OF_EVERY_REQUEST = [
 const PARTIAL_COUNTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
 
 /**
- * Lists all relations between facts that proofs rely on. Only what the core guarantees for every state and request
- * belongs here: a relation that does not always hold makes proofs wrong, and a missing one hides a finding.
+ * Lists all relations between facts on which proofs rely. Only relations that the core guarantees for every state and
+ * request belong here. A relation that does not always hold makes proofs wrong, and a missing one hides a finding.
  */
-export function listKnowledge(rules: KnownRules, moment: Moment): Knowledge {
+export function listKnowledge(rules: KnownRules, moment: RequestMoment): Knowledge {
   const facts = new FactsByName(rules.facts);
   return {
     conditions: [
@@ -99,7 +99,7 @@ export function listKnowledge(rules: KnownRules, moment: Moment): Knowledge {
   };
 }
 
-/** Counted outcomes all have a time, and the chain is a part of the unpaid ones. */
+/** Relates outcomes: every counted outcome has a time, and the chain counts some of the unpaid ones. */
 function relateHistory(facts: FactsByName): readonly Condition[] {
   const chained = facts.above('unpaidChain', 0);
   return [
@@ -126,7 +126,7 @@ function relateLastCause(cause: FactRef, facts: FactsByName): readonly Condition
   ];
 }
 
-/** Counts of earlier answers. This request has no answer yet. */
+/** Counts of earlier answers. The present request has no answer yet. */
 const ANSWERS = ['attempts', 'waits', 'blocks'] as const;
 
 /** Counts of orders that count as unpaid. */
@@ -138,7 +138,7 @@ const UNPAID_BY_CAUSE = [
   'reversedOrders',
 ] as const;
 
-/** An order that became final within a window did so no longer ago than the window is long. */
+/** Relates windows to times: if an order became final within a window, its age is at most the length of the window. */
 function relateLateOrders(facts: FactsByName): readonly Condition[] {
   const lately = (name: string, last: FactRef) =>
     facts.windows(name).map((seen) => {
@@ -154,7 +154,7 @@ function relateLateOrders(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** A wait ends an attempt, and the ladder is reset after `resetAfter` without a verdict. */
+/** Relates the ladder: a wait ends an attempt, and the ladder is reset after `resetAfter` without a verdict. */
 function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
@@ -177,7 +177,7 @@ function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): 
   ];
 }
 
-/** Without a score in the last day nothing is known about the device. */
+/** Relates hints: without a score in the last day nothing is known about the device. */
 function relateHints(facts: FactsByName): readonly Condition[] {
   return [
     implies(
@@ -202,7 +202,10 @@ function relateHints(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** The clients of a value are counted when there is a value, and the request counts with its own value. */
+/**
+ * Relates attributes: the clients of a value are counted if there is a value, and the request counts with its own
+ * value.
+ */
 function relateAttributes(facts: FactsByName): readonly Condition[] {
   return facts.onDemand('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
@@ -216,7 +219,10 @@ function relateAttributes(facts: FactsByName): readonly Condition[] {
   });
 }
 
-/** Facts about remembered devices are known when a device was shown, and that device counts among the known ones. */
+/**
+ * Relates remembered devices: facts about them are known if a device was shown. That device counts among the known
+ * ones.
+ */
 function relateKnownDevices(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const counts = facts.onDemand(`known${device}s`);
   const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
@@ -226,7 +232,7 @@ function relateKnownDevices(facts: FactsByName, device: string, isShown: string)
   ];
 }
 
-/** The clients of a device are counted when a device was shown, and the payer counts, too. */
+/** Relates counts of devices: the clients of a device are counted if a device was shown, and the payer counts, too. */
 function relateDeviceCounts(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const all = facts.windows(`clientsOn${device}`);
   return [
@@ -248,8 +254,8 @@ function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] 
   ];
 }
 
-/** Conditions of the moment: the client may be known, and a verdict request is counted already. */
-function relateMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
+/** Lists what holds at a moment: whether the client may be known, and whether a verdict request is counted already. */
+function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
   const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
     const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
@@ -277,11 +283,14 @@ function relateMoment(facts: FactsByName, moment: Moment): readonly Condition[] 
   }
 }
 
-/** A window contains an earlier request exactly when the last one is no longer ago than the window is long. */
+/**
+ * Relates the last request: a window contains an earlier request exactly if the last request is no longer ago than
+ * the window is long.
+ */
 function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
-  moment: Moment,
+  moment: RequestMoment,
 ): readonly Condition[] {
   const last = facts.plain('secondsSinceLastVerdict');
   return verdicts.flatMap((count) => {
@@ -329,14 +338,14 @@ function bound(lessers: readonly FactRef[], greater: FactRef): readonly Relation
   return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
 }
 
-/** The amount of a verdict is among the attempted ones. */
-function linkAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
+/** Relates amounts: the amount of a verdict is among the attempted amounts. */
+function linkAmounts(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   if (moment !== 'a verdict') return [];
   const amount = facts.plain('amount');
   return facts.windows('attemptedAmount').flatMap((sum) => bound([amount], sum));
 }
 
-/** The payment score follows from the outcomes and from one of the platforms' smoothings. */
+/** Relates the payment score, which follows from the outcomes and from the smoothing of one of the platforms. */
 function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
@@ -352,8 +361,11 @@ function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Rel
   };
 }
 
-/** A longer window sees everything that a shorter one sees. Parts of the requests are never more than all of them. */
-function linkWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
+/**
+ * Relates windows: a longer window sees everything that a shorter one sees. Parts of the requests are never more than
+ * all of them.
+ */
+function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
   // In a longer window another device may be the most shared one.
   const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
@@ -438,13 +450,16 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
   ];
 }
 
-/** Relates a signal to its conditions. It counts exactly when it matches, or with a holdout only when it matches. */
+/**
+ * Relates a signal to its conditions. A signal counts exactly if it matches. With a holdout, a signal that matches
+ * need not count.
+ */
 function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
 }
 
-/** Formats the name that a witness uses for whether a signal matches. */
+/** Formats the name by which a witness says whether a signal matches. */
 export function formatSignalFact(name: string): string {
   return `signal ${name}`;
 }

@@ -4,11 +4,11 @@ import { NamedError } from '#base/named-error.ts';
 import { count, list, literal, named, nullable, oneOf, type Shape, shape, word } from '#base/shapes.ts';
 import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { DOMAINS, type Fact, setFactWindow } from '#decision/facts/fact.ts';
+import { DOMAINS, type Fact, setWindowDomain } from '#decision/facts/fact.ts';
 import { type DeclaredAttributes, NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { findOperatorSign } from '#decision/rules/condition-text.ts';
-import { ATTRIBUTES } from '#decision/rules/parse/attributes.ts';
-import { MEANINGS } from '#decision/rules/parse/form.ts';
+import { ATTRIBUTES_FORM } from '#decision/rules/parse/attributes.ts';
+import { CONSTANT_DESCRIPTIONS } from '#decision/rules/parse/form.ts';
 import { PRIOR_RANGE, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import { LADDER_MS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import { WEIGHT_RANGE } from '#decision/rules/parse/rules.ts';
@@ -50,12 +50,13 @@ export const ConstantSchema = named(
   }),
 );
 
-export type Constant = Shape<typeof ConstantSchema>;
+export type WrittenConstant = Shape<typeof ConstantSchema>;
 
 /**
- * Lists every constant of a rule set that can be varied, in the order of the files. A file that is not YAML has none.
+ * Lists every constant of a rule set that can be varied, in the sequence of the files. A file that is not YAML has no
+ * constants.
  */
-export function listConstants(files: RuleFiles): readonly Constant[] {
+export function listWrittenConstants(files: RuleFiles): readonly WrittenConstant[] {
   const open = (name: string) => new YamlFile(`${name}.yaml`, files.get(`${name}.yaml`) ?? '', []);
   const [ladder, ruleset] = [open('ladder'), open('ruleset')];
   const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
@@ -67,7 +68,7 @@ export function listConstants(files: RuleFiles): readonly Constant[] {
     attributes:
       attributes === null
         ? NO_DECLARED_ATTRIBUTES
-        : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NO_DECLARED_ATTRIBUTES),
+        : (ATTRIBUTES_FORM.read(ruleset, attributes, 'attributes') ?? NO_DECLARED_ATTRIBUTES),
     waits: listRules(verdicts.root).filter((rule) => getParams(rule)?.get('verdict') === 'WAIT'),
   };
   const all: readonly (readonly [YamlFile, readonly FoundConstant[]])[] = [
@@ -84,11 +85,11 @@ export function listConstants(files: RuleFiles): readonly Constant[] {
 }
 
 /**
- * Finds the only constant of a path. Throws UnknownConstant, which names the nearest path. When several constants
- * fit, such as one fact that a rule compares twice, it names them all.
+ * Finds the only constant of a path. Throws ConstantNotFound, which names the nearest path. If several constants fit,
+ * such as those of a fact that a rule compares twice, the error names them all.
  */
-export function findConstant(files: RuleFiles, path: string): Constant {
-  const all = listConstants(files);
+export function findWrittenConstant(files: RuleFiles, path: string): WrittenConstant {
+  const all = listWrittenConstants(files);
   const [found, ...others] = all.filter((constant) => constant.path === path);
   if (found !== undefined && others.length === 0) return found;
   const paths = all.map((constant) => constant.path);
@@ -99,15 +100,15 @@ export function findConstant(files: RuleFiles, path: string): Constant {
 }
 
 /**
- * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. Give values
- * without quotes, as in the member `text` of a constant. A text that needs quotes gets them.
+ * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. `value` has no
+ * quotes, like the member `text` of a constant. A text that needs quotes gets them.
  */
 export function writeConstantValues(
   files: RuleFiles,
-  values: readonly (readonly [Constant, string])[],
+  values: readonly (readonly [WrittenConstant, string])[],
 ): RuleFiles {
   const edited = new Map(files);
-  // From the end of a file to its beginning, so that no replacement moves the place of the next one.
+  // The replacements run from the end of a file to its beginning, so that none moves the position of the next one.
   for (const [{ at, from, to, allowed }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
     const text = edited.get(at.file) ?? '';
     const written = allowed.type === 'text' || allowed.type === 'enum' ? writeText(value) : value;
@@ -131,11 +132,11 @@ interface WrittenScalar {
   readonly node: Scalar;
 }
 
-type ConstantMeaning = Pick<Constant, 'sign' | 'allowed' | 'unit' | 'description'>;
+type ConstantMeaning = Pick<WrittenConstant, 'sign' | 'allowed' | 'unit' | 'description'>;
 type FoundConstant = ConstantMeaning &
-  Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
+  Pick<WrittenConstant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
 
-function locateConstant(file: YamlFile, { node, ...rest }: FoundConstant): Constant {
+function locateConstant(file: YamlFile, { node, ...rest }: FoundConstant): WrittenConstant {
   const [from = 0, to = 0] = node.range ?? [];
   return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
@@ -155,7 +156,7 @@ function listInSettings(root: unknown, names: AvailableNames): readonly FoundCon
     const owner = `${prefix}.smoothing`;
     const smoothing = listScalars(owner, getMap(settings, 'smoothing')).map(({ path, key, node }) => {
       const allowed = key === 'prior' ? PRIOR : WEIGHT;
-      return { path, node, owner, usedBy: [], ...createMeaning(allowed, MEANINGS.smoothing) };
+      return { path, node, owner, usedBy: [], ...createMeaning(allowed, CONSTANT_DESCRIPTIONS.smoothing) };
     });
     return [...smoothing, ...listInLadder(`${prefix}.ladder`, getMap(settings, 'ladder'), names)];
   });
@@ -171,13 +172,13 @@ function listInLadder(path: string, ladder: unknown, { waits }: AvailableNames):
     const using = waits.filter((rule) => isCommon || (getParams(rule)?.get('ladder') ?? null) === named);
     const paramMeaning = createMeaning(
       allowDuration(LADDER_MS_MAX),
-      isReset ? MEANINGS.resetAfter : MEANINGS.levels,
+      isReset ? CONSTANT_DESCRIPTIONS.resetAfter : CONSTANT_DESCRIPTIONS.levels,
     );
     return { path: written, node, owner, usedBy: using.map(nameOf), ...paramMeaning };
   });
 }
 
-/** Returns the name that follows the beginning of a path, and null when the path begins differently. */
+/** Returns the name that follows the beginning of a path. Returns null if the path begins differently. */
 function parseNameAfter(beginning: string, path: string): string | null {
   return path.startsWith(beginning) ? (/^[^.[]+/.exec(path.slice(beginning.length))?.[0] ?? null) : null;
 }
@@ -212,7 +213,7 @@ function listInRules(name: string, { root }: YamlFile, names: AvailableNames): r
       node,
       owner: name,
       usedBy: [],
-      ...createMeaning(WEIGHT, MEANINGS.threshold),
+      ...createMeaning(WEIGHT, CONSTANT_DESCRIPTIONS.threshold),
     })),
     ...ofRules,
     ...ofShared,
@@ -220,12 +221,12 @@ function listInRules(name: string, { root }: YamlFile, names: AvailableNames): r
 }
 
 /**
- * Returns what a parameter of a rule means. Null for a group, a verdict or a text: these are the result of the rule,
- * not constants.
+ * Returns what a parameter of a rule means. Returns null for a group, a verdict or a text, because these are the
+ * result of the rule and no constants.
  */
 function findParamMeaning(key: string, { ladders }: AvailableNames): ConstantMeaning | null {
-  if (key === 'weight') return createMeaning(WEIGHT, MEANINGS.weight);
-  return key === 'ladder' ? createMeaning(allowNames(ladders), MEANINGS.ladder) : null;
+  if (key === 'weight') return createMeaning(WEIGHT, CONSTANT_DESCRIPTIONS.weight);
+  return key === 'ladder' ? createMeaning(allowNames(ladders), CONSTANT_DESCRIPTIONS.ladder) : null;
 }
 
 /**
@@ -245,18 +246,18 @@ function listInCondition(
     const path = `${own.owner}.${name}${number}`;
     const fact = findFact(name, comparison, attributes);
     const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
-    // The name of the attribute is no constant: another name would ask for another fact.
+    // The name of the attribute is no constant, because another name would ask for another fact.
     const chosen = fact?.kind === 'attribute' ? null : comparison.get('params', true);
     const params = listScalars(path, chosen)
       .filter(({ key }) => key !== 'name')
       .map((one) => ({
         ...one,
         ...(one.key === 'window'
-          ? createMeaning(allowDuration(longest), MEANINGS.window)
-          : createMeaning(TEXT, MEANINGS.sharedList)),
+          ? createMeaning(allowDuration(longest), CONSTANT_DESCRIPTIONS.window)
+          : createMeaning(TEXT, CONSTANT_DESCRIPTIONS.sharedList)),
       }));
     const value = comparison.get('value', true);
-    // Another fact is no constant.
+    // Another fact on the right side is no constant.
     if (isMap(value) && value.has('fact')) return [];
     const compared: ConstantMeaning = {
       sign: findOperatorSign(String(comparison.get('operator'))),
@@ -267,7 +268,7 @@ function listInCondition(
     const values = listScalars(isSeq(value) ? `${path}.value` : path, value).map((one) => ({
       ...one,
       ...compared,
-      ...(isMap(value) && { allowed: allowNames(lists), description: MEANINGS.list }),
+      ...(isMap(value) && { allowed: allowNames(lists), description: CONSTANT_DESCRIPTIONS.list }),
     }));
     return [...params, ...values].map(({ key: _, ...found }) => ({ ...found, ...own }));
   });
@@ -281,23 +282,23 @@ function findFact(name: string, comparison: YAMLMap, attributes: DeclaredAttribu
   const fact = FACTS.get(name);
   return fact === undefined
     ? undefined
-    : setFactWindow(fact, parseDuration(String(params?.get('window'))) ?? 0);
+    : setWindowDomain(fact, parseDuration(String(params?.get('window'))) ?? 0);
 }
 
 const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;
 const PRIOR = { ...WEIGHT, ...PRIOR_RANGE } as const;
 const TEXT = { type: 'text' } as const;
 
-function allowDuration(longestMs: number): Constant['allowed'] {
+function allowDuration(longestMs: number): WrittenConstant['allowed'] {
   return { type: 'duration', longest: formatDuration(longestMs) };
 }
 
-/** Allows one of the names. Without names it allows any text. */
-function allowNames(values: readonly string[]): Constant['allowed'] {
+/** Allows one of the names. If there are no names, any text is allowed. */
+function allowNames(values: readonly string[]): WrittenConstant['allowed'] {
   return values.length === 0 ? TEXT : { type: 'enum', values };
 }
 
-function createMeaning(allowed: Constant['allowed'], description: string): ConstantMeaning {
+function createMeaning(allowed: WrittenConstant['allowed'], description: string): ConstantMeaning {
   return { sign: null, unit: null, allowed, description };
 }
 

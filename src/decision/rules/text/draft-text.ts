@@ -17,7 +17,7 @@ export type LoadResult =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads the rules in some files, or returns all their problems. Nodes and the desk load rules only through this
+ * Reads the rules in some files, or returns all their problems. Nodes and the workbench load rules only through this
  * function. Parsing finds what is written badly, and a proof finds holdouts of rules that repeat a person's decision.
  */
 export function readRules(version: string, files: RuleFiles): ParseResult {
@@ -32,7 +32,7 @@ export function loadDraft(version: string, files: RuleFiles): LoadResult {
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, computeDigest(files), false) } : read;
 }
 
-/** Loads the rule set of files that were found sound before. Throws when they are not. */
+/** Loads the rule set of files that were found sound before. Throws if they are not sound. */
 export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
   const draft = loadDraft(version, files);
   if (draft.ok) return draft.ruleSet;
@@ -40,8 +40,8 @@ export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
 }
 
 /**
- * Computes the SHA-256 in hex over the names and contents of all files of a rule set. The order of the files does not
- * matter.
+ * Computes the SHA-256 in hex over the names and contents of all files of a rule set. The sequence of the files does
+ * not matter.
  */
 export function computeDigest(files: RuleFiles): string {
   return sha256(

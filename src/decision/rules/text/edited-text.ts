@@ -21,8 +21,8 @@ interface YamlEdit {
 }
 
 /**
- * Replaces some values in a text. A value that exists is replaced in its place, and all other characters stay
- * unchanged. When a value is missing it is added; then the whole file is formatted anew, and only the comments are
+ * Replaces some values in a text. An existing value is replaced where it stands, and all other characters stay
+ * unchanged. If a value is missing, it is added. Then the whole file is formatted anew, and only the comments are
  * kept.
  */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string {
@@ -40,7 +40,7 @@ function applyEdit(text: string, { path, value }: YamlEdit): string {
   return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
 }
 
-/** Finds the index of the item with this name in a list of the text. Returns -1 when there is none. */
+/** Finds the index of the item with this name in a list of the text. Returns -1 if there is none. */
 export function findNamedItemIndex(text: string, list: string, name: string): number {
   const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;

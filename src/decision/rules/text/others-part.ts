@@ -3,11 +3,11 @@ import { isMap, isNode, isPair, isSeq, type Node, parseDocument, stringify, YAML
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { UNCHECKED_KEYS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Problem } from '#decision/rules/problem.ts';
-import { findPlatformPart, type PlatformPart, removeNote } from './own-part.ts';
+import { findPlatformPart, type PlatformPart, removeShorteningNote } from './own-part.ts';
 
 /**
- * A draft of a platform together with the parts that the platform may not read, or the reasons why these cannot be
- * put back.
+ * A draft of a platform together with the parts that the platform may not read, or the reasons why these parts cannot
+ * be put back.
  */
 export type CompletedFiles =
   | { readonly ok: true; readonly files: RuleFiles }
@@ -21,10 +21,11 @@ interface BegunFiles {
 }
 
 /**
- * Puts the sections and cases of other platforms back into a draft, as they stand in the version that the draft began
- * with. Refuses a draft that holds such a part itself: a platform may change its own parts and the common ones.
+ * Puts the sections and cases of other platforms back into a draft. They are taken from the version with which the
+ * draft began. Refuses a draft that has such a part of its own, because a platform may change only its own parts and
+ * the common ones.
  */
-export function restoreOthersPart({ platform, draft, from }: BegunFiles): CompletedFiles {
+export function restoreForeignParts({ platform, draft, from }: BegunFiles): CompletedFiles {
   const problems: Problem[] = [];
   const files = new Map<string, string>();
   for (const path of new Set([...draft.keys(), ...from.keys()])) {
@@ -46,7 +47,7 @@ interface PartTexts {
 function restoreText({ platform, path, own, former }: PartTexts, problems: Problem[]): string | null {
   const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
-  const written = own === undefined ? undefined : removeNote(own);
+  const written = own === undefined ? undefined : removeShorteningNote(own);
   if (own !== undefined) problems.push(...findForeignItems(path, own, part, platform));
   const others = former === undefined ? null : collectOthersItems(path, former, part, problems);
   if (others === null) return written ?? null;
@@ -76,7 +77,7 @@ function findForeignItems(
 
 type Collection = YAMLMap | YAMLSeq;
 
-/** Collects the items of other platforms. Returns null if there are none, or when the file cannot be read. */
+/** Collects the items of other platforms. Returns null if there are none, or if the file cannot be read. */
 function collectOthersItems(
   path: string,
   text: string,

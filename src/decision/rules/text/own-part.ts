@@ -4,10 +4,10 @@ import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 
 /**
- * Leaves out what a platform may not read of a rule set: the sections and cases of other platforms. The first line of
- * a shortened file says so. Returns the same map when there is nothing to leave out.
+ * Leaves out the part of a rule set that a platform may not read: the sections and cases of other platforms. The
+ * first line of a shortened file says so. Returns the same map if nothing is left out.
  */
-export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
+export function removeForeignParts(files: RuleFiles, platform: string): RuleFiles {
   const own = new Map(
     [...files].flatMap(([path, text]) => {
       const kept = keepOwnText(path, text, platform);
@@ -26,7 +26,7 @@ function keepOwnText(path: string, text: string, platform: string): string | nul
 /** The member of a file whose items belong to single platforms. */
 export interface PlatformPart {
   readonly member: string;
-  /** The word for its items in messages. */
+  /** The word for the items in messages. */
   readonly what: 'sections' | 'cases';
   /** Whether the platform may read the item. */
   readonly isOwn: (item: unknown) => boolean;
@@ -58,7 +58,7 @@ const NOTE =
   /^# Not shown: (?:(?:sections|cases) of other platforms, \d|this file is no sound YAML, and may).*(?:\r?\n|$)/gm;
 
 /** Removes the line that says what was left out. */
-export function removeNote(text: string): string {
+export function removeShorteningNote(text: string): string {
   return text.replace(NOTE, '');
 }
 
@@ -102,7 +102,9 @@ function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformP
   return note + text.slice(0, findStart(root.items[at])) + kept + text.slice(findStart(root.items[at + 1]));
 }
 
-/** Returns the offset at which a member of a file begins. Without a member it is the end of the file. */
+/**
+ * Returns the offset at which a member of a file begins. If the file has no such member, returns the end of the file.
+ */
 function findStart(pair: Pair | undefined): number {
   return (isNode(pair?.key) ? pair.key.range?.[0] : undefined) ?? Number.POSITIVE_INFINITY;
 }

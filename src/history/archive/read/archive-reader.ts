@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { Decision } from '#decision/decision.ts';
-import { compareNewestFirst, type DecisionFilter, findTimeBound } from '#decision/decision-filter.ts';
+import { compareNewestFirst, type DecisionFilter, findUpperTimeBound } from '#decision/decision-filter.ts';
 import {
   type ClientKey,
   type PlatformName,
@@ -224,7 +224,7 @@ export class ArchiveReader {
     limit: number,
     status: OrderStatus | null = null,
   ): Promise<SearchedDecisions> {
-    const to = findTimeBound(filter);
+    const to = findUpperTimeBound(filter);
     return this.reading(async (past) => {
       const within = (from: number | null | undefined): SegmentBounds => ({ platform, from, to });
       const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });

@@ -56,7 +56,7 @@ export function getComparedColumn(compared: FilterMember['compared']): string {
   return 'fact' in compared ? toFactColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
 }
 
-/** Returns SQL: whether a decision comes after the position, as `isAfter` decides. */
+/** Returns SQL: whether a decision comes after the position, as `isAfterPosition` decides. */
 function afterSql({ at, clientHash, seq }: DecisionPosition): string {
   const [time, client] = [`make_timestamp_ms(${at})`, toClientNumber(clientHash)];
   const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;

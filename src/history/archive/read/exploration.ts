@@ -2,7 +2,7 @@ import type { DecisionFilter } from '#decision/decision-filter.ts';
 import { formatAttributeLabel } from '#decision/facts/attribute.ts';
 import { FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { NOT_KNOWN } from '#decision/rules/condition.ts';
+import { NOT_KNOWN_TEXT } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
 import { listAttributeColumns } from '#history/archive/fact-columns.ts';
@@ -232,7 +232,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
   const values = listAttributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
-  const unknown = `if(${notKnownSql(formatAttributeLabel(name))}, ${quote(NOT_KNOWN)}, NULL)`;
+  const unknown = `if(${notKnownSql(formatAttributeLabel(name))}, ${quote(NOT_KNOWN_TEXT)}, NULL)`;
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 

@@ -5,7 +5,7 @@ import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import {
   compareNewestFirst,
   type DecisionFilter,
-  isAfter,
+  isAfterPosition,
   matchesFilter,
 } from '#decision/decision-filter.ts';
 import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-decisions.ts';
@@ -92,7 +92,7 @@ function cutToLimit(found: readonly Decision[], look: Look): FoundDecisions {
   const complete = look.isAll && found.length <= limit;
   const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
   // A bounded search may have ended before the place from which it was to continue.
-  const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
+  const leadsOn = last !== null && (filter.after === undefined || isAfterPosition(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
   return { decisions, next, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete } };
 }

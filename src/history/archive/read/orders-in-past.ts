@@ -3,16 +3,16 @@ import {
   type ArchivedOrder,
   type AskedOrder,
   addReport,
-  type Exposure,
+  forgetFailuresBeforeAttempt,
   type KnownOrder,
-  reopenGranted,
-  toExposure,
+  type OrderStage,
+  toOrderStage,
 } from '#decision/payer/order.ts';
 import { GRANTED_SQL } from '#history/archive/order-status.ts';
 import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { PickSegments, Snapshot } from '#history/archive/snapshot.ts';
 import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
-import { type OutcomeEntry, readRecordedExposure } from '#state/journal.ts';
+import { type OutcomeEntry, readRecordedOrderStage } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { selectRows } from './decision-sql.ts';
@@ -33,13 +33,13 @@ export async function readOrders(
   const where = (bind: Bind) =>
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
   const known = await readKnownOrders(past, platform, where, clientKeys);
-  const exposures = await readExposures(past, platform, where, among);
+  const orderStages = await readOrderStages(past, platform, where, among);
   // What cannot be read may be the order that is asked about.
   if (past.unreadable.length > 0)
     throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
   return asked.map(({ client, orderRef }) => {
     const name = getOrderName(client.clientIdKey, orderRef);
-    return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
+    return { known: known.get(name) ?? null, orderStage: orderStages.get(name) ?? 'notAsked' };
   });
 }
 
@@ -65,23 +65,23 @@ async function readKnownOrders(
 }
 
 /** Reads whether orders were granted, by `orderName`. */
-async function readExposures(
+async function readOrderStages(
   past: Snapshot,
   platform: PlatformName,
   where: (bind: Bind) => string,
   among: PickSegments,
-): Promise<ReadonlyMap<string, Exposure>> {
+): Promise<ReadonlyMap<string, OrderStage>> {
   const rows = await past.rows(
     (source, bind) =>
       `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where(bind)} GROUP BY ALL`,
     among,
   );
-  const exposures = new Map<string, Exposure>();
+  const orderStages = new Map<string, OrderStage>();
   for (const row of rows) {
     const name = getOrderName(toTextOrNull(row['client_id_key']) ?? '', toTextOrNull(row['order_ref']) ?? '');
-    exposures.set(name, toExposure(toBooleanOrNull(row['granted']) === true));
+    orderStages.set(name, toOrderStage(toBooleanOrNull(row['granted']) === true));
   }
-  return exposures;
+  return orderStages;
 }
 
 /** Returns what is known of an order after one more report. */
@@ -89,8 +89,8 @@ function addEntry(
   before: KnownOrder | null,
   { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
 ): KnownOrder {
-  const exposure = readRecordedExposure(turnedAway);
-  return addReport(reopenGranted(before, exposure), report, exposure, amount);
+  const orderStage = readRecordedOrderStage(turnedAway);
+  return addReport(forgetFailuresBeforeAttempt(before, orderStage), report, orderStage, amount);
 }
 
 function getOrderName(clientIdKey: string, orderRef: string): string {

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { RULE_SETS_FOLDER } from '#history/archive/archive-home.ts';
@@ -23,7 +23,7 @@ export class ArchivedRuleSets {
    * `rulesDir` is the folder from which rule sets are copied, or null for reading only. `hmacs` says how decisions
    * keep the pseudonyms that rules compare with constants; only those who run the rules need it.
    */
-  constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_SECRET) {
+  constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS) {
     this.#hmacs = hmacs;
     this.#folder = join(archiveDir, RULE_SETS_FOLDER);
     this.#rulesDir = rulesDir;

@@ -4,7 +4,7 @@ import { formatDecimal } from '#decision/payer/amount.ts';
 import type { Attributes } from '#decision/payer/attributes.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/client-state.ts';
-import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
+import { type DatedReport, type OrderStage, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import type { AskedVerdict, ScoreRequest } from '#decision/requests.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
@@ -19,7 +19,7 @@ import {
   splitClients,
 } from '#history/evidence/source/shared-devices.ts';
 import { findValueColumns, type ValueColumn } from '#history/evidence/source/value-columns.ts';
-import { readRecordedExposure } from '#state/journal.ts';
+import { readRecordedOrderStage } from '#state/journal.ts';
 
 interface Happening {
   /** When it happened, in epoch ms. */
@@ -50,8 +50,8 @@ export type Input =
       readonly kind: 'outcome';
       readonly orderRef: string;
       readonly report: DatedReport;
-      /** The recorded exposure. */
-      readonly exposure: Exposure;
+      /** The recorded stage of the order. */
+      readonly orderStage: OrderStage;
     })
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (Happening & { readonly kind: 'override'; readonly override: Override | null })
@@ -105,7 +105,7 @@ function readInput(rows: Rows, row: number): Input | null {
         kind: 'outcome',
         orderRef: rows.text('order_ref', row),
         report: readReport(rows, row),
-        exposure: readRecordedExposure(rows.flag('turned_away', row) === true),
+        orderStage: readRecordedOrderStage(rows.flag('turned_away', row) === true),
       };
     case 'binding':
       return { ...base, kind: 'binding', binding: readBinding(rows, row) };

@@ -1,4 +1,4 @@
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { type DecisionInput, decideWithoutRecord } from '#decision/decide.ts';
 import {
   countClientWithMarks,
@@ -11,7 +11,7 @@ import { type DrawnHoldout, type HoldoutDraw, listSkippedRules } from '#decision
 import {
   endDueWait,
   type OutcomeChange,
-  repeatOutcome,
+  reapplyOutcome,
   setBinding,
   setOverride,
 } from '#decision/payer/changes.ts';
@@ -23,7 +23,7 @@ import {
   UNKNOWN_CLIENT,
 } from '#decision/payer/client-state.ts';
 import { listKnownHints } from '#decision/payer/hints.ts';
-import type { DatedReport, Exposure, KnownOrder } from '#decision/payer/order.ts';
+import type { DatedReport, KnownOrder, OrderStage } from '#decision/payer/order.ts';
 import { findSightingMarks, type SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 import { getPlatformSettings, type RuleSet, type Verdict } from '#decision/rules/rule-set.ts';
@@ -147,7 +147,7 @@ export class Replays {
     const standing = this.#standingOf(payer, asked);
     const order = this.#order(payer, asked.orderRef);
     order.asked = true;
-    if (isGrant(asked.verdict)) order.grantedThen = true;
+    if (isAttempt(asked.verdict)) order.grantedThen = true;
     const judged: Judged[] = [];
     return this.#rules.map((rulesOf, place) => {
       const rules = rulesOf(asked);
@@ -156,7 +156,7 @@ export class Replays {
       const { answer, nextState } =
         known ?? this.#judge(judged, rules, { ...standing(rules, state), state }, asked);
       payer.states[place] = nextState;
-      if (isGrant(answer.verdict)) order.granted[place] = true;
+      if (isAttempt(answer.verdict)) order.granted[place] = true;
       return answer;
     });
   }
@@ -207,19 +207,19 @@ export class Replays {
     });
   }
 
-  #tell(payer: Payer, { orderRef, report, exposure, at }: Extract<Input, { kind: 'outcome' }>): void {
+  #tell(payer: Payer, { orderRef, report, orderStage, at }: Extract<Input, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
     const changes: ReportedChange[] = [];
     for (const place of this.#rules.keys()) {
-      const here = findReplayExposure(order, order.granted[place] === true, exposure, report);
+      const here = findReplayOrderStage(order, order.granted[place] === true, orderStage, report);
       if (here === null) continue;
       const from = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = order.known[place] ?? null;
       const isSame = (other: ReportedChange) =>
-        other.from === from && other.known === known && other.exposure === here;
+        other.from === from && other.known === known && other.orderStage === here;
       const same = changes.find(isSame);
-      const made = same ?? repeatOutcome(from, known, { ...report, orderRef }, at, here);
-      if (same === undefined) changes.push({ ...made, from, known, exposure: here });
+      const made = same ?? reapplyOutcome(from, known, { ...report, orderRef }, at, here);
+      if (same === undefined) changes.push({ ...made, from, known, orderStage: here });
       payer.states[place] = made.state;
       order.known[place] = made.order;
     }
@@ -250,12 +250,12 @@ export class Replays {
  * only follow a grant and this replay granted nothing. The report is then skipped. A report on an order that was not
  * granted in the history needs no grant.
  */
-function findReplayExposure(
+function findReplayOrderStage(
   { asked, grantedThen }: ReplayedOrder,
   granted: boolean,
-  then: Exposure,
+  then: OrderStage,
   { outcome }: DatedReport,
-): Exposure | null {
+): OrderStage | null {
   if (!asked) return then;
   // A payer could not pay an order that was turned away when it was reported, so the report proves nothing for any
   // replay.
@@ -268,7 +268,7 @@ const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1, verdicts: 1 };
 interface ReportedChange extends OutcomeChange {
   readonly from: ClientState;
   readonly known: KnownOrder | null;
-  readonly exposure: Exposure;
+  readonly orderStage: OrderStage;
 }
 
 /** Lists the rules of both lists that were skipped. Both lists are mostly empty, and then nothing is copied. */

@@ -3,9 +3,9 @@ import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
-  type Constant,
   ConstantNotFound,
-  findConstant,
+  findWrittenConstant,
+  type WrittenConstant,
   writeConstantValues,
 } from '#decision/rules/text/constant.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
@@ -14,7 +14,7 @@ import type { TriedRuleSet } from './backtest.ts';
 
 /** A constant and the values to try for it, as a rule file would write them. */
 interface Variation {
-  readonly constant: Constant;
+  readonly constant: WrittenConstant;
   readonly values: readonly string[];
 }
 
@@ -46,7 +46,7 @@ function parseVariation(files: RuleFiles, text: string): Variation {
   const at = text.indexOf('=');
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
-  const constant = findConstant(files, path);
+  const constant = findWrittenConstant(files, path);
   const values = parseValues(list, text);
   return { constant, values: [...new Set(values)] };
 }
@@ -99,10 +99,10 @@ function createCombinations(
   return [triedOf(asItStands), ...others.map(triedOf)];
 }
 
-type Choice = readonly (readonly [Constant, string])[];
+type Choice = readonly (readonly [WrittenConstant, string])[];
 
 /** Tells whether a value equals the present one. `60s` and `1m` are the same duration. */
-function isSame({ text }: Constant, value: string): boolean {
+function isSame({ text }: WrittenConstant, value: string): boolean {
   const [one, other] = [parseDuration(text), parseDuration(value)];
   return text === value || (one !== null && one === other);
 }

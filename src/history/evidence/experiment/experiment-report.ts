@@ -2,7 +2,7 @@ import { formatCount } from '#base/count-text.ts';
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { findEarliestResult, formatObjective, type Objective, ObjectiveSchema } from '#decision/objective.ts';
+import { computeResultTime, formatObjective, type Objective, ObjectiveSchema } from '#decision/objective.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import {
   type ColumnGroup,
@@ -186,7 +186,7 @@ export function evaluateExperiment(
     objective,
     unrated: objective === null ? null : sumUnratedMoney(figures, objective),
     isFixed,
-    earliest: stage === null ? null : findEarliestResult(stage.since, stage.objective),
+    earliest: stage === null ? null : computeResultTime(stage.since, stage.objective),
     arms: figures,
     levels,
     differences,

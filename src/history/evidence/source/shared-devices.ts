@@ -10,7 +10,7 @@ import {
   type Sightings,
 } from '#decision/facts/fact.ts';
 import type { Attributes } from '#decision/payer/attributes.ts';
-import { repeatOutcome } from '#decision/payer/changes.ts';
+import { reapplyOutcome } from '#decision/payer/changes.ts';
 import {
   type ClientState,
   OVERRIDE_GROUPS,
@@ -18,7 +18,7 @@ import {
   UNKNOWN_CLIENT,
 } from '#decision/payer/client-state.ts';
 import { addUnansweredScore, type Hints, listKnownHints } from '#decision/payer/hints.ts';
-import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
+import { type DatedReport, type OrderStage, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import { findSightingMarks, SIGHTING_MARKS, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
@@ -30,7 +30,7 @@ import {
 } from '#history/archive/query-engine.ts';
 import type { Column } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
-import { readRecordedExposure } from '#state/journal.ts';
+import { readRecordedOrderStage } from '#state/journal.ts';
 import { type ArchiveAsk, betweenSql, type Evidence, enumSql, listColumns, rowsAsOfSql } from './evidence.ts';
 import {
   attributesSql,
@@ -125,9 +125,9 @@ export class SeenDevices {
     return byValue === null ? seen : { ...seen, attributes: byValue };
   }
 
-  outcome(platform: string, client: bigint, report: ReportedInput, exposure: Exposure, at: number): void {
+  outcome(platform: string, client: bigint, report: ReportedInput, orderStage: OrderStage, at: number): void {
     const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
-    const change = repeatOutcome(life, null, report, at, exposure);
+    const change = reapplyOutcome(life, null, report, at, orderStage);
     this.#live(client, { outcomes: change.state.outcomes });
     const payment = toPaymentNote(change, at);
     if (payment !== null) this.#bookOf(platform).notePayment(client, payment.since, payment.isUnpaid);
@@ -271,8 +271,8 @@ function addShared(
         devices.score(client, events.text('fingerprint', row), events.text('ip', row), momentSql);
         break;
       case 'outcome': {
-        const exposure = readRecordedExposure(events.at('turned_away', row) === true);
-        devices.outcome(platform, client, readReport(events, row), exposure, momentSql);
+        const orderStage = readRecordedOrderStage(events.at('turned_away', row) === true);
+        devices.outcome(platform, client, readReport(events, row), orderStage, momentSql);
         break;
       }
       case 'override':

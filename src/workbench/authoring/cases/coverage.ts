@@ -4,7 +4,7 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import type { HoldoutFile, IsHeldOut } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { type Comparison, type Condition, listComparisons } from '#decision/rules/condition.ts';
-import { formatTest } from '#decision/rules/condition-text.ts';
+import { formatComparisonTest } from '#decision/rules/condition-text.ts';
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
 import { createMatcher, type Matcher } from '#decision/rules/matcher.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
@@ -129,7 +129,7 @@ export class CoverageMeter {
       untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
       oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
         rule,
-        condition: `${condition.fact.label} ${formatTest(condition.operator, condition.value, condition.list)}`,
+        condition: `${condition.fact.label} ${formatComparisonTest(condition.operator, condition.value, condition.list)}`,
         at: condition.at,
         missing: seenTrue ? 'false' : seenFalse ? 'true' : 'true and false',
       })),

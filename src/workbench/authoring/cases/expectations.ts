@@ -9,7 +9,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { OverrideGroup } from '#decision/payer/client-state.ts';
 import type { Outcome, OutcomeCause } from '#decision/payer/order.ts';
 import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
-import { formatName } from '#decision/rules/condition-text.ts';
+import { formatCallerText } from '#decision/rules/condition-text.ts';
 import {
   formatSignal,
   type RuleSetTrace,
@@ -22,10 +22,10 @@ import {
   type JsonSchema,
   listOrEmptyForm,
   mappingForm,
+  nullAsForm,
   numberForm,
   optionalForm,
   quotedDigitsForm,
-  readNullAs,
   textForm,
   yesNoForm,
 } from '#decision/rules/parse/form.ts';
@@ -55,7 +55,7 @@ export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepK
       'Names of the signals that match.',
     ),
   };
-  const texts = (name: string) => readNullAs(null, listOrEmptyForm(textForm('A key.'), `an item of ${name}`));
+  const texts = (name: string) => nullAsForm(null, listOrEmptyForm(textForm('A key.'), `an item of ${name}`));
   return {
     score: {
       ...PAYER,
@@ -64,10 +64,10 @@ export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepK
     },
     verdict: {
       verdict: choiceForm(VERDICTS, 'The command to the caller.'),
-      waitSeconds: readNullAs(null, numberForm({ min: 1, max: 1e9, integer: true })),
-      ladder: readNullAs(null, createNameForm(Object.keys(rules?.settings.ladder.ladders ?? {}))),
+      waitSeconds: nullAsForm(null, numberForm({ min: 1, max: 1e9, integer: true })),
+      ladder: nullAsForm(null, createNameForm(Object.keys(rules?.settings.ladder.ladders ?? {}))),
       heldOut: heldOutForm(rules, 'The rules that matched and were skipped.'),
-      stickyRequisiteRef: readNullAs(null, textForm('The requisite.')),
+      stickyRequisiteRef: nullAsForm(null, textForm('The requisite.')),
       rule: createNameForm([...listNames(rules?.verdicts), OTHERWISE], {
         description: 'Name of the rule that decides, or otherwise.',
       }),
@@ -198,7 +198,7 @@ function formatStep({ step, kind, clientIdKey, times, elapsedMs, platform }: Cas
   const elapsed = formatSeconds(Math.floor(elapsedMs / 1000), 'narrow');
   const when = elapsedMs === 0 ? 'as the case begins' : `${elapsed} after the case began`;
   const where = platform === 'demo' ? '' : ` on platform ${platform}`;
-  return `step ${step}: ${kind} of ${formatName(clientIdKey)}${where}, ${when}${time}`;
+  return `step ${step}: ${kind} of ${formatCallerText(clientIdKey)}${where}, ${when}${time}`;
 }
 
 /** Formats the rules behind the unmet expectations in full, and the other rules in one line. */
@@ -261,7 +261,7 @@ function formatSignals({ values }: CaseFailure, { signals, exempt }: RuleSetTrac
 function formatValue(value: unknown): string {
   if (value === null) return 'absent';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(formatValue).join(', ');
-  return typeof value === 'string' ? formatName(value) : JSON.stringify(value);
+  return typeof value === 'string' ? formatCallerText(value) : JSON.stringify(value);
 }
 
 /** A test of a rule set: what one or more payers do, and what the rules must answer. */

@@ -29,14 +29,14 @@ import {
   type Form,
   LIST_NAME,
   listForm,
-  mapByName,
   mappingForm,
+  namedMembersForm,
+  nullAsForm,
   nullableForm,
   numberForm,
   optionalForm,
   parsedTextForm,
   quotedDigitsForm,
-  readNullAs,
   textForm,
   uncheckedMappingForm,
   withDefault,
@@ -48,7 +48,7 @@ import {
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Location, Problem } from '#decision/rules/problem.ts';
-import { isName, type ParsedRules, refuseListName } from '#decision/rules/rule-set.ts';
+import { explainBadListName, isName, type ParsedRules } from '#decision/rules/rule-set.ts';
 import {
   findContentFault,
   LIST_KINDS,
@@ -143,7 +143,7 @@ const LISTED_ATTRIBUTE = parsedTextForm(
 
 /** Reads shared lists, like `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }`. */
 const sharedLists = (rules: ParsedRules | null) =>
-  mapByName(
+  namedMembersForm(
     'The shared lists while the case runs, by name; others have no entries.',
     LIST_NAME,
     mappingForm(
@@ -176,7 +176,10 @@ const sharedLists = (rules: ParsedRules | null) =>
         return false;
       },
     ),
-    { nameItem: () => 'a shared list', refuseName: (name) => (isName(name) ? null : refuseListName(name)) },
+    {
+      nameItem: () => 'a shared list',
+      refuseName: (name) => (isName(name) ? null : explainBadListName(name)),
+    },
   );
 
 function explainNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
@@ -282,7 +285,7 @@ const ATTRIBUTE_VALUE: Form<AttributeValue> = {
 
 const attributes = optionalForm(
   withSchema(
-    mapByName(
+    namedMembersForm(
       'What the caller says of the payer, by name; of any type, as a caller may send it.',
       {},
       ATTRIBUTE_VALUE,
@@ -375,7 +378,7 @@ const OUTCOME = mappingForm(
   },
 );
 
-const BINDING = readNullAs<Action>(
+const BINDING = nullAsForm<Action>(
   { kind: 'binding', binding: null },
   mappingForm(
     'The platform binds the client; null unbinds.',

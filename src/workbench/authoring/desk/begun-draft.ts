@@ -6,7 +6,7 @@ import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { type DraftText, loadDraft } from '#decision/rules/text/draft-text.ts';
-import { type CompletedFiles, restoreOthersPart } from '#decision/rules/text/others-part.ts';
+import { type CompletedFiles, restoreForeignParts } from '#decision/rules/text/others-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { readCoverage } from '#workbench/authoring/cases/cases.ts';
 import { examineRuleSet, type Remark } from './examine.ts';
@@ -28,9 +28,9 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
   const { from } = draft;
   const files: RuleFiles = new Map(draft.files);
   if (isInstallation(owner)) return { ok: true, files };
-  if (from === null) return restoreOthersPart({ platform: owner, draft: files, from: new Map() });
+  if (from === null) return restoreForeignParts({ platform: owner, draft: files, from: new Map() });
   const former = isRuleVersion(from) ? readWholeFiles(join(rulesDir, from)) : null;
-  if (former !== null) return restoreOthersPart({ platform: owner, draft: files, from: former });
+  if (former !== null) return restoreForeignParts({ platform: owner, draft: files, from: former });
   const message = `the sections and cases of other platforms cannot be restored, because ${from}, with which this draft was begun, is no longer readable in RULES_DIR; begin the draft again with a version that is there`;
   return { ok: false, problems: [{ at: IN_RULE_SET, message }] };
 }

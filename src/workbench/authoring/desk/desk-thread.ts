@@ -4,14 +4,14 @@ import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
-import { type Constant, listConstants } from '#decision/rules/text/constant.ts';
+import { listWrittenConstants, type WrittenConstant } from '#decision/rules/text/constant.ts';
 import {
   computeDigest,
   type DraftText,
   type LoadResult,
   loadDraft,
 } from '#decision/rules/text/draft-text.ts';
-import { keepOwnPart } from '#decision/rules/text/own-part.ts';
+import { removeForeignParts } from '#decision/rules/text/own-part.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
   type RuleCoverage,
@@ -68,7 +68,7 @@ function loadSource(source: RulesSource, reader: PlatformName): LoadResult {
 
 /** Returns the files that a platform may read. The owner of the installation reads the parts of all platforms. */
 function selectReadable(reader: PlatformName, files: RuleFiles): RuleFiles {
-  return isInstallation(reader) ? files : keepOwnPart(files, reader);
+  return isInstallation(reader) ? files : removeForeignParts(files, reader);
 }
 
 type Opening = Readonly<{ folder: string; reader: PlatformName }>;
@@ -96,7 +96,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
     problems: [],
     digest: loaded.ruleSet.digest,
     coverage: shortenCoverage(await readCoverage(shown.ruleSet, seen)),
-    constants: listConstants(seen),
+    constants: listWrittenConstants(seen),
   };
 }
 
@@ -122,7 +122,7 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
       notes: [],
       coverage: null,
       lostCases: null,
-      constants: listConstants(files),
+      constants: listWrittenConstants(files),
     };
   const { ruleSet } = made;
   const { problems, notes } = examineRuleSet(ruleSet, files, lists);
@@ -136,7 +136,7 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
     lostCases: findLostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) =>
       selectReadable(reader, all),
     ),
-    constants: listConstants(files),
+    constants: listWrittenConstants(files),
   };
 }
 
@@ -219,7 +219,7 @@ export interface OpenedFolder {
   readonly digest: string | null;
   readonly coverage: RuleCoverage | null;
   /** The constants that may be varied, as written. Empty if the rule set has problems. */
-  readonly constants: readonly Constant[];
+  readonly constants: readonly WrittenConstant[];
 }
 
 export interface CheckedDraft {
@@ -232,7 +232,7 @@ export interface CheckedDraft {
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;
   /** The constants that may be varied, as written, where the files can be read. */
-  readonly constants: readonly Constant[];
+  readonly constants: readonly WrittenConstant[];
 }
 
 /** What a release of a draft would fix, or why it cannot be released. */

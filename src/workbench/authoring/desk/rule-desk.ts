@@ -7,7 +7,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { refuseDraftName } from '#state/rule-folders/release.ts';
+import { explainBadDraftName } from '#state/rule-folders/release.ts';
 import type { UpdatedCases } from '#workbench/authoring/cases/cases.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
 import { DraftRefused, type DraftToSave, type SavedDraft } from '#workbench/authoring/draft.ts';
@@ -169,7 +169,7 @@ async function restoreRefusal<T>(work: Promise<T>): Promise<T> {
 export function formatObstacle(version: RuleVersion, obstacle: DeskObstacle): string {
   switch (obstacle.is) {
     case 'draft name':
-      return refuseDraftName(version);
+      return explainBadDraftName(version);
     case 'released':
       return `${version} is released already`;
     case 'other files':

@@ -31,7 +31,7 @@ import {
   type Knowledge,
   listKnowledge,
   listSignalsUnlessExempt,
-  type Moment,
+  type RequestMoment,
 } from '#decision/rules/proof/relations.ts';
 import {
   getPlatformSettings,
@@ -63,7 +63,7 @@ export interface BothVersions {
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
   readonly conditions: readonly Condition[];
-  readonly knowledge: (moment: Moment) => Knowledge;
+  readonly knowledge: (moment: RequestMoment) => Knowledge;
 }
 
 /** A group of platforms that each version treats alike (the two versions may differ). */

@@ -5,7 +5,7 @@ import {
   foldCondition,
   isFactRef,
 } from '#decision/rules/condition.ts';
-import { formatTest } from '#decision/rules/condition-text.ts';
+import { formatComparisonTest } from '#decision/rules/condition-text.ts';
 import type { ReasonPart } from '#decision/rules/rule-set.ts';
 
 /** A condition without what makes no difference: its place in the file, its order, and needless nesting. */
@@ -51,7 +51,7 @@ function joinConditions(kind: 'all' | 'any', conditions: readonly PlainCondition
 function toPlainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
   // The order of a list makes no difference.
   const expected = typeof value !== 'object' || isFactRef(value) ? value : [...new Set(value)].toSorted();
-  const test = formatTest(operator, expected, expand ? undefined : list);
+  const test = formatComparisonTest(operator, expected, expand ? undefined : list);
   return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
 }
 

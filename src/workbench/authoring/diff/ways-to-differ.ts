@@ -7,7 +7,7 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import { type IsHeldOut, listSkippedRules } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientGroup, clientGroup } from '#decision/payer/client-state.ts';
-import { climbLadder, getLevels, type Ladder, NO_ATTEMPTS } from '#decision/payer/ladder.ts';
+import { climbLadder, EMPTY_LADDER, getLevels, type Ladder } from '#decision/payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
 import { getFactType, redecide } from '#decision/redecision.ts';
 import { type Condition, type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
@@ -112,7 +112,7 @@ function createVerdictTest(before: ParsedRules, after: ParsedRules) {
   const at = ([one, other]: readonly [number, number]) =>
     allOf(compare(was.level, 'equal', one), compare(is.level, 'equal', other));
   const climbs = ({ settings }: ParsedRules, { ladder }: VerdictParams, level: number) =>
-    climbLadder({ ...NO_ATTEMPTS, level }, getLevels(settings.ladder, ladder), 0, 0);
+    climbLadder({ ...EMPTY_LADDER, level }, getLevels(settings.ladder, ladder), 0, 0);
   const waitsDiffer = (one: VerdictParams, other: VerdictParams) =>
     pairs.flatMap((pair) => {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];

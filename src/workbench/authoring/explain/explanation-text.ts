@@ -1,8 +1,8 @@
 import { type Decision, OTHERWISE } from '#decision/decision.ts';
 import { foldCondition } from '#decision/rules/condition.ts';
 import {
+  formatCallerText,
   formatExpected,
-  formatName,
   formatSeenFact,
   joinWords,
   quoteText,
@@ -54,7 +54,7 @@ function decisionLines(decision: ToldDecision, title: (text: string) => string):
   const role = arm === 'candidate' ? ', the candidate of a rollout' : '';
   return [
     title(`Decision ${decisionId}: ${formatAnswer(decision)}`),
-    `  On ${formatDateTime(at)} client ${formatName(clientIdKey)} of platform ${platform} asked at ${formatName(sellPointKey)} for order ${formatName(orderRef)}.`,
+    `  On ${formatDateTime(at)} client ${formatCallerText(clientIdKey)} of platform ${platform} asked at ${formatCallerText(sellPointKey)} for order ${formatCallerText(orderRef)}.`,
     `  The answer was ${formatAnswer(decision)}: ${quoteText(decision.reason)}`,
     `  It came from ${source} in ${ruleVersion} (digest ${shortenDigest(digest)})${role}.`,
   ];

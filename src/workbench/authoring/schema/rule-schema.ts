@@ -7,16 +7,16 @@ import { listOperators, OPERATORS, type OperatorName } from '#decision/rules/con
 import { isKnownIn, type RuleStage } from '#decision/rules/parse/comparison.ts';
 import { FactRefs } from '#decision/rules/parse/fact-refs.ts';
 import {
+  CONSTANT_DESCRIPTIONS,
   createMappingSchema,
   DURATION_TEXT,
   type Form,
   type JsonSchema,
   LIST_NAME,
-  MEANINGS,
 } from '#decision/rules/parse/form.ts';
-import { LIMITS, ruleSetFileForm } from '#decision/rules/parse/parse.ts';
+import { LIMITS_FILE_FORM, ruleSetFileForm } from '#decision/rules/parse/parse.ts';
 import { RuleLadders } from '#decision/rules/parse/rule-ladders.ts';
-import { LIST_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
+import { LIST_FILE_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
 import {
   flagsFileForm,
   groupsFileForm,
@@ -55,8 +55,8 @@ export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
     verdicts: withConditions('verdicts', verdictsFileForm(names, [])),
     flags: withConditions('flags', flagsFileForm(names)),
     ladder: ladders.file.schema,
-    limits: LIMITS.schema,
-    list: LIST_FORM.schema,
+    limits: LIMITS_FILE_FORM.schema,
+    list: LIST_FILE_FORM.schema,
     cases: caseFileForm(null).schema,
   };
   const kinds = Object.keys(schemas).filter((kind): kind is RuleFileKind => kind in schemas);
@@ -206,7 +206,7 @@ function createComparisonSchema({
 const ATTRIBUTE_NAME: JsonSchema = {
   type: 'string',
   pattern: ATTRIBUTE_NAME_PATTERN,
-  description: MEANINGS.attribute,
+  description: CONSTANT_DESCRIPTIONS.attribute,
 };
 
 const ATTRIBUTE_PARAMS: JsonSchema = createMappingSchema(
@@ -283,7 +283,7 @@ const ATTRIBUTE_COMPARISON: JsonSchema = {
 
 /** Describes values in the condition itself, or those of a list of the rule set. */
 function createValuesSchema(scalar: JsonSchema): JsonSchema {
-  const list = { ...LIST_NAME, description: MEANINGS.list };
+  const list = { ...LIST_NAME, description: CONSTANT_DESCRIPTIONS.list };
   return {
     if: { type: 'object' },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
@@ -296,7 +296,7 @@ const LIST_PARAMS: JsonSchema = {
   required: ['params'],
   properties: {
     params: createMappingSchema(
-      { list: { ...LIST_NAME, description: MEANINGS.sharedList } },
+      { list: { ...LIST_NAME, description: CONSTANT_DESCRIPTIONS.sharedList } },
       ['list'],
       'Which shared list is asked about.',
     ),
@@ -319,7 +319,7 @@ function createParamsSchema(limits: WindowLimits | null, ofAttribute: boolean): 
   const members = ofAttribute ? { name: ATTRIBUTE_NAME, window } : { window };
   return {
     required: ['params'],
-    properties: { params: createMappingSchema(members, Object.keys(members), MEANINGS.window) },
+    properties: { params: createMappingSchema(members, Object.keys(members), CONSTANT_DESCRIPTIONS.window) },
   };
 }
 

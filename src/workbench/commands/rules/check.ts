@@ -6,7 +6,7 @@ import { readConfig } from '#config.ts';
 import { type Location, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import { type Example, formatExample } from '#decision/rules/proof/example.ts';
-import { countRules, explainRuleCount, type RuleSet, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { countRules, explainRuleCount, type RuleSet, explainBadVersionName } from '#decision/rules/rule-set.ts';
 import { findShortenedFiles } from '#decision/rules/text/own-part.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
@@ -88,7 +88,7 @@ function listSkippedFolders(): readonly PlacedRemark[] {
     file: toRelativePath(join(rulesDir, name)),
     line: 1,
     column: 1,
-    message: `the folder is skipped: ${refuseVersionName(name)}`,
+    message: `the folder is skipped: ${explainBadVersionName(name)}`,
   }));
 }
 

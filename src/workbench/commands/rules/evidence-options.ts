@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { getSignalSecret, readConfig } from '#config.ts';
-import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { JournalFileError } from '#history/archive/ship/journal-file.ts';
 import { withFiles } from '#history/archive/snapshot.ts';
@@ -89,7 +89,7 @@ function withArchiveEvidence<T>(
 export function createRecordedRuleSets(): RulesAtHand['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   // The caller gives these rule sets the secrets of the evidence.
-  const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_SECRET);
+  const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_HMACS);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option as CommandOption } from 'commander';
-import { isRuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { explainBadVersionName, isRuleVersion } from '#decision/rules/rule-set.ts';
 import { BadQuestion, type Option, type Question, type RulesAtHand } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -108,7 +108,7 @@ export function readOption(
   }
   if (kind === 'versions')
     for (const version of Array.isArray(value) ? value : [])
-      if (!isRuleVersion(version)) throw new UsageError(refuseVersionName(version));
+      if (!isRuleVersion(version)) throw new UsageError(explainBadVersionName(version));
   return value;
 }
 

@@ -3,7 +3,7 @@ import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
 import { formatClientCounts } from '#checkout/rollout/guard.ts';
 import type { Candidate, RolloutEntry } from '#checkout/rollout/rollout.ts';
-import { findEarliestResult, formatObjective, parseObjective } from '#decision/objective.ts';
+import { computeResultTime, formatObjective, parseObjective } from '#decision/objective.ts';
 import { formatTime, toEpochMs } from '#decision/payer/instant.ts';
 import { formatShare } from '#history/evidence/presentation.ts';
 import { estimateShare } from '#history/statistics/intervals.ts';
@@ -41,7 +41,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
 function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective cannot be read; begin the trial again to have it judged';
-  const at = formatTime(findEarliestResult(parseMoment(stageSince), judged));
+  const at = formatTime(computeResultTime(parseMoment(stageSince), judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
   return `judged by ${formatObjective(judged)}; the experiment answers at the earliest on ${at}${longer}`;

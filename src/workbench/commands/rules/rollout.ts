@@ -4,7 +4,7 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { Share } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';
-import { isRuleVersion, type RuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { readGivenObjective, TRIAL_OPTIONS } from '#history/evidence/objective-options.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
@@ -100,7 +100,7 @@ function endOfChange({ following, lagging }: ToldFollowing): void {
 
 function parseVersion(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
-  throw new UsageError(refuseVersionName(text));
+  throw new UsageError(explainBadVersionName(text));
 }
 
 /** Returns the members of the body that describe the goal. They are checked before anything is opened. */

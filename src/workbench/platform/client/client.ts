@@ -273,20 +273,20 @@ const WaitEndSchema = s.named(
 const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
 
 const NO_WAIT_DUE = declareRefusal('no-wait-due', 'The client has no wait to end.', () =>
-  refuseUnknownWait('This client does not have to wait and may ask again now. Nothing was changed.'),
+  createUnknownWaitProblem('This client does not have to wait and may ask again now. Nothing was changed.'),
 );
 
 const NEWER_WAIT = declareRefusal(
   'newer-wait',
   'The client waits because of another decision.',
   (decisionId: string) =>
-    refuseUnknownWait(
+    createUnknownWaitProblem(
       `The current wait was imposed by the decision ${decisionId}. Nothing was changed; look at what happened since, and send the id of that decision.`,
     ),
   DECISION_ID,
 );
 
-function refuseUnknownWait(detail: string): HttpProblem {
+function createUnknownWaitProblem(detail: string): HttpProblem {
   return new HttpProblem(409, 'no such wait', detail);
 }
 

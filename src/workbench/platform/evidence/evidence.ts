@@ -34,8 +34,8 @@ import { declareKindBody } from '#workbench/platform/kind-body.ts';
 import { pathParameter } from '#workbench/platform/parameters.ts';
 import type { EvidenceParts } from '#workbench/platform/parts.ts';
 import {
+  createUnsoundDraftProblem,
   DRAFT_UNSOUND,
-  refuseUnsoundDraft,
   toDraftText,
 } from '#workbench/platform/rules/drafts/draft-body.ts';
 import {
@@ -234,7 +234,7 @@ async function readKeptDraft(
   const draft = toDraftText({ version, files: opened.files });
   const begun = { ...draft, from: null };
   const { digest, problems } = await runWithinLimits(() => desk.check(platform, begun, null, hungUp));
-  if (digest === null) throw refuseUnsoundDraft(draft.version, 'tried', problems);
+  if (digest === null) throw createUnsoundDraftProblem(draft.version, 'tried', problems);
   return { draft, digest };
 }
 

@@ -1,5 +1,5 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
-import { type Parameter, refuseParameter } from '#checkout/http/operation/parameter.ts';
+import { createParameterProblem, type Parameter } from '#checkout/http/operation/parameter.ts';
 import {
   createBadRequest,
   createNotFound,
@@ -61,7 +61,7 @@ export function versionParameter(name: string, description: string): Parameter<R
   const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
     const version = text.read(ctx);
     if (version === null || isRuleVersion(version)) return version;
-    throw refuseParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
+    throw createParameterProblem(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
   };
   return { ...text, read };
 }
@@ -72,7 +72,7 @@ export function requiredVersionParameter(name: string, description: string): Par
   const read: Parameter<RuleVersion>['read'] = (ctx) => {
     const given = version.read(ctx);
     if (given !== null) return given;
-    throw refuseParameter(`The parameter ${name} is required.`);
+    throw createParameterProblem(`The parameter ${name} is required.`);
   };
   return { ...version, required: true, read };
 }

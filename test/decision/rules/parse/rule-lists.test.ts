@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { formatSeenFact } from '#decision/rules/condition-text.ts';
 import { traceCondition } from '#decision/rules/evaluate/trace.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
@@ -31,9 +31,9 @@ describe('a list of a rule set', () => {
     expect([...rules.lists.values()]).to.deep.equal([
       { name: 'fast-methods', description: 'Settled at once.', values: ['card', 'wallet'] },
     ]);
-    const [seen] = partsOf(traceCondition(rule.condition, values('wallet'), NO_SECRET));
+    const [seen] = partsOf(traceCondition(rule.condition, values('wallet'), NO_ATTRIBUTE_HMACS));
     expect(seen && formatSeenFact(seen)).to.equal('method is wallet, an entry of the list fast-methods');
-    const [other] = partsOf(traceCondition(rule.condition, values('transfer'), NO_SECRET));
+    const [other] = partsOf(traceCondition(rule.condition, values('transfer'), NO_ATTRIBUTE_HMACS));
     expect(other && formatSeenFact(other)).to.equal(
       'method is transfer, none of those on the list fast-methods',
     );

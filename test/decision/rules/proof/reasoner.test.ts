@@ -4,7 +4,7 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import type { Condition, FactRef } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
-import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
+import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
 import { listKnowledge, NOTHING_KNOWN, type Relation } from '#decision/rules/proof/relations.ts';
 import { sumSignalWeights } from '#decision/rules/rule-set.ts';
 import { CHECKOUT_ATTRIBUTES, declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -25,7 +25,7 @@ function fact(label: string): FactRef {
 }
 
 /** The values of a witness by the places of the facts; a fact that nothing asks for has its first value. */
-function valuesOf(answer: Answer, facts: readonly SmallFact[]): readonly FactReading[] {
+function valuesOf(answer: ReasonerAnswer, facts: readonly SmallFact[]): readonly FactReading[] {
   if (answer.kind !== 'witness') throw new Error(`a witness was expected, not ${answer.kind}`);
   return facts.map(({ ref, values }) => {
     const found = answer.facts.get(ref.label);
@@ -33,7 +33,7 @@ function valuesOf(answer: Answer, facts: readonly SmallFact[]): readonly FactRea
   });
 }
 
-function witness(answer: Answer): Readonly<Record<string, FactReading>> {
+function witness(answer: ReasonerAnswer): Readonly<Record<string, FactReading>> {
   return answer.kind === 'witness' ? Object.fromEntries(answer.facts) : {};
 }
 

@@ -9,7 +9,7 @@ import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { listKnowledge, type Moment, type Relation } from '#decision/rules/proof/relations.ts';
+import { listKnowledge, type Relation, type RequestMoment } from '#decision/rules/proof/relations.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -72,7 +72,7 @@ function relationHolds(relation: Relation, values: Values): boolean {
 }
 
 /** What is known at `moment` and yet does not hold for the facts of a decision. */
-function broken(facts: Readonly<Record<string, FactReading>>, moment: Moment): readonly string[] {
+function broken(facts: Readonly<Record<string, FactReading>>, moment: RequestMoment): readonly string[] {
   const byLabel = new Map(Object.entries(facts));
   const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? null);
   const { conditions, relations, definitions } = listKnowledge(RULES, moment);

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  type Constant,
-  findConstant,
-  listConstants,
+  findWrittenConstant,
+  listWrittenConstants,
+  type WrittenConstant,
   writeConstantValues,
 } from '#decision/rules/text/constant.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
@@ -15,7 +15,7 @@ describe('the constants of a rule set', () => {
   const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
 
   it('are named by file, rule and fact', () => {
-    const constants = new Map(listConstants(files).map(({ path, text }) => [path, text]));
+    const constants = new Map(listWrittenConstants(files).map(({ path, text }) => [path, text]));
     const some = {
       'groups.blocked-by-unpaid-chain.unpaidChain': '4',
       'bot-signals.threshold': '4',
@@ -33,7 +33,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('say where they stand, what may stand there, what that means, and which rule goes by it', () => {
-    const { from, to, ...told } = findConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
+    const { from, to, ...told } = findWrittenConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
     expect(files.get('groups.yaml')?.slice(from, to)).to.equal('4');
     expect(told).to.deep.equal({
       path: 'groups.blocked-by-unpaid-chain.unpaidChain',
@@ -56,7 +56,12 @@ describe('the constants of a rule set', () => {
       ],
       ['verdicts.yaml', 'rules: [{ name: wait, event: { params: { verdict: WAIT, ladder: slow } } }]'],
     ]);
-    const told = listConstants(own).map(({ path, text, owner, usedBy }) => [path, text, owner, ...usedBy]);
+    const told = listWrittenConstants(own).map(({ path, text, owner, usedBy }) => [
+      path,
+      text,
+      owner,
+      ...usedBy,
+    ]);
     expect(told).to.deep.include.members([
       ['ladder.ladders.slow.levels[1]', '2m', 'ladder.ladders.slow', 'wait'],
       ['ladder.ladders.slow.resetAfter', '2h', 'ladder.ladders.slow', 'wait'],
@@ -65,7 +70,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('stand in named conditions, ladders, sections of platforms, and lists of values, too', () => {
-    const told = listConstants(manifold()).map(
+    const told = listWrittenConstants(manifold()).map(
       ({ path, text, usedBy }) => `${path}=${text} (${usedBy.join(', ')})`,
     );
     for (const one of [
@@ -85,7 +90,7 @@ describe('the constants of a rule set', () => {
   it('take what the check takes: any other value is refused where the constant stands', () => {
     for (const sound of [files, manifold()]) {
       expect(problemsOf(sound)).to.deep.equal([]);
-      const texts = listConstants(sound).flatMap((one) =>
+      const texts = listWrittenConstants(sound).flatMap((one) =>
         outsideOf(one).map((value) => [one, value] as const),
       );
       for (const [constant, value] of texts) {
@@ -96,7 +101,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('take either end of their range', () => {
-    for (const constant of listConstants(manifold())) {
+    for (const constant of listWrittenConstants(manifold())) {
       for (const value of endsOf(constant)) {
         const edited = writeConstantValues(manifold(), [[constant, value]]);
         const messages = problemsOf(edited).map(({ message }) => message);
@@ -109,7 +114,7 @@ describe('the constants of a rule set', () => {
 
   it('are listed from all other files where one cannot be read', () => {
     const broken = new Map([...files, ['groups.yaml', 'rules: [ { name']]);
-    const named = new Set(listConstants(broken).map(({ at }) => at.file));
+    const named = new Set(listWrittenConstants(broken).map(({ at }) => at.file));
     expect([...named]).to.deep.equal(['bot-signals.yaml', 'verdicts.yaml', 'ladder.yaml', 'ruleset.yaml']);
   });
 
@@ -118,7 +123,7 @@ describe('the constants of a rule set', () => {
   - name: between
     conditions: { all: [{ fact: paidCount, operator: greaterThan, value: 1 }, { fact: paidCount, operator: lessThan, value: 9 }] }
     event: { params: { group: PAYING } }`;
-    const paths = listConstants(new Map([['groups.yaml', groups]])).map(
+    const paths = listWrittenConstants(new Map([['groups.yaml', groups]])).map(
       ({ path, text }) => `${path}=${text}`,
     );
     expect(paths).to.deep.equal(['groups.between.paidCount[0]=1', 'groups.between.paidCount[1]=9']);
@@ -126,7 +131,7 @@ describe('the constants of a rule set', () => {
 
   it('are replaced where they stand, and nothing else in the file', () => {
     fc.assert(
-      fc.property(fc.shuffledSubarray([...listConstants(files)], { minLength: 1 }), (some) => {
+      fc.property(fc.shuffledSubarray([...listWrittenConstants(files)], { minLength: 1 }), (some) => {
         const same = writeConstantValues(
           files,
           some.map((constant) => [constant, constant.text]),
@@ -136,7 +141,7 @@ describe('the constants of a rule set', () => {
           files,
           some.map((constant) => [constant, 'changed']),
         );
-        const values = new Map(listConstants(marked).map(({ path, text }) => [path, text]));
+        const values = new Map(listWrittenConstants(marked).map(({ path, text }) => [path, text]));
         for (const { path } of some) expect(values.get(path)).to.equal('changed');
       }),
       { numRuns: 20 },
@@ -150,7 +155,7 @@ describe('the constants of a rule set', () => {
         'rules: [{ name: bins, conditions: { all: [{ fact: method, operator: in, value: ["411111", \'card\', "true", "a: b"] }] } }]',
       ],
     ]);
-    const found = listConstants(bins).filter(({ path }) => path.includes('method'));
+    const found = listWrittenConstants(bins).filter(({ path }) => path.includes('method'));
     expect(found.map(({ text }) => text)).to.deep.equal(['411111', 'card', 'true', 'a: b']);
     const same = writeConstantValues(
       bins,
@@ -160,14 +165,17 @@ describe('the constants of a rule set', () => {
   });
 
   it('that are not there are refused with the nearest name', () => {
-    expect(() => findConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
+    expect(() => findWrittenConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
       'there is no constant groups.blocked-by-unpaid-chain.unpaidChan; did you mean "groups.blocked-by-unpaid-chain.unpaidChain"?',
     );
   });
 
   it('make a rule set that decides by them', () => {
     const path = 'ladder.levels[0]';
-    const draft = loadDraft('p2.v10', writeConstantValues(files, [[findConstant(files, path), '20s']]));
+    const draft = loadDraft(
+      'p2.v10',
+      writeConstantValues(files, [[findWrittenConstant(files, path), '20s']]),
+    );
     expect(draft.ok && draft.ruleSet.settings.ladder.levelsMs[0]).to.equal(20_000);
     expect(draft.ok && draft.ruleSet.released).to.equal(false);
   });
@@ -201,7 +209,7 @@ function problemsOf(files: ReadonlyMap<string, string>) {
 }
 
 /** What may not stand in the place of a constant. */
-function outsideOf({ allowed }: Constant): readonly string[] {
+function outsideOf({ allowed }: WrittenConstant): readonly string[] {
   switch (allowed.type) {
     case 'number': {
       const below = allowed.min - 1;
@@ -222,7 +230,7 @@ function outsideOf({ allowed }: Constant): readonly string[] {
   }
 }
 
-function endsOf({ allowed }: Constant): readonly string[] {
+function endsOf({ allowed }: WrittenConstant): readonly string[] {
   switch (allowed.type) {
     case 'number':
       return [String(allowed.min), ...(allowed.max > 1e20 ? [] : [String(allowed.max)])];

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
-import { restoreOthersPart } from '#decision/rules/text/others-part.ts';
-import { keepOwnPart } from '#decision/rules/text/own-part.ts';
+import { restoreForeignParts } from '#decision/rules/text/others-part.ts';
+import { removeForeignParts } from '#decision/rules/text/own-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 
@@ -22,7 +22,7 @@ lists: 1
 `;
 
 function restore(draft: RuleFiles, from: RuleFiles, platform = 'bee') {
-  const restored = restoreOthersPart({ platform, draft, from });
+  const restored = restoreForeignParts({ platform, draft, from });
   return restored.ok ? restored.files : restored.problems.map(formatProblem);
 }
 
@@ -121,7 +121,7 @@ lists: 2
   it('are those of the version that the draft was begun with, for every platform of the shipped rules', () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
     for (const platform of ['sandbox', 'shop']) {
-      const now = restored(keepOwnPart(files, platform), files, platform);
+      const now = restored(removeForeignParts(files, platform), files, platform);
       for (const [path, text] of files) {
         const [value, before] = [parse(now.get(path) ?? ''), parse(text)];
         if (path.startsWith('cases/')) expect(value.cases).to.have.deep.members(before.cases);
@@ -150,7 +150,7 @@ lists: 2
           ['ruleset.yaml', stringify({ ruleVersion: 'p2.v10', platforms, last: 1 }, style)],
           ['cases/all.yaml', stringify({ cases: all }, style)],
         ]);
-        const now = restored(keepOwnPart(files, platform), files, platform);
+        const now = restored(removeForeignParts(files, platform), files, platform);
         expect(parse(now.get('cases/all.yaml') ?? '').cases).to.have.deep.members(all);
         const ruleSet = { ruleVersion: 'p2.v10', platforms, last: 1 };
         expect(parse(now.get('ruleset.yaml') ?? '')).to.deep.equal(ruleSet);

@@ -157,7 +157,7 @@ describe('an order that was refused weeks ago', () => {
     const found = await Promise.all(
       ['granted', 'refused', 'unheard of'].map((orderRef) => archived.find({ client, orderRef })),
     );
-    expect(found.map(({ exposure }) => exposure)).to.deep.equal(['granted', 'turnedAway', 'notAsked']);
+    expect(found.map(({ orderStage }) => orderStage)).to.deep.equal(['granted', 'turnedAway', 'notAsked']);
   });
 
   it('counts for nothing when it is reported now', async () => {

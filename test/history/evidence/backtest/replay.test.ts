@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { NO_HOLDOUTS } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import type { Exposure } from '#decision/payer/order.ts';
+import type { OrderStage } from '#decision/payer/order.ts';
 import { Simulation } from '#decision/simulation.ts';
 import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
 import { Replays } from '#history/evidence/backtest/replay.ts';
 import { SeenDevices } from '#history/evidence/source/shared-devices.ts';
-import { readRecordedExposure } from '#state/journal.ts';
+import { readRecordedOrderStage } from '#state/journal.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
 const PLATFORM = toPlatformName('demo');
@@ -43,11 +43,11 @@ function outcome(
   clientIdKey: string,
   orderRef: string,
   paid: boolean,
-  exposure: Exposure = 'notAsked',
+  orderStage: OrderStage = 'notAsked',
 ) {
   const report = { outcome: paid ? 'PAID' : 'UNPAID', cause: null, occurredAt: at } as const;
   const told = { kind: 'outcome', at, platform: PLATFORM, clientIdKey, clientHash: 0n } as const;
-  return { ...told, orderRef, report, exposure } satisfies Input;
+  return { ...told, orderRef, report, orderStage } satisfies Input;
 }
 
 function score(at: number, clientIdKey: string, device: string) {
@@ -81,7 +81,7 @@ function verdicts(inputs: readonly Input[], side: number = 0, sides: number = 1)
 }
 
 describe('replays side by side', () => {
-  const daily = (later: Exposure) =>
+  const daily = (later: OrderStage) =>
     Array.from({ length: 13 }, (_, day) => START + day * 25 * HOUR_MS).flatMap((at, day) => [
       asked(at, 'bob', `order-${day}`),
       outcome(at + 60_000, 'bob', `order-${day}`, day > 3, day > 3 ? later : 'granted'),
@@ -138,7 +138,7 @@ function withSightings(inputs: readonly Input[]): readonly Input[] {
       devices.score(number(input), input.request.fingerprint, input.request.ip, input.at);
     if (input.kind === 'outcome') {
       const report = { ...input.report, orderRef: input.orderRef };
-      devices.outcome(input.platform, number(input), report, input.exposure, input.at);
+      devices.outcome(input.platform, number(input), report, input.orderStage, input.at);
     }
     if (input.kind !== 'verdict') return input;
     return { ...input, sightings: devices.verdict(input.platform, number(input), input.at, DECIDED) };
@@ -170,11 +170,11 @@ function recordedBySimulation(steps: readonly Step[]): readonly Input[] {
       const request = asked(at, client, order);
       const lived = { ...request, currency: null, requestId: 'r', arm: 'active' } as const;
       const { verdict } = simulation.verdict(client, lived, at);
-      granted.set(orderOfClient, isGrant(verdict) || granted.get(orderOfClient) === true);
+      granted.set(orderOfClient, isAttempt(verdict) || granted.get(orderOfClient) === true);
       return { ...request, verdict };
     }
-    const exposure = readRecordedExposure(granted.get(orderOfClient) === false ? true : undefined);
-    const reported = outcome(at, client, order, kind === 'paid', exposure);
+    const orderStage = readRecordedOrderStage(granted.get(orderOfClient) === false ? true : undefined);
+    const reported = outcome(at, client, order, kind === 'paid', orderStage);
     simulation.outcome(client, order, reported.report, at);
     return reported;
   });

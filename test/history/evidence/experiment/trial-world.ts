@@ -2,7 +2,7 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import { isGrant } from '#decision/conclude-verdict.ts';
+import { isAttempt } from '#decision/conclude-verdict.ts';
 import { encodeObjective } from '#decision/objective.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
@@ -168,13 +168,13 @@ export class TrialWorld {
     const body = { sellPointKey: 'shop-1', method: 'card', toPayCurrency: 'EUR', ...order };
     const ask = () => service.verdict(SHOP, body, { requestId: 'r', idempotencyKey: null });
     const { answer: first, decisionId } = await ask();
-    if (first.verdict !== 'WAIT') return { waits: 0, waitsEnded: 0, isGranted: isGrant(first.verdict) };
+    if (first.verdict !== 'WAIT') return { waits: 0, waitsEnded: 0, isGranted: isAttempt(first.verdict) };
     const waitSeconds = first.waitSeconds ?? 0;
     if (stays > Math.exp(-waitSeconds / PATIENCE_SECONDS))
       return { waits: 1, waitsEnded: await this.#endWait(service, decisionId), isGranted: false };
     this.now += waitSeconds * 1000 + 1;
     const again = (await ask()).answer;
-    return { waits: again.verdict === 'WAIT' ? 2 : 1, waitsEnded: 0, isGranted: isGrant(again.verdict) };
+    return { waits: again.verdict === 'WAIT' ? 2 : 1, waitsEnded: 0, isGranted: isAttempt(again.verdict) };
   }
 
   async #endWait(service: ScoringService, decisionId: string): Promise<0 | 1> {

@@ -25,12 +25,12 @@ import {
 } from '#workbench/platform/rules/rule-version.ts';
 import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
 import {
+  createUnsoundDraftProblem,
   DESK_FULL,
   DRAFT_FILES,
   DRAFT_MEMBERS,
   DRAFT_UNSOUND,
   declareDraftBody,
-  refuseUnsoundDraft,
   runAtDesk,
   toDraftText,
 } from './draft-body.ts';
@@ -177,7 +177,7 @@ const saveDraft = declareOperation({
       const saved = await refuseKnownErrors(save, DRAFT_REFUSED.problem, DraftRefused);
       return { saved, before: draft.replaces };
     });
-    if (!saved.ok) throw refuseUnsoundDraft(version, 'kept', saved.problems);
+    if (!saved.ok) throw createUnsoundDraftProblem(version, 'kept', saved.problems);
     const { digest } = saved;
     const change = { before: before && { digest: before }, after: { digest } };
     await audit.note({ who: caller.actor.text, action: 'draft', subject: version, ...change });

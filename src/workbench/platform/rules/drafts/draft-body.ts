@@ -64,7 +64,7 @@ export const DRAFT_UNSOUND = declareRefusal(
 );
 
 /** Returns the refusal of a draft that is not sound. `done` says what was to happen to it. */
-export function refuseUnsoundDraft(
+export function createUnsoundDraftProblem(
   version: RuleVersion,
   done: 'kept' | 'tried',
   problems: readonly Problem[],
