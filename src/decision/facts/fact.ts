@@ -78,10 +78,7 @@ export interface AskedAttribute extends NamedPseudonym {
   readonly windowsMs: readonly number[];
 }
 
-/**
- * Groups counts by name and window. If a value has a pseudonym under each of two secrets, the one with more clients
- * counts.
- */
+/** Groups counts by name and window. Of the two pseudonyms of one value, the one with more clients counts. */
 export function groupCountsByName(
   counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
@@ -167,10 +164,7 @@ export function countClientWithMarks(
   };
 }
 
-/**
- * Picks the counts of the more shared device, so that rules may compare them with each other. The verdicts are those
- * of the busier device.
- */
+/** Picks the counts of the more shared device. The verdicts are those of the busier device. */
 export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
   const [shared, less] = more > 0 ? [other, one] : [one, other];
@@ -267,9 +261,7 @@ export const DOMAINS = {
 export interface Absence {
   /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
-  /**
-   * The value that an author expects who forgets such payers. `rules check` remarks on comparisons that hold for it.
-   */
+  /** The value that an author expects who forgets such payers. `rules check` remarks on comparisons with it. */
   readonly mistakenFor: FactValue;
 }
 
@@ -277,25 +269,18 @@ interface FactDescription {
   readonly domain: FactDomain;
   readonly unit: string | null;
   readonly description: string;
-  /**
-   * The payers for whom the fact has no value. For them no comparison holds except the operator "known". Missing if
-   * the fact always has a value.
-   */
+  /** The payers without a value. For them only the operator "known" holds. Missing if all payers have one. */
   readonly absence?: Absence | undefined;
 }
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
-  /**
-   * If true, a decision computes and records the fact only when a rule asks for it. If missing, every decision does.
-   */
+  /** If true, decisions compute and record the fact only when a rule asks for it. If missing, always. */
   readonly onDemand?: true;
   readonly read: (context: FactContext) => FactReading;
 }
 
-/**
- * A fact that can be computed later from any decision record. Therefore decisions record it only when a rule uses it.
- */
+/** A fact that can be computed later from any record, so decisions record it only when a rule uses it. */
 export interface CircumstantialFact extends FactDescription {
   readonly kind: 'circumstantial';
   readonly read: (circumstances: Circumstances) => FactValue;
@@ -413,10 +398,7 @@ export function booleanFactIfKnown(
   return plainFactIfKnown(BOOLEAN_DOMAIN, null, `${description} ${formatAbsence(absence)}`, absence, read);
 }
 
-/**
- * Creates a fact of the seconds since an event. The fact is not known if there was no event. `read` returns the time
- * of the event in epoch ms.
- */
+/** Creates a fact of the seconds since an event. `read` returns the time of the event (epoch ms) or null. */
 export function secondsSinceFact(
   event: string,
   payerWithout: string,

@@ -161,10 +161,7 @@ class ComparisonReader {
     return this.#refs.internVelocity(name, fact, windowMs, declared);
   }
 
-  /**
-   * Reads a fact about a shared list. Shared lists change without a release, so whether the list exists is not known
-   * here.
-   */
+  /** Reads a fact about a shared list. Whether the list exists is unknown, because lists change without a release. */
   #readSharedList(name: string, fact: ListedFact, member: Member, params?: Member): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
@@ -191,10 +188,7 @@ class ComparisonReader {
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
   }
 
-  /**
-   * Reads the fact on the right side of a comparison. Two attributes can be compared, or an attribute and the amount,
-   * if type and unit are equal.
-   */
+  /** Reads the fact on the right side: both are attributes, or one is the amount. Type and unit must be equal. */
   #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
@@ -287,10 +281,7 @@ function listUsableFiles(fact: Fact): string {
 /** Rules that are nested deeper than this cannot be read by people. */
 const NESTING_LEVELS_MAX = 16;
 
-/**
- * A limit is needed, because named conditions that name each other can multiply a few lines into billions of
- * comparisons.
- */
+/** Named conditions that name each other can multiply a few lines into billions of comparisons. */
 const COMPARISONS_MAX = 1000;
 
 /** The size of a condition, including the named conditions that it refers to. */

@@ -202,10 +202,7 @@ function relateHints(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/**
- * Relates attributes: the clients of a value are counted if there is a value, and the request counts with its own
- * value.
- */
+/** Relates attributes: clients of a value are counted if there is a value. The request itself counts. */
 function relateAttributes(facts: FactsByName): readonly Condition[] {
   return facts.onDemand('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
@@ -219,10 +216,7 @@ function relateAttributes(facts: FactsByName): readonly Condition[] {
   });
 }
 
-/**
- * Relates remembered devices: facts about them are known if a device was shown. That device counts among the known
- * ones.
- */
+/** Relates remembered devices: the facts are known if a device was shown, which counts among them. */
 function relateKnownDevices(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const counts = facts.onDemand(`known${device}s`);
   const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
@@ -283,10 +277,7 @@ function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condi
   }
 }
 
-/**
- * Relates the last request: a window contains an earlier request exactly if the last request is no longer ago than
- * the window is long.
- */
+/** Relates the last request: a window contains it exactly if it is no longer ago than the window is long. */
 function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
@@ -361,10 +352,7 @@ function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Rel
   };
 }
 
-/**
- * Relates windows: a longer window sees everything that a shorter one sees. Parts of the requests are never more than
- * all of them.
- */
+/** Relates windows: a longer one sees all that a shorter one sees. Parts are never more than all requests. */
 function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
   // In a longer window another device may be the most shared one.
@@ -410,10 +398,7 @@ function defineGroup({ groups }: KnownRules, facts: FactsByName): Definition {
   return { defined: clientGroup, conditions, relations: [] };
 }
 
-/**
- * Lists the signals with the exemption as a part of their conditions: each holds exactly where the signal would
- * count.
- */
+/** Lists the signals with the exemption in their conditions. Each holds exactly where the signal counts. */
 export function listSignalsUnlessExempt({
   rules,
   exempt,
@@ -450,10 +435,7 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
   ];
 }
 
-/**
- * Relates a signal to its conditions. A signal counts exactly if it matches. With a holdout, a signal that matches
- * need not count.
- */
+/** Relates a signal to its conditions. If the signal has a holdout, it need not count when it matches. */
 function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
