@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { ListenError } from '#checkout/http/server/listener.ts';
-import { RulesError } from '#checkout/rollout/loaded-rules.ts';
+import { NoUsableRuleSet } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError } from '#config.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
@@ -111,7 +111,7 @@ function createInterruption(): AbortSignal {
 /** Prints what went wrong and returns the exit code. Bugs keep their stack. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
-  const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, RulesError, ListenError];
+  const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, NoUsableRuleSet, ListenError];
   const isExpected = [...expected, StoreUnavailable].some((kind) => error instanceof kind);
   console.error(isExpected && error instanceof Error ? `error: ${error.message}` : error);
   if (error instanceof Interrupted) return error.exitCode;

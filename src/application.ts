@@ -6,9 +6,9 @@ import type { LostKey } from './checkout/access/admitted-keys.ts';
 import { type CallerApiParts, createCallerApi } from './checkout/caller/caller-api.ts';
 import { readCertificateEndMs } from './checkout/http/server/certificate.ts';
 import {
-  type Address,
   closeListener,
   createListener,
+  type ListenAddress,
   limitConnections,
   listen,
   PLATFORM_REQUEST_TIMEOUT_MS,
@@ -49,7 +49,7 @@ export interface ApplicationParts extends CompositionParts {
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped. Missing if it does not ship. */
   readonly shipping?: Shipping | null;
-  readonly platform: Address;
+  readonly platform: ListenAddress;
 }
 
 /** The service with both listeners open. */
@@ -170,7 +170,7 @@ function createCallerListener(
   return createListener(
     caller,
     shedOverload(workLimit, api.metrics, basePath, answer, ({ headersDistinct }) =>
-      api.keys.platformOf(headersDistinct['x-ka-access-key']?.[0] ?? ''),
+      api.keys.findPlatform(headersDistinct['x-ka-access-key']?.[0] ?? ''),
     ),
     { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
     isDraining,
@@ -256,7 +256,7 @@ function addNodeGauges(
   if (archiveWatch !== null) watchArchive(metrics.registry, archiveWatch);
   if (shipping !== null) watchShipping(metrics.registry, shipping.report);
   const certificateOf =
-    ({ tls }: Address) =>
+    ({ tls }: ListenAddress) =>
     () =>
       tls === undefined ? null : readCertificateEndMs(tls);
   watchCertificates(metrics.registry, { caller: certificateOf(caller), platform: certificateOf(platform) });

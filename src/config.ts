@@ -9,7 +9,7 @@ import { createFileOnce } from './base/files/atomic-file.ts';
 import { makeOwnFolder } from './base/files/folders.ts';
 import { NamedError } from './base/named-error.ts';
 import type { CertificateFiles } from './checkout/http/server/certificate.ts';
-import type { Address } from './checkout/http/server/listener.ts';
+import type { ListenAddress } from './checkout/http/server/listener.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './decision/rules/rule-set.ts';
 import type { S3Place } from './history/archive/s3/bucket.ts';
 import { parseRedisUrl, type RedisSecurity } from './state/redis/connection/url.ts';
@@ -19,8 +19,8 @@ import { parseRoles, type RoleGrant } from './workbench/access/roles.ts';
 
 /** All settings, checked. */
 export interface Config {
-  readonly caller: Address;
-  readonly platform: Address;
+  readonly caller: ListenAddress;
+  readonly platform: ListenAddress;
   /** The console's address for people. Null if it is not set. */
   readonly consoleUrl: URL | null;
   /** The identity provider. Null if people sign in by keys only. */
@@ -125,7 +125,7 @@ function readAddresses(env: Environment): Pick<Config, 'caller' | 'platform'> {
   );
 }
 
-function readAddress(env: Environment, prefix: '' | 'PLATFORM_', host: string, port: number): Address {
+function readAddress(env: Environment, prefix: '' | 'PLATFORM_', host: string, port: number): ListenAddress {
   const tls = readCertificateFiles(env, `${prefix}TLS_CERT`, `${prefix}TLS_KEY`);
   return {
     host: readSetting(env, `${prefix}HOST`) ?? host,

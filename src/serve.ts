@@ -4,7 +4,7 @@ import { readExactClock } from './base/clock.ts';
 import { watchEventLoop } from './base/work/loop-watch.ts';
 import { requireFreePort } from './checkout/http/server/listener.ts';
 import { Fleet } from './checkout/rollout/fleet.ts';
-import { RulesError } from './checkout/rollout/loaded-rules.ts';
+import { NoUsableRuleSet } from './checkout/rollout/loaded-rules.ts';
 import type { Rollout } from './checkout/rollout/rollout.ts';
 import { RolloutNode } from './checkout/rollout/rollout-node.ts';
 import { type Config, findSignalSecrets, getSignalSecret } from './config.ts';
@@ -46,7 +46,7 @@ const DRAIN_GRACE_MS_MIN = 250;
 const SECOND_SIGNAL_MS_MIN = 1000;
 
 /**
- * Serves callers and the platform until a signal ends the process. Throws ListenError, RulesError, SecretRefused or
+ * Serves callers and the platform until a signal ends the process. Throws ListenError, NoUsableRuleSet, SecretRefused or
  * StoreUnavailable when the environment is not as the service needs it.
  */
 export async function serve(config: Config, log: Logger): Promise<void> {
@@ -63,7 +63,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     await requireFreePort(config.caller, 'PORT');
     await requireFreePort(config.platform, 'PLATFORM_PORT');
     const refusal = explainUnusableRulesDir(config.rulesDir);
-    if (refusal !== null) throw new RulesError(refusal);
+    if (refusal !== null) throw new NoUsableRuleSet(refusal);
     const clock = createStoreClock(readExactClock, store);
     const withSecret = { ...config, signalSecret: getSignalSecret(config) };
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));

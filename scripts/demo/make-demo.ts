@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { AccessKeys, INSTALLATION, type Operation } from '#checkout/access/access-keys.ts';
+import { AccessKeys, INSTALLATION_PLATFORM, type Operation } from '#checkout/access/access-keys.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
@@ -39,7 +39,7 @@ const PEOPLE = {
     platform: DEMO,
     operations: [...ROLES.analyst, 'decisions', 'clients:read', 'lists:read'],
   },
-  operator: { owner: 'maria', platform: INSTALLATION, operations: [...ROLES.operator, 'figures'] },
+  operator: { owner: 'maria', platform: INSTALLATION_PLATFORM, operations: [...ROLES.operator, 'figures'] },
   lead: { owner: 'lea', platform: DEMO, operations: [...ROLES.admin, 'figures', 'events'] },
 } as const satisfies Readonly<
   Record<
@@ -178,7 +178,7 @@ async function openDesk({ keys, platformUrl }: Application): Promise<Desk> {
     };
   };
   return {
-    operator: await asking(INSTALLATION, 'maria', [...ROLES.operator, 'figures']),
+    operator: await asking(INSTALLATION_PLATFORM, 'maria', [...ROLES.operator, 'figures']),
     analyst: await asking(DEMO, 'ana', [...ROLES.analyst, 'clients', 'lists']),
   };
 }

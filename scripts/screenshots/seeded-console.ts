@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { INSTALLATION, OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS, INSTALLATION_PLATFORM, type Operation } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
@@ -85,8 +85,13 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const keyOf = async (platform: string, ...operations: readonly Operation[]) =>
     (await application.keys.issue(toPlatformName(platform), operations, KEY_LIFETIME_MS)).key;
   const keyFor = (...operations: readonly Operation[]) => keyOf('shop', ...operations);
-  const key = await keyFor(...OPERATIONS);
-  const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');
+  const key = await keyFor(...GRANTABLE_OPERATIONS);
+  const { key: operatorKey } = await application.keys.issue(
+    INSTALLATION_PLATFORM,
+    GRANTABLE_OPERATIONS,
+    null,
+    'maria',
+  );
   await liveAnHour(new Tenant(application, key), new Tenant(application, operatorKey), clock);
   const ship = () => shipAll(folder, rulesDir);
   await ship();

@@ -1,4 +1,9 @@
-import { AccessKeys, isInstallation, OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  AccessKeys,
+  GRANTABLE_OPERATIONS,
+  isInstallation,
+  type Operation,
+} from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../decision/payer/client-keys.ts';
@@ -18,7 +23,7 @@ export interface KeptAt {
 export async function issueKey(
   { dataDir, redisUrl }: KeptAt,
   platform = 'shop',
-  operations: readonly Operation[] = OPERATIONS,
+  operations: readonly Operation[] = GRANTABLE_OPERATIONS,
 ): Promise<string> {
   const store =
     redisUrl === undefined ? openSqliteStore(dataDir, { salt: TEST_SALT }) : await openPatiently(redisUrl);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Logger } from 'pino';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
@@ -108,7 +108,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     application,
     clock,
     store,
-    tenant: async (platform = 'shop', operations = OPERATIONS) => {
+    tenant: async (platform = 'shop', operations = GRANTABLE_OPERATIONS) => {
       const { key } = await application.keys.issue(toPlatformName(platform), operations, KEY_LIFETIME_MS);
       return new Tenant(application, key);
     },

@@ -1,6 +1,6 @@
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
-import { ScoringService, type ServiceParts } from '#checkout/scoring/scoring.ts';
+import { ScoringService, type ScoringServiceParts } from '#checkout/scoring/scoring.ts';
 import type { Store } from '#state/store.ts';
 import { currentRules } from './current-rules.ts';
 
@@ -8,7 +8,7 @@ import { currentRules } from './current-rules.ts';
 export function scoringService(
   store: Store,
   clock: () => number,
-  more: Partial<ServiceParts> = {},
+  more: Partial<ScoringServiceParts> = {},
 ): ScoringService {
   const ruleSource = createFixedRules(currentRules());
   const pseudonym = (_kind: string, text: string) => text;

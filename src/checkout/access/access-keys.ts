@@ -27,7 +27,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'approve',
 ] as const;
 
-/** The operations that a key of the whole installation may have. None of them reads clients or decides. */
+/** The operations that a key of the whole installation may have. No such operation reads clients or decides. */
 const INSTALLATION_KEY_OPERATIONS = [
   'lists:read',
   'lists',
@@ -39,29 +39,32 @@ const INSTALLATION_KEY_OPERATIONS = [
   'approve',
 ] as const satisfies readonly Operation[];
 
-/** All operations that a key may have: the two of a checkout, the platform's own, and the installation's. */
-export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
+/**
+ * All operations that a key may have: the two operations of a checkout, those of a platform, and those of the
+ * installation.
+ */
+export const GRANTABLE_OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
 
-export type Operation = (typeof OPERATIONS)[number];
+export type Operation = (typeof GRANTABLE_OPERATIONS)[number];
 
-/** Whether the name is `*`, the whole installation. No platform can have this name. */
+/** Whether the name is `*`, which stands for the whole installation. No platform can have this name. */
 export function isInstallation(platform: string): platform is PlatformName {
   return platform === '*';
 }
 
 /** The platform name under which the owner of the whole installation has keys. */
-export const INSTALLATION: PlatformName = requireInstallationName('*');
+export const INSTALLATION_PLATFORM: PlatformName = requireInstallationName('*');
 
 function requireInstallationName(name: string): PlatformName {
   if (isInstallation(name)) return name;
   throw new RangeError(`the installation is not called ${name}`);
 }
 
-export function listGrantable(platform: PlatformName): readonly Operation[] {
+export function listGrantableOperations(platform: PlatformName): readonly Operation[] {
   return isInstallation(platform) ? INSTALLATION_KEY_OPERATIONS : PLATFORM_KEY_OPERATIONS;
 }
 
-/** The stored record of an access key. The key itself is shown once and never stored. */
+/** The stored form of an access key. The key itself is shown once and never stored. */
 export interface AccessKey {
   readonly id: string;
   /** `*` for keys of the installation. */
@@ -78,7 +81,7 @@ export interface AccessKey {
 }
 
 export interface IssuedKey {
-  /** The secret. It is shown only now. */
+  /** The secret. It is shown only in this answer. */
   readonly key: string;
   readonly record: AccessKey;
 }
@@ -93,10 +96,10 @@ interface CachedKey {
   readonly known: KnownKey | 'unknown';
   /** Whether the key was live when it was last read, and the store no longer holds it. */
   readonly isLost: boolean;
-  /** The version of all keys when this one was read. Null if that is unknown. */
+  /** The version of all keys when this key was read. Null if that is unknown. */
   readonly version: string | null;
   readonly readMs: number;
-  /** The last moment at which this is known to have been true. */
+  /** The last moment at which this entry is known to have been true. */
   readonly asOfMs: number;
   /** When the key was last read, or when the last attempt to read it was made. */
   readonly triedMs: number;
@@ -104,21 +107,24 @@ interface CachedKey {
 
 const COLLECTION = 'access-keys';
 
-/** Every key expires, so that a forgotten one ends by itself. Only keys of the installation may live forever. */
+/**
+ * The longest life of a key. Every key expires, so that a forgotten key ends by itself. Only keys of the installation
+ * may live forever.
+ */
 export const KEY_DAYS_MAX = 3650;
-/** A program that makes keys in a loop must not fill the store. */
+/** The most live keys of a platform, so that a program that makes keys in a loop cannot fill the store. */
 const LIVE_KEYS_MAX = 200;
 
 /** The key cannot be made. The message says why and what to do. */
 export class KeyRefused extends NamedError {}
 
-/** While it is unknown whether keys have changed, each key in use is read again after this time. */
+/** If it is unknown whether keys have changed, each key in use is read again after this time. */
 const CACHE_MS = 500;
 /** Each key in use is read again after this time in any case, because a server may have lost a change. */
 const REREAD_MS = 60_000;
 /**
- * While the server that holds the keys is away, a key that was read within this time is still accepted, so that
- * payers on other servers are served. A key that is revoked elsewhere meanwhile is accepted for the same time.
+ * If the server that holds the keys is away, a key that was read within this time is still accepted, so that payers
+ * on other servers are served. A key that is revoked elsewhere during the outage is accepted for the same time.
  */
 const KNOWN_MS_MAX = 60_000;
 const CACHED_KEYS = 10_000;
@@ -167,10 +173,7 @@ export class AccessKeys {
     return issued;
   }
 
-  /**
-   * Creates a key, which is accepted once `keep` has stored its record. Throws KeyRefused when its lifetime is too
-   * long.
-   */
+  /** Creates a key. The key is accepted once `keep` has stored it. Throws KeyRefused if its lifetime is too long. */
   make(
     platform: PlatformName,
     operations: readonly Operation[],
@@ -185,7 +188,7 @@ export class AccessKeys {
       id,
       platform,
       ...(owner === undefined ? {} : { owner }),
-      operations: listGrantable(platform).filter((operation) => operations.includes(operation)),
+      operations: listGrantableOperations(platform).filter((operation) => operations.includes(operation)),
       sha256: hash('sha256', key, 'hex'),
       issuedAt: new Date(now).toISOString(),
       expiresAt: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
@@ -194,26 +197,26 @@ export class AccessKeys {
     return { key, record };
   }
 
-  /** Stores the record of a new key. Throws KeyRefused. */
+  /** Stores a new key. Throws KeyRefused. */
   async keep(record: AccessKey): Promise<void> {
     const { id, platform, issuedAt, expiresAt } = record;
     requireLifetime(platform, expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(issuedAt));
-    await this.requirePlace(platform);
+    await this.requireRoom(platform);
     const leftMs = expiresAt === null ? null : Math.max(0, Date.parse(expiresAt) - this.#now());
     const ttlMs = leftMs === null ? undefined : leftMs + REMEMBER_ENDED_MS;
     await this.#documents.set(COLLECTION, id, record, ttlMs);
     this.#cache.delete(id);
   }
 
-  /** Throws KeyRefused when the platform already has the most live keys that it may have. */
-  async requirePlace(platform: PlatformName): Promise<void> {
+  /** Throws KeyRefused if the platform already has the most live keys that it may have. */
+  async requireRoom(platform: PlatformName): Promise<void> {
     const now = this.#now();
-    const live = (await this.list()).filter(
+    const findLiveKey = (await this.list()).filter(
       (one) => one.platform === platform && getKeyStatus(one, now) === 'live',
     );
-    if (live.length < LIVE_KEYS_MAX) return;
+    if (findLiveKey.length < LIVE_KEYS_MAX) return;
     throw new KeyRefused(
-      `${platform} has ${live.length} live keys, and at most ${LIVE_KEYS_MAX} are allowed; revoke keys that are no longer used`,
+      `${platform} has ${findLiveKey.length} live keys, and at most ${LIVE_KEYS_MAX} are allowed; revoke keys that are no longer used`,
     );
   }
 
@@ -229,7 +232,7 @@ export class AccessKeys {
   async revoke(id: string): Promise<AccessKey | null> {
     const record = await this.find(id);
     if (record === null) return null;
-    // A revoked key is written again, because the first try may have failed before the nodes were told.
+    // A revoked key is written again, because an earlier try may have failed before the nodes were told.
     const revokedAt = record.revokedAt ?? new Date(this.#now()).toISOString();
     const revoked = { ...record, revokedAt };
     await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
@@ -238,7 +241,10 @@ export class AccessKeys {
   }
 
   /** Revokes the live keys of an owner, except those of platforms for which `isKept` returns true. */
-  async revokeOf(owner: string, isKept: (platform: PlatformName) => boolean): Promise<readonly AccessKey[]> {
+  async revokeKeysOfOwner(
+    owner: string,
+    isKept: (platform: PlatformName) => boolean,
+  ): Promise<readonly AccessKey[]> {
     const now = this.#now();
     const ending = (await this.list()).filter(
       (one) => one.owner === owner && getKeyStatus(one, now) === 'live' && !isKept(one.platform),
@@ -251,9 +257,7 @@ export class AccessKeys {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
 
-  /**
-   * Finds the record of a live key. Returns null for any other text. Throws KeyLost when the store has lost the key.
-   */
+  /** Finds a live key. Returns null for any other text. Throws KeyLost if the store has lost the key. */
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = parseWholeKeyId(key);
     if (id === null) return null;
@@ -262,7 +266,7 @@ export class AccessKeys {
     return this.#findLive(known.record, isLost);
   }
 
-  /** Returns the record of a live key, and null when it has ended. Throws KeyLost when the store has lost it. */
+  /** Returns the key if it is live. Returns null if it has ended. Throws KeyLost if the store has lost it. */
   #findLive(record: AccessKey, isLost: boolean): AccessKey | null {
     if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
@@ -273,22 +277,22 @@ export class AccessKeys {
   }
 
   /** Finds the platform of a key in this process's cache. Returns null if the key is not there. */
-  platformOf(key: string): PlatformName | null {
+  findPlatform(key: string): PlatformName | null {
     const known = this.#cache.get(parseWholeKeyId(key) ?? '')?.known ?? 'unknown';
     const isIt = known !== 'unknown' && isSameHash(hash('sha256', key, 'buffer'), known.sha256);
     return isIt ? known.record.platform : null;
   }
 
-  /** Whether the key with this id still allows the operation. Work that lasts longer than its request asks this. */
+  /**
+   * Whether the key with this id still allows the operation. Work that lasts longer than its request calls this
+   * function.
+   */
   async isGranted(id: string, operation: Operation): Promise<boolean> {
     const key = await this.live(id);
     return key !== null && isGranted(key, operation);
   }
 
-  /**
-   * Finds the record of a live key by its id. Returns null if the key is unknown, revoked or expired. Throws
-   * KeyLost.
-   */
+  /** Finds a live key by its id. Returns null if the key is unknown, revoked or expired. Throws KeyLost. */
   async live(id: string): Promise<AccessKey | null> {
     const { known, isLost } = this.#findCached(id) ?? (await this.#read(id));
     return known === 'unknown' ? null : this.#findLive(known.record, isLost);
@@ -318,7 +322,7 @@ export class AccessKeys {
       const read = {
         known: toKnownKey(record ?? lost),
         isLost: lost !== null,
-        // A lost key may come back at any moment without a new version, so its version stays unknown.
+        // A lost key may come back at any moment without a new version, so the version stays unknown.
         version: lost === null ? version : null,
         readMs,
         asOfMs: readMs,
@@ -358,7 +362,7 @@ function requireLifetime(platform: PlatformName, lifetimeMs: number | null): voi
   );
 }
 
-/** Reads the id in the text of a key; the id is not secret. Returns null if the text is no key. */
+/** Reads the id in the text of a key. The id is not secret. Returns null if the text is no key. */
 export function parseKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }
@@ -381,19 +385,22 @@ export function getKeyStatus({ expiresAt, revokedAt }: AccessKey, now: number): 
 }
 
 /**
- * Whether the key allows the operation. Operations that a key of its platform may not have are ignored, even when its
- * record names them.
+ * Whether the key allows the operation. Operations that a key of its platform may not have are ignored, even if the
+ * stored key names them.
  */
 export function isGranted(
   { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
   operation: Operation,
 ): boolean {
-  return listGrantable(platform).includes(operation) && addIncludedOperations(operations).includes(operation);
+  return (
+    listGrantableOperations(platform).includes(operation) &&
+    addIncludedOperations(operations).includes(operation)
+  );
 }
 
-/** Adds the operations that others include: the right to change something includes the right to read it. */
+/** Adds the operations that other operations include. For example, whoever may change something may also read it. */
 export function addIncludedOperations(operations: readonly Operation[]): readonly Operation[] {
-  return OPERATIONS.filter(
+  return GRANTABLE_OPERATIONS.filter(
     (one) =>
       operations.includes(one) ||
       (one === 'figures' && operations.includes('decisions')) ||

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /**
- * A key that was live when it was last read, and that the store no longer holds. Its callers get 503, because it may
- * come back.
+ * A key that was live when it was last read, and that the store no longer holds. Its callers get 503, because the key
+ * may come back.
  */
 export class KeyLost extends StoreUnavailable {}
 
@@ -14,7 +14,7 @@ export interface LostKey {
 
 interface Admitted<Key> {
   readonly record: Key;
-  /** The acceptance of the store's contents that held when the key was read. Null if it was not known. */
+  /** The acceptance of the store's contents that was valid when the key was read. Null if it was not known. */
   readonly accepted: string | null;
   /** When the key was last read, ms of the process's monotonic clock. */
   readonly readMs: number;
@@ -26,18 +26,18 @@ const ADMITTED_KEYS_MAX = 10_000;
 /** After this time without a read, a key may have been revoked and removed in the ordinary way. */
 const ADMITTED_MS_MAX = 29 * 24 * 3600_000;
 
-/** A lost key that nobody has tried for this long has been replaced by another one. */
+/** After this time without a try, a lost key counts as replaced by another one. */
 const LOST_SHOWN_MS = 10 * 60_000;
 
 /** The keys that this process has seen live. They tell a key that the store has lost from one that never existed. */
 export class AdmittedKeys<Key extends LostKey> {
   readonly #admitted = new LRUCache<string, Admitted<Key>>({ max: ADMITTED_KEYS_MAX });
-  /** Lost keys by id, and when each was last tried. */
+  /** Lost keys by id, each with the time of its last try. */
   readonly #lost = new Map<string, { readonly key: LostKey; triedMs: number }>();
   readonly #monotonicMs: () => number;
   readonly #onLost: (key: LostKey) => void;
 
-  /** `onLost` is called once for each key that is found to be gone. */
+  /** `onLost` is called once for each key that is found to be lost. */
   constructor(monotonicMs: () => number, onLost: (key: LostKey) => void) {
     this.#monotonicMs = monotonicMs;
     this.#onLost = onLost;
@@ -56,8 +56,8 @@ export class AdmittedKeys<Key extends LostKey> {
   }
 
   /**
-   * Finds the last record of a key that the store no longer holds. Returns null if the key was never live here, or
-   * when somebody has since accepted the store's contents without it.
+   * Finds a key that the store no longer holds, as it was last read. Returns null if the key was never live here, or
+   * if somebody has since accepted the store's contents without it.
    */
   lostRecord(id: string, accepted: string | null): Key | null {
     const known = this.#admitted.get(id);

@@ -3,7 +3,7 @@ import type { AccessKey, Operation } from './access-keys.ts';
 
 /** A key or a person that uses the HTTP API. */
 export interface Actor {
-  /** Unique, like `key 3f9a0c51d2e7` or `person:248289761001`. */
+  /** A unique id, like `key 3f9a0c51d2e7` or `person:248289761001`. */
   readonly id: string;
   /** The person or team that answers for the actor. Null if nobody was named. */
   readonly owner: string | null;
@@ -19,7 +19,7 @@ export function toKeyActor({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Acto
 }
 
 export interface CredentialRef {
-  /** `user` is a user of the operating system who has access to the store and works by commands. */
+  /** `user` is a user of the operating system who can reach the store and uses commands. */
   readonly kind: 'key' | 'session' | 'user';
   readonly id: string;
 }
@@ -29,7 +29,7 @@ export interface Caller {
   /** The platform whose clients, orders and decisions the caller sees. `*` is the whole installation. */
   readonly platform: PlatformName;
   readonly operations: readonly Operation[];
-  /** The key or session. When it ends, long work that it started ends too. */
+  /** The key or session. When it ends, long work that the caller started ends as well. */
   readonly credential: CredentialRef;
   /** ISO 8601. Null if the key or session does not expire. */
   readonly expiresAt: string | null;

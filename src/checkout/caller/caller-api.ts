@@ -114,7 +114,7 @@ const BAD_IDEMPOTENCY_KEY = declareRefusal(
     ]),
 );
 
-/** Null if the caller sent none. */
+/** The value is null if the caller sent none. */
 const IDEMPOTENCY_KEY: Parameter<string | null> = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -176,19 +176,22 @@ export interface CallerApiParts {
   readonly rateBuckets: RateBuckets;
   readonly rateLimit: RateLimit;
   readonly pseudonym: Pseudonymize;
-  /** Limits the work under way. Whoever opens the listener also refuses excess requests before the API sees them. */
+  /**
+   * Limits the work under way. The code that opens the listener also refuses excess requests before the API sees
+   * them.
+   */
   readonly workLimit: WorkLimit;
-  /** Empty, or a path like `/scoring`. */
+  /** The path before all routes: empty, or a path like `/scoring`. */
   readonly basePath: string;
-  /** The routes that the listener serves besides: the API document of these operations. */
+  /** Further routes of the listener: the API document of these operations. */
   readonly documentRoutes: Router<RequestState>;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
 /**
- * A Koa whose answers are texts. Koa adds listeners to every request to close stream bodies; this one does not,
- * because no body is a stream.
+ * A Koa whose answers are texts. Koa adds listeners to every request to close bodies that are streams. This class
+ * adds none, because no body is a stream.
  */
 class TextKoa extends Koa<RequestState> {
   handleRequest(ctx: ParameterizedContext<RequestState>, run: (asked: typeof ctx) => Promise<void>) {
@@ -199,8 +202,8 @@ class TextKoa extends Koa<RequestState> {
 }
 
 /**
- * Creates the API of the two operations of the interface (section 4). Checks run in this order: rate, key (401),
- * grant (403), body (415, 413, 400). Nothing is decided before they pass.
+ * Creates the API of the two operations of the interface (section 4). Checks run in this sequence: rate, key (401),
+ * grant (403), body (415, 413, 400). Nothing is decided before all checks pass.
  */
 export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
@@ -208,7 +211,7 @@ export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   addOperations(router, CALLER_OPERATIONS, parts, {
     keys,
     browsers: null,
-    // The interface names no parameters, and callers add their own to sign or trace requests.
+    // The interface names no parameters. Callers add parameters of their own to sign or trace requests.
     isStrict: false,
     // Reading a body does not count as work under way. Otherwise callers who send their bodies slowly would keep all
     // others out.

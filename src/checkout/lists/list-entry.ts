@@ -24,8 +24,8 @@ export interface StoredEntry extends ListEntry {
 const { keys, ...MEMBERS } = ListEntrySchema.properties;
 
 /**
- * Entries are stored by position, because there may be a hundred thousand. Keys that follow from the value are left
- * out.
+ * Entries are stored by position, because there may be a hundred thousand. Keys that can be computed from the value
+ * are left out.
  */
 const ROW = new PositionalCodec(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
@@ -49,7 +49,7 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   return { ...entry, keys: entry.keys ?? [toPlainKey(entry.value)], id, version };
 }
 
-/** Derives the id of the record of a list itself. That record says what the list holds, and has no value. */
+/** Formats the id of the entry for a list itself. That entry says what the list holds, and has no value. */
 export function formatListRecordId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }

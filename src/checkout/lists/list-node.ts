@@ -15,9 +15,9 @@ import { decodeEntry, formatListRecordId, hashEntryId, type StoredEntry } from '
 export class ListCopy {
   readonly #membership: ListMembership;
   readonly #byId = new Map<string, StoredEntry>();
-  /** The records of the lists themselves, by id: what each holds, who made it and when. */
+  /** The entries for the lists themselves, by id: what each list holds, who made it and when. */
   readonly #made = new Map<string, StoredEntry>();
-  /** By `owner/list`, then by id, in the order of their last changes. */
+  /** Entries by `owner/list` and then by id, in the sequence of their last changes. */
   readonly #lists = new Map<string, Map<string, StoredEntry>>();
   /** The number of keys of a list's entries, by `owner/list`. */
   readonly #keys = new Map<string, number>();
@@ -114,12 +114,12 @@ export class ListCopy {
 }
 
 /**
- * How often the node asks for changes. A change reaches it within this time and that of a read, well below the
- * promised 2 s.
+ * How often the node asks for changes. A change reaches it within this time and the time of a read, which is well
+ * below the promised 2 s.
  */
 const FOLLOW_INTERVAL_MS = 500;
 
-/** A copy that could not be compared with the store for this long counts as stale. */
+/** A copy counts as stale if it could not be compared with the store for this long. */
 const LISTS_STALE_MS = 10_000;
 
 /** Entries that ended this long ago are removed. */
@@ -129,7 +129,7 @@ const SWEEP_INTERVAL_MS = 60_000;
 export interface ListsReport {
   readonly lists: number;
   readonly entries: number;
-  /** Time since the copy was last compared with the store. Null before the first time. */
+  /** The time since the copy was last compared with the store. Null before the first comparison. */
   readonly ageMs: number | null;
   readonly isStale: boolean;
 }
@@ -146,7 +146,7 @@ interface ListNodeParts {
 
 /**
  * A node's copy of the shared lists, which decisions read. The node keeps asking the store for changes. While the
- * store is away, the copy stays unchanged and catches up afterwards.
+ * store is away, the copy stays unchanged, and catches up afterwards.
  */
 export class ListNode implements SharedLists {
   readonly #parts: ListNodeParts;
@@ -189,9 +189,9 @@ export class ListNode implements SharedLists {
     return { lists: this.#copy.lists().length, entries: size, ageMs, isStale };
   }
 
-  /** Reads all changes that were written before this call. Throws StoreUnavailable when the store is away. */
+  /** Reads all changes that were written before this call. Throws StoreUnavailable if the store is away. */
   async sync(): Promise<void> {
-    // A read that is under way may have begun before the caller's own change.
+    // A read that is under way may have begun before the change that the caller made.
     await this.#running?.catch(() => {});
     this.#running ??= this.#read().finally(() => {
       this.#running = null;

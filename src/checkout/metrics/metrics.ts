@@ -20,7 +20,7 @@ export function addGauge(
   });
 }
 
-/** Seconds. The service answers in about a millisecond and gives up at 0.3 s. */
+/** Bucket limits in seconds. The service answers in about a millisecond and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** Counters by the names that dashboards and alerts use. Each has its help text, then its labels. */

@@ -41,9 +41,9 @@ export const NodeSchema = s.named(
 
 export type NodeView = s.Shape<typeof NodeSchema>;
 
-/** A node's own report within its process. The trial counts go to the store and not into the other nodes' view. */
+/** A node's own report within its process. The trial counts go to the store and are not shown to the other nodes. */
 export interface OwnNodeReport extends NodeView {
-  /** The counts of each candidate's trial since this process has followed it. */
+  /** The counts of each candidate's trial since this process began to follow the trial. */
   readonly counts: readonly TrialCounts[];
   /**
    * When somebody last went back to an earlier version alone, without an approval, epoch ms. Null if the history
@@ -57,7 +57,7 @@ export interface OwnNodeReport extends NodeView {
 const REGISTER = 'rollout';
 const NODES = 'nodes';
 
-/** A node that has been silent this long no longer belongs to the fleet. */
+/** A node that has been silent for this long no longer belongs to the fleet. */
 const NODE_TTL_MS = 10_000;
 
 /** The rollout with its stored text, which a compare-and-set needs. */
@@ -93,7 +93,7 @@ export class Fleet {
     return (await this.#store.registers.version(REGISTER)) !== '';
   }
 
-  /** Reads the rollout as `read` does, from memory while no change was announced. */
+  /** Reads the rollout as `read` does. Uses the copy in memory if no change was announced. */
   async follow(): Promise<StoredRollout | null> {
     const version = await this.#store.registers.version(REGISTER);
     const readMs = performance.now();

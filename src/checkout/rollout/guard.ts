@@ -16,9 +16,9 @@ export function explainImpossibleGuard(percent: number): string | null {
 const FALSE_ALARMS_MAX = 0.01;
 
 /**
- * The shares that the guard compares. `harm` is 1 where more of a share is harm, and -1 where less is. `weight` is
- * its part of the allowed false alarms; the most harmful mistake has the largest. Payment is known only for clients
- * with an outcome.
+ * The shares that the guard compares. `harm` is 1 if an increase of the share is harm, and -1 if a decrease is.
+ * `weight` is the part of the allowed false alarms. The most harmful mistake has the largest weight. Payment is known
+ * only for clients with an outcome.
  */
 export const GUARDED_SHARES = [
   { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
@@ -29,19 +29,20 @@ export const GUARDED_SHARES = [
 
 /**
  * Explains why a canary must be taken back: a share of its clients is more than `points` percentage points worse than
- * the active version's, and chance does not explain the difference. Returns null if there is no such reason. A
- * better share takes nothing back.
+ * the active version's, and chance does not explain the difference. Returns null if there is no such reason. A better
+ * share takes nothing back.
  *
  * A client's arm is drawn by hash with a known chance, `percent`, whatever the client does. If both rule sets were
  * the same, the arm of each client that is blocked for the first time would be such a draw. A client who was not
  * blocked may still be blocked, and a client who has not paid may still pay, so these clients are no evidence.
  *
  * The evidence says how much better alternative chances explain the draws than the known chance does. It is a mixture
- * of likelihood ratios, which is a martingale while the rules are the same. It therefore exceeds 1 / a with a
- * probability of at most a, over a trial of any length and however often somebody looks (Ville's inequality; Howard,
- * Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
+ * of likelihood ratios. Such a mixture is a martingale while the rules are the same. Therefore the evidence exceeds 1
+ * / a with a probability of at most a, over a trial of any length and however often somebody looks (Ville's
+ * inequality; Howard, Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences,
+ * 2021).
  *
- * A payment that is taken back leaves the count. The theorem does not cover that; in simulations the false alarms
+ * A payment that is taken back leaves the count. The theorem does not cover that. In simulations the false alarms
  * stay within the bound.
  */
 export function findGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
@@ -53,7 +54,7 @@ export function listGuardGains(arms: ArmClients, percent: number, points: number
   return listStrayed(arms, percent, points, -1);
 }
 
-/** Lists the shares that moved towards harm (1) or away from it (-1) by more than `points`. */
+/** Lists the shares that moved by more than `points` towards harm (1) or away from harm (-1). */
 function listStrayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
   const { active, candidate } = arms;
   if (explainImpossibleGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
@@ -72,22 +73,22 @@ function listStrayed(arms: ArmClients, percent: number, points: number, towards:
   });
 }
 
-/** To a reader, a chance of one in five million is none. */
+/** Readers take a chance of one in five million for none. */
 const LOG_SHOWN_MAX = Math.log(5_000_000);
 
-/** The mixture's alternatives: shares of the active version, and distances from them in units of the points. */
+/** The mixture's alternatives: shares of the active version, and distances from these shares in units of the points. */
 const BASES = [0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.88, 0.96, 0.99];
 const DISTANCES = [1.2, 2, 3, 6];
 
-/** The number of clients to whom something happened, by arm: active, candidate. */
-type Hits = readonly [number, number];
+/** The number of clients to whom the compared event happened, by arm: active, candidate. */
+type ArmHits = readonly [number, number];
 
 /**
  * Computes the natural logarithm of the mixture over alternatives whose candidate share is further than `distance`
  * from the active share: above it, or below it when `distance` is negative. `chance` is a client's chance of being
  * drawn into the candidate's arm.
  */
-export function computeLogEvidence(hits: Hits, chance: number, distance: number): number {
+export function computeLogEvidence(hits: ArmHits, chance: number, distance: number): number {
   const logs = BASES.flatMap((base) =>
     DISTANCES.map((times) => base + times * distance)
       .filter((other) => other > 0 && other < 1)
@@ -99,10 +100,10 @@ export function computeLogEvidence(hits: Hits, chance: number, distance: number)
 }
 
 /**
- * Computes the log of how much better the draws are explained when the active share is `base` and the candidate's is
- * `other`.
+ * Computes the log of how much better the draws are explained if the active share is `base` and the candidate's share
+ * is `other`.
  */
-function computeLogRatio(hits: Hits, chance: number, base: number, other: number): number {
+function computeLogRatio(hits: ArmHits, chance: number, base: number, other: number): number {
   const ofHit = (chance * other) / (chance * other + (1 - chance) * base);
   return hits[1] * Math.log(ofHit / chance) + hits[0] * Math.log((1 - ofHit) / (1 - chance));
 }
@@ -116,7 +117,7 @@ function formatPercent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }
 
-/** Explains why the guard of this candidate takes it back. Returns null if it does not, or when there is no guard. */
+/** Explains why the guard of this candidate takes it back. Returns null if it does not, or if there is no guard. */
 export function findCandidateBreach(
   rollout: Rollout,
   candidate: Candidate,
@@ -125,7 +126,10 @@ export function findCandidateBreach(
   return askGuard(findGuardBreach, rollout, candidate, arms, null);
 }
 
-/** Lists what the canary improves by more than the points of its guard. The list is empty when there is no guard. */
+/**
+ * Lists the shares that the canary improves by more than the points of its guard. The list is empty if there is no
+ * guard.
+ */
 export function listCandidateGains(
   rollout: Rollout,
   candidate: Candidate,
@@ -134,7 +138,7 @@ export function listCandidateGains(
   return askGuard(listGuardGains, rollout, candidate, arms, []);
 }
 
-/** Asks a guard's question about a candidate. Returns `none` when the candidate has no guard. */
+/** Calls `ask` with the guard of a candidate. Returns `none` if the candidate has no guard. */
 function askGuard<T>(
   says: (clients: ArmClients, percent: number, points: number) => T,
   rollout: Rollout,
@@ -143,8 +147,7 @@ function askGuard<T>(
   none: T,
 ): T {
   if (guardPoints === null) return none;
-  // The chance of the candidate's arm among the clients who are compared: those of the candidate and of the active
-  // version.
+  // The chance of the candidate's arm among the compared clients: those of the candidate and of the active version.
   const chance = percent / (percent + getActivePercent(rollout));
   const clients = { active: arms.active.clients, candidate: arms.candidate.clients };
   return says(clients, chance * 100, guardPoints);
@@ -154,7 +157,7 @@ function askGuard<T>(
  * A part of a candidate's trial in which the arms stay the same. It ends when the mode, a share of the draw or the
  * active version changes.
  */
-interface Stage {
+interface TrialStage {
   readonly trial: string;
   /** Epoch ms. */
   readonly since: number;
@@ -164,6 +167,6 @@ interface Stage {
  * Returns the current stage of a candidate. Each stage counts from zero, because a new share moves clients to another
  * arm.
  */
-export function getStage({ trial, version, mode, percent, stageSince }: Candidate): Stage {
+export function getTrialStage({ trial, version, mode, percent, stageSince }: Candidate): TrialStage {
   return { trial: `${trial}/${version}/${mode}/${percent}/${stageSince}`, since: stageSince };
 }

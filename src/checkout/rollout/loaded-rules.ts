@@ -16,7 +16,7 @@ import type { ScannedFolder } from '#state/rule-folders/scan.ts';
 import type { NodeView } from './fleet.ts';
 
 /** No rule set can decide. The message says why and what to do. */
-export class RulesError extends NamedError {}
+export class NoUsableRuleSet extends NamedError {}
 
 interface Folder extends ScannedFolder {
   readonly problems: readonly string[];
@@ -34,7 +34,7 @@ export class LoadedRules {
   readonly #current = new Map<RuleVersion, RuleSet>();
   readonly #byDigest = new Map<string, RuleSet>();
 
-  /** Nothing is loaded yet; `refresh` loads the folders. */
+  /** Creates the object without rule sets. `refresh` loads the folders. */
   constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
     this.rulesDir = rulesDir;
     this.#reader = reader;
@@ -65,7 +65,7 @@ export class LoadedRules {
     return changed;
   }
 
-  /** Loads the folder of one version, and notes which other folders there are without reading them. */
+  /** Loads the folder of one version. Notes which other folders there are, without reading them. */
   async load(version: RuleVersion): Promise<void> {
     for (const folder of await this.#reader.scan()) {
       if (folder.version === version) await this.#refreshFolder(folder);
@@ -113,12 +113,12 @@ export class LoadedRules {
 
   /**
    * Finds the released rule set for a first start: the wanted version, or the newest that was not rolled back. Throws
-   * RulesError when there is none.
+   * NoUsableRuleSet if there is none.
    */
   deciding(wanted: RuleVersion | null): RuleSet {
     const found = wanted === null ? this.#findNewest() : this.get(wanted);
     if (found?.released === true) return found;
-    throw new RulesError(this.#explainMissing(wanted, found?.version ?? null));
+    throw new NoUsableRuleSet(this.#explainMissing(wanted, found?.version ?? null));
   }
 
   #findNewest(): RuleSet | null {
@@ -172,10 +172,10 @@ export class LoadedRules {
   }
 }
 
-/** The stamp of a folder that was seen and not read; no scan gives it. */
+/** The stamp of a folder that was seen and not read. No scan gives this stamp. */
 const NOT_READ = '';
 
-/** Every node reports its problems every second, so their number is limited. */
+/** The limit of reported problems, because every node reports its problems every second. */
 const PROBLEMS_MAX = 50;
 
 function formatFirstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
@@ -184,24 +184,27 @@ function formatFirstProblems(version: RuleVersion, problems: readonly Problem[])
   return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];
 }
 
-/** The rule sets of one request. They are chosen once and used to its end. */
+/** The rule sets of one request. They are chosen once and used to the request's end. */
 export interface RuleChoice {
   readonly rules: RuleSet;
   readonly arm: Arm;
   /**
-   * The draw of the client, while several versions decide. It is recorded with the decision, whichever version
+   * The draw of the client. It is recorded with the decision, whichever version decides. Missing if only one version
    * decides.
    */
   readonly draw?: TrialDraw;
-  /** The active rule set, which decides when the candidate throws. Only with the candidate arm. */
+  /** The active rule set, which decides if the candidate throws. Missing unless the arm is the candidate's. */
   readonly fallback?: RuleSet;
-  /** The shadow, which decides the same verdict on a copy, for comparison. */
+  /** The shadow, which decides the same verdict on a copy, for comparison. Missing if there is no shadow. */
   readonly shadow?: RuleSet;
-  /** All versions that decide for some clients now. Every verdict notes the sightings that any of them counts. */
+  /**
+   * All versions that decide for some clients now. Every verdict notes the sightings that any of these versions
+   * counts.
+   */
   readonly alongside?: readonly RuleSet[];
 }
 
-/** Merges what the rule sets of a request ask about shared devices and attributes. */
+/** Merges the questions of a request's rule sets about shared devices and attributes. */
 export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: RuleChoice): SharingQuestions {
   const isAlone = fallback === undefined && shadow === undefined;
   const own = isAlone
@@ -209,7 +212,7 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
     : mergeQuestions([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
   if (alongside === undefined) return own;
   const { fingerprint, ip, attributes = [] } = mergeQuestions(alongside.map(({ sharing }) => sharing));
-  // The attributes that only other versions count are noted and not counted.
+  // Attributes that only other versions count are noted and not counted.
   const noted = attributes.map(({ declared }) => ({ declared, windowsMs: [] }));
   const all = [...(own.attributes ?? []), ...noted];
   return {
@@ -219,15 +222,15 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
   };
 }
 
-export interface VerdictSeen {
+export interface CountedVerdict {
   readonly decision: Decision;
-  /** The shadow's decision. Undefined without a shadow, null when the shadow threw. */
+  /** The shadow's decision. Undefined if there is no shadow, null if the shadow threw. */
   readonly shadowed: Decision | null | undefined;
-  /** The marks of the client's earlier answers in a stage. */
+  /** The client's earlier answers in a stage. */
   readonly stageBefore: TrialStageAnswers | null;
 }
 
-/** When a client's newest paid and unpaid outcomes were, epoch ms. */
+/** The times of a client's newest paid and unpaid outcomes, epoch ms. */
 export interface NewestOutcomes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
@@ -237,7 +240,7 @@ export function findNewestOutcomes({ outcomes }: ClientState): NewestOutcomes {
   return { lastPaidAt: findLastPaidAt(outcomes), lastUnpaidAt: findLastUnpaidAt(outcomes) };
 }
 
-export interface OutcomeSeen {
+export interface CountedOutcome {
   readonly client: ClientKey;
   readonly before: NewestOutcomes;
   readonly after: NewestOutcomes;
@@ -249,8 +252,8 @@ export interface OutcomeSeen {
   readonly lastVerdictAt: number | null;
 }
 
-/** Builds what the rollout counts of an outcome. */
-export function toOutcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
+/** Builds the part of an outcome that the rollout counts. */
+export function toCountedOutcome(client: ClientKey, before: ClientState, after: ClientState): CountedOutcome {
   const newest = { before: findNewestOutcomes(before), after: findNewestOutcomes(after) };
   const { lastAt: at, changes } = after;
   return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
@@ -259,11 +262,12 @@ export function toOutcomeSeen(client: ClientKey, before: ClientState, after: Cli
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
   /**
-   * With `isRecorded` false the caller got an error, and it is not known yet whether the store recorded the verdict.
+   * Counts a verdict. If `isRecorded` is false, the caller got an error, and it is not known yet whether the store
+   * recorded the verdict.
    */
-  observe(verdict: VerdictSeen, isRecorded: boolean): void;
-  observeOutcome(outcome: OutcomeSeen, isRecorded: boolean): void;
-  /** Notes that the candidate threw and the active rule set decided. */
+  observe(verdict: CountedVerdict, isRecorded: boolean): void;
+  observeOutcome(outcome: CountedOutcome, isRecorded: boolean): void;
+  /** Notes that the candidate threw, and that the active rule set decided. */
   candidateFailed(version: RuleVersion, error: unknown): void;
   /** Finds the loaded rule set of a decision by its digest. Returns null if this node does not have it. */
   ruleSetOf(digest: string): RuleSet | null;

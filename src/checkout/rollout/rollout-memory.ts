@@ -6,7 +6,7 @@ import { parseRollout, type Rollout } from './rollout.ts';
 
 /** The rollout that the nodes with this DATA_DIR followed last. */
 export interface RememberedRollout {
-  /** The id of the installation whose store held it. */
+  /** The id of the installation whose store held the rollout. */
   readonly installation: string;
   readonly rollout: Rollout;
 }
@@ -14,8 +14,8 @@ export interface RememberedRollout {
 const MEMORY = 'rollout.json';
 
 /**
- * Keeps a copy of the rollout in DATA_DIR, in case the store loses it. Returns why the copy cannot be written, or
- * null.
+ * Keeps a copy of the rollout in DATA_DIR, in case the store loses it. Returns why the copy cannot be written.
+ * Returns null if it was written.
  */
 export function rememberRollout(dataDir: string, remembered: RememberedRollout): string | null {
   const { installation, rollout } = remembered;

@@ -10,18 +10,18 @@ import { noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import { type RuleReader, ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Fleet, type NodeView, type OwnNodeReport, type StoredRollout } from './fleet.ts';
-import { findCandidateBreach, getStage } from './guard.ts';
+import { findCandidateBreach, getTrialStage } from './guard.ts';
 import {
+  type CountedOutcome,
+  type CountedVerdict,
   findNewestOutcomes,
   LoadedRules,
   type NewestOutcomes,
-  type OutcomeSeen,
+  NoUsableRuleSet,
   type RuleChoice,
   type RuleSource,
-  RulesError,
-  type VerdictSeen,
 } from './loaded-rules.ts';
-import { type Candidate, drawArm, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, createRolledBackRollout, drawArm, type Rollout } from './rollout.ts';
 import { rememberRollout } from './rollout-memory.ts';
 import { chooseStartingRollout } from './starting-rollout.ts';
 import {
@@ -44,7 +44,7 @@ interface NodeSettings {
   readonly reader?: RuleReader;
   /** How this node stores pseudonyms that rules compare with constants. */
   readonly attributeHmacs: AttributeHmacs;
-  /** The version for the very first start. Null chooses the newest released one. */
+  /** The version for the very first start. Null for the newest released version. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string, error?: unknown) => void;
@@ -66,7 +66,7 @@ const LOOK_MS = 750;
 interface LoadedRollout {
   readonly rollout: Rollout;
   readonly active: RuleSet;
-  /** In the order of the rollout. */
+  /** The candidates' rule sets, in the sequence of the rollout. */
   readonly candidates: readonly RuleSet[];
 }
 
@@ -83,7 +83,7 @@ export class RolloutNode implements RuleSource {
   /** The stored rollout that was last found equal to the followed one. */
   #compared: StoredRollout | null = null;
   #isUnread = false;
-  /** One tally for each candidate, in the order of the rollout. */
+  /** One tally for each candidate, in the sequence of the rollout. */
   #tallies: readonly TrialTally[] = [];
   readonly #unsure = new UnconfirmedCounts();
   #hasStaleLists: () => boolean = () => false;
@@ -100,7 +100,7 @@ export class RolloutNode implements RuleSource {
     this.#follow(following);
   }
 
-  /** Starts a node. Throws RulesError when no sound released rule set can decide. */
+  /** Starts a node. Throws NoUsableRuleSet if no sound released rule set can decide. */
   static async start(settings: NodeSettings): Promise<RolloutNode> {
     const parts = { ...settings, fleet: new Fleet(settings.store) };
     const { rulesDir, reader = new ThreadedReader(rulesDir), attributeHmacs } = parts;
@@ -108,7 +108,7 @@ export class RolloutNode implements RuleSource {
     try {
       const rollout = await chooseStartingRollout(parts, rules);
       const following = resolveRollout(rollout, rules);
-      if (typeof following === 'string') throw new RulesError(following);
+      if (typeof following === 'string') throw new NoUsableRuleSet(following);
       const node = new RolloutNode(parts, rules, following);
       await node.look();
       node.#timer = setInterval(() => {
@@ -143,36 +143,36 @@ export class RolloutNode implements RuleSource {
     return { rules, arm: 'candidate', draw, fallback: active, alongside };
   }
 
-  observe(seen: VerdictSeen, isRecorded: boolean): void {
+  observe(seen: CountedVerdict, isRecorded: boolean): void {
     const count = () => this.#countVerdict(seen);
     if (isRecorded) count();
     else this.#unsure.add(count, () => this.#hasVerdict(seen));
   }
 
-  observeOutcome(seen: OutcomeSeen, isRecorded: boolean): void {
+  observeOutcome(seen: CountedOutcome, isRecorded: boolean): void {
     const count = () => this.#countOutcome(seen);
     if (isRecorded) count();
     else this.#unsure.add(count, () => this.#hasOutcome(seen));
   }
 
-  async #hasVerdict({ decision: { decisionId, requestId, at } }: VerdictSeen): Promise<boolean> {
+  async #hasVerdict({ decision: { decisionId, requestId, at } }: CountedVerdict): Promise<boolean> {
     const recorded = await this.#parts.store.decision(decisionId);
     // Another request may have been recorded under this decision's id.
     return recorded?.requestId === requestId && recorded.at === at;
   }
 
   /**
-   * Whether the store recorded an outcome. The answer is yes when the client has not changed since, or when one of
-   * its newest outcomes has this arrival time. An outcome that the platform dated, of a client that changed later,
-   * may come from the caller's next try, which is counted by itself.
+   * Whether the store recorded an outcome. It did if the client has not changed since, or if one of its newest
+   * outcomes has this arrival time. If the client changed later, an outcome that the platform dated may come from the
+   * caller's next try, which is counted by itself.
    */
-  async #hasOutcome({ client, after, at, changes }: OutcomeSeen): Promise<boolean> {
+  async #hasOutcome({ client, after, at, changes }: CountedOutcome): Promise<boolean> {
     const { state } = await this.#parts.store.load(client);
     const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
     return isThis && isDeepStrictEqual(findNewestOutcomes(state), after);
   }
 
-  #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
+  #countVerdict({ decision, shadowed, stageBefore }: CountedVerdict): void {
     this.#countInTrials(decision.draw ?? null, (tally, arm) => {
       tally.countVerdict(decision, arm, stageBefore);
       if (shadowed === null) tally.countCandidateError(decision.platform);
@@ -182,9 +182,9 @@ export class RolloutNode implements RuleSource {
 
   /**
    * Counts an outcome of a client who asked since the stage began: whether the client has paid since then, or has
-   * only failed to.
+   * only failed to pay.
    */
-  #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
+  #countOutcome({ client, before, after, lastVerdictAt }: CountedOutcome): void {
     const drawn = drawArm(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
     this.#countInTrials(drawn.draw, (tally, arm, since) =>
@@ -192,16 +192,17 @@ export class RolloutNode implements RuleSource {
     );
   }
 
-  /** Counts in the trials in which a client is compared. A client of the active version counts in all of them. */
+  /** Counts a client in the trials in which it is compared. A client of the active version counts in all trials. */
   #countInTrials(draw: TrialDraw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
-      // A draw from before this stage does not count in it.
+      // A draw from before this stage does not count in the stage.
       if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
       const isActive = draw === null || draw.version === active.version;
       if (!isActive && draw.version !== candidate.version) continue;
       const tally = this.#tallies[place];
-      if (tally !== undefined) count(tally, isActive ? 'active' : 'candidate', getStage(candidate).since);
+      if (tally !== undefined)
+        count(tally, isActive ? 'active' : 'candidate', getTrialStage(candidate).since);
     }
   }
 
@@ -256,7 +257,7 @@ export class RolloutNode implements RuleSource {
       await this.#look();
       this.#isUnread = false;
     } catch (error) {
-      // While the rollout cannot be read, this node continues with the one it has.
+      // If the rollout cannot be read, this node continues with the rollout that it has.
       if (!this.#isUnread) this.#parts.onTrouble('the rollout could not be read', error);
       this.#isUnread = true;
     }
@@ -310,7 +311,7 @@ export class RolloutNode implements RuleSource {
     else this.#clearTrouble();
   }
 
-  /** Whether the stored rollout is the one that the node follows. A text that was found equal is not compared again. */
+  /** Whether the stored rollout equals the followed one. A text that was found equal is not compared again. */
   #isFollowed(stored: StoredRollout): boolean {
     if (stored === this.#compared) return true;
     const isSame = JSON.stringify(stored.rollout) === JSON.stringify(this.#following.rollout);
@@ -319,8 +320,8 @@ export class RolloutNode implements RuleSource {
   }
 
   /**
-   * Continues with the followed rollout after the store lost it. A replica that took over may lack the last writes,
-   * and only a person knows which of both rollouts is right.
+   * Continues with the followed rollout after the store lost it. A replica that took over may lack the last writes.
+   * Only a person knows which of the two rollouts is right.
    */
   #continueAfterLoss(what: string): void {
     const { revision, active } = this.#following.rollout;
@@ -353,7 +354,7 @@ export class RolloutNode implements RuleSource {
 
   #follow(following: LoadedRollout): void {
     this.#clearTrouble();
-    const keys = following.rollout.candidates.map((one) => getStage(one).trial);
+    const keys = following.rollout.candidates.map((one) => getTrialStage(one).trial);
     this.#tallies = keys.map(
       (key) => this.#tallies.find(({ trial }) => trial === key) ?? new TrialTally(key),
     );
@@ -365,8 +366,8 @@ export class RolloutNode implements RuleSource {
   }
 
   /**
-   * Checks the guard of every candidate. Every node does so, and the compare-and-set lets only one of them take a
-   * canary back.
+   * Checks the guard of every candidate. Every node does so, and the compare-and-set lets only one node take a canary
+   * back.
    */
   async #runGuards(): Promise<void> {
     for (const candidate of this.#following.rollout.candidates) await this.#runGuard(candidate);
@@ -376,14 +377,17 @@ export class RolloutNode implements RuleSource {
     // A lost rollout must be written back by a person before the guard acts.
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
-    const counts = await readTrialCounts(this.#parts.store.tallies, getStage(candidate).trial);
+    const counts = await readTrialCounts(this.#parts.store.tallies, getTrialStage(candidate).trial);
     const breach = findCandidateBreach(rollout, candidate, sumTrialCounts(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
-    const stage = getStage(candidate).trial;
-    const isOnTrial = stored?.rollout?.candidates.some((one) => getStage(one).trial === stage) ?? false;
+    const stage = getTrialStage(candidate).trial;
+    const isOnTrial = stored?.rollout?.candidates.some((one) => getTrialStage(one).trial === stage) ?? false;
     if (breach === null || !isOnTrial || !stored?.rollout) return;
     const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
-    const without = takeBack(stored.rollout, change, { action: 'guard', version: candidate.version });
+    const without = createRolledBackRollout(stored.rollout, change, {
+      action: 'guard',
+      version: candidate.version,
+    });
     if (without === null || !(await this.#parts.fleet.write(stored, without))) return;
     noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
     this.#adopt(without);
@@ -393,7 +397,7 @@ export class RolloutNode implements RuleSource {
 const UNREADABLE =
   'the rollout in the store cannot be read; this node goes on with the rollout that it has, and "rules rollback" writes it again';
 
-/** Finds the rule sets that a rollout names, or returns why this node cannot follow it. */
+/** Finds the rule sets that a rollout names. If this node cannot follow the rollout, returns why. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
   const active = rules.withDigest(rollout.active.digest);
   if (active === null) return explainMissingRules(rollout.active.version, rollout.active.digest, rules);

@@ -6,7 +6,7 @@ import * as s from '#base/shapes.ts';
 import { objective, type TrialDraw } from '#decision/decision.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 
-/** A version. The digest is that of the files that somebody chose. */
+/** A version, and the digest of the files that somebody chose. */
 const VERSION = {
   version: Type.Unsafe<RuleVersion>(ruleVersion),
   digest: s.digestWord('Digest of its files'),
@@ -32,7 +32,7 @@ const DRAWN = {
 const CandidateSchema = s.shape('A version on trial', {
   ...DRAWN,
   mode: s.choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
-  /** A new trial draws other clients than the last one. Changing the percent of a trial keeps its clients. */
+  /** A new trial draws other clients than the last one. A change of a trial's percent keeps its clients. */
   trial: s.word('Name of the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
   since: s.epochMs('When its trial began'),
   stageSince: s.epochMs('When the shares of the candidates or the active version last changed'),
@@ -106,9 +106,9 @@ export type Rollout = s.Shape<typeof RolloutSchema>;
 
 let isRollout: ValidateFunction<Rollout> | null = null;
 
-/** Parses a stored rollout. Returns null if the text holds none. */
+/** Parses a stored rollout. Returns null if the text is no rollout. */
 export function parseRollout(text: string): Rollout | null {
-  // Compiled when the first rollout is read.
+  // The schema is compiled when the first rollout is read.
   isRollout ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(RolloutSchema);
   const value: unknown = parseJsonObject(text);
   return isRollout(value) ? value : null;
@@ -118,14 +118,14 @@ export interface RolloutChange {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
-  /** Why a person accepted that the version answers very differently. */
+  /** The person's reason for accepting that the version answers very differently. */
   readonly acceptedDifference?: string;
   /** Whether one person returned to a version alone, without approval. */
   readonly emergency?: boolean;
 }
 
 /** A version and the percent of the clients for which it will decide. */
-export interface Share {
+export interface VersionShare {
   readonly version: RuleVersion;
   readonly percent: number;
 }
@@ -148,11 +148,11 @@ export function startRollout(
 }
 
 /**
- * Takes back one candidate, or all of them when `version` is null. Without candidates, it returns to the version that
- * was active before. Returns null if there is nothing to take back. The trial of the remaining candidates continues
- * with the same clients.
+ * Takes back one candidate, or all of them if `version` is null. If there are no candidates, it returns to the
+ * version that was active before. Returns null if there is nothing to take back. The trial of the remaining
+ * candidates continues with the same clients.
  */
-export function takeBack(
+export function createRolledBackRollout(
   rollout: Rollout,
   change: RolloutChange,
   { action = 'rollback', version = null }: { action?: 'rollback' | 'guard'; version?: string | null } = {},
@@ -182,9 +182,9 @@ export function findPreviousActive({ active, history }: Rollout): VersionRef | n
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
       standing = [...removeVersion(standing, to), reached];
-    // When a candidate is taken back, `to` is the version that was active all the time.
+    // If a candidate is taken back, `to` is the version that was active all the time.
     else if (action === 'rollback' || action === 'guard')
-      standing = [...standing.slice(0, findPlace(standing, to)), reached];
+      standing = [...standing.slice(0, findPosition(standing, to)), reached];
   }
   return removeVersion(standing, active.version).at(-1) ?? null;
 }
@@ -194,10 +194,10 @@ export function removeVersion<T extends VersionRef>(versions: readonly T[], vers
 }
 
 /**
- * Finds the place of a version. A missing version gets the place after all others, because a long history has lost
- * its beginning.
+ * Finds the position of a version. A missing version gets the position after all others, because a long history has
+ * lost its beginning.
  */
-function findPlace(versions: readonly VersionRef[], version: string): number {
+function findPosition(versions: readonly VersionRef[], version: string): number {
   const place = versions.findIndex((one) => one.version === version);
   return place === -1 ? versions.length : place;
 }
@@ -237,8 +237,8 @@ export function createNextRollout(
   };
 }
 
-/** A range of places in the draw, in percent: from `from` up to `to`, which is excluded. */
-export interface Slice {
+/** A range of draw points in percent, from `from` to below `to`. */
+export interface DrawRange {
   readonly from: number;
   readonly to: number;
 }
@@ -254,21 +254,21 @@ export function getActivePercent({ candidates, ended }: Pick<Rollout, 'candidate
 }
 
 /**
- * Computes a client's place in a draw, in percent. All candidates of a trial use the same place, so that no client
- * belongs to two of them. In the next trial the client has another place.
+ * Computes a client's point in a draw, in percent. All candidates of a trial use the same point, so that no client
+ * belongs to two of them. In the next trial the client has another point.
  */
 function computeDrawPoint(trial: string, clientHash: string): number {
   return (Number.parseInt(hash('sha256', `${trial}/${clientHash}`, 'hex').slice(0, 8), 16) / 2 ** 32) * 100;
 }
 
-function includesPoint(slices: readonly Slice[], place: number): boolean {
+function includesPoint(slices: readonly DrawRange[], place: number): boolean {
   return slices.some(({ from, to }) => from <= place && place < to);
 }
 
 /**
- * The version that a client was drawn into, which need not be the one that decides now. Clients of a candidate that
- * was taken back stay drawn into it until the shares of the other candidates change. Otherwise they would join the
- * clients with whom those are compared.
+ * The version that a client was drawn into, which need not be the version that decides now. Clients of a candidate
+ * that was taken back stay drawn into it until the shares of the other candidates change. Otherwise they would join
+ * the clients with whom the other candidates are compared.
  */
 interface Drawn {
   readonly draw: TrialDraw;

@@ -9,7 +9,7 @@ interface StartParts {
   readonly fleet: Fleet;
   readonly store: Pick<Store, 'installation'>;
   readonly dataDir: string;
-  /** The version for the very first start. Null chooses the newest released one. */
+  /** The version for the very first start. Null for the newest released version. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string) => void;
@@ -17,7 +17,7 @@ interface StartParts {
 
 /**
  * Chooses the rollout with which a node starts: the stored one, or a newer one of the same store that this node
- * remembers. It writes only at the very first start of a store. When a store has lost its rollout, a person writes it
+ * remembers. It writes only at the very first start of a store. If a store has lost its rollout, a person writes it
  * back.
  */
 export async function chooseStartingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
@@ -46,8 +46,8 @@ async function startFirstRollout(parts: StartParts, rules: LoadedRules): Promise
 }
 
 /**
- * Finds a rollout that this node remembers of the same store, when it is newer than the stored one and all its
- * versions are loaded.
+ * Finds a rollout of the same store that this node remembers. It is returned if it is newer than the stored one and
+ * all its versions are loaded.
  */
 function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: Rollout): Rollout | null {
   const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
@@ -56,7 +56,10 @@ function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: R
   return isNewer && needed.every(({ digest }) => rules.withDigest(digest) !== null) ? rollout : null;
 }
 
-/** Finds the rollout that this node's disk or other nodes remember, when the stored one is gone or cannot be read. */
+/**
+ * Finds the rollout that this node's disk or other nodes remember. It is called if the stored rollout is gone or
+ * cannot be read.
+ */
 async function recallAnyRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = recallRollout(parts.dataDir);
   if (recalled !== null) return recalled.rollout;
@@ -72,7 +75,7 @@ function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active
   );
 }
 
-/** Chooses the version of the very first start, and logs the choice when nobody named one. */
+/** Chooses the version of the very first start. Logs the choice if nobody named a version. */
 function chooseFirstVersion({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
   const chosen = rules.deciding(firstVersion);
   const released = rules.all().filter((one) => one.released);

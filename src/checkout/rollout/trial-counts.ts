@@ -7,7 +7,7 @@ import type { Tallies, TallyBatch } from '#state/store.ts';
 
 /**
  * The clients of one arm. Each client counts once, by all answers that it got since the candidate has this share of
- * the clients. Verdicts of one client depend on each other, so only clients can be compared statistically.
+ * the clients. The verdicts of one client depend on each other, so only clients can be compared statistically.
  */
 const ClientCountsSchema = shape(
   'Clients, each counted once by all of its verdicts since the canary has this percent',
@@ -41,7 +41,7 @@ export function countStatusChange(before: ClientStatus, after: ClientStatus) {
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
-/** Computes what a verdict shows of its client for the first time in the stage that began at `since`. */
+/** Counts what a verdict shows about its client for the first time in the stage that began at `since`. */
 export function countNewClient(
   mark: TrialStageAnswers | null,
   since: number,
@@ -54,7 +54,7 @@ export function countNewClient(
   return { seen, blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
 }
 
-/** Counts by field. A field is the path to a figure as JSON: `["shop","arms","active","verdicts"]`. */
+/** Counts by field. The name of a field is the path to a figure as JSON: `["shop","arms","active","verdicts"]`. */
 type Tally = Readonly<Record<string, number>>;
 
 export interface TrialCounts {
@@ -86,11 +86,11 @@ interface TrialDifference {
 const DIFFERENCES_MAX = 50;
 const SAMPLES_MAX = 5;
 
-/** Platforms beyond this number are counted together under one name. */
+/** The most platforms that are counted by name. All further platforms are counted together under one name. */
 const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
-/** Sums the counts of a trial on one platform, or on all platforms when `platform` is null. */
+/** Sums the counts of a trial on one platform. Sums all platforms if `platform` is null. */
 export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialFigures {
   const fields = Object.keys(tally).map(parseField);
   const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
@@ -101,7 +101,7 @@ export function sumTrialCounts({ tally }: TrialCounts, platform: string | null):
   const arm = (arm: Arm): ArmCounts => {
     const of = (figure: keyof ArmCounts) => count('arms', arm, figure);
     const ofClients = (figure: keyof ClientCounts) => count('arms', arm, 'clients', figure);
-    // A client with an outcome counts as seen, even when the count of its verdict was lost with a process.
+    // A client with an outcome counts as seen, even if the count of its verdict was lost with a process.
     const seen = sum((name) => {
       const [all, paid, unpaid] = (['seen', 'paid', 'unpaid'] as const).map((figure) =>
         on(name, 'arms', arm, 'clients', figure),
@@ -171,8 +171,9 @@ function describeDifference(decision: Decision, shadowed: Decision): string | nu
 }
 
 /**
- * Counts what this process sees of a stage. The counts go to the shared tally in batches. A batch is sent again until
- * the store has it, and counts once. A process that is killed loses the counts since its last batch.
+ * Counts the verdicts and outcomes of a stage in this process. The counts go to the shared tally in batches. A batch
+ * is sent again until the store has it, and counts once. A process that is killed loses the counts since its last
+ * batch.
  */
 export class TrialTally {
   readonly trial: string;
@@ -195,8 +196,8 @@ export class TrialTally {
   }
 
   /**
-   * Counts an answered verdict. `drawnInto` is the arm of its client, and `before` is the client's mark before this
-   * verdict.
+   * Counts an answered verdict. `drawnInto` is the arm of its client, and `before` has the client's earlier answers
+   * in the stage.
    */
   countVerdict(decision: Decision, drawnInto: Arm, before: TrialStageAnswers | null): void {
     const { platform, arm, draw, verdict, isBot } = decision;
@@ -224,14 +225,14 @@ export class TrialTally {
     this.#add(platform, ['sample', change], { [decisionId]: 1 });
   }
 
-  /** `platform` is null when it is not known. */
+  /** `platform` is null if it is not known. */
   countCandidateError(platform: PlatformName | null): void {
     this.#add(platform ?? LEFT_OVER, [], { candidateErrors: 1 });
   }
 
   /**
-   * Sends the open batch. Throws StoreUnavailable when the batch may not have arrived. The next call then sends it
-   * again.
+   * Sends the open batch. Throws StoreUnavailable if the batch may not have arrived. The next call then sends the
+   * batch again.
    */
   async send(tallies: Tallies): Promise<void> {
     if (this.#sending === null) {
@@ -257,11 +258,11 @@ export class TrialTally {
   }
 }
 
-/** How long a verdict may stay unconfirmed. A store could not apply a commit later than that. */
+/** How long a verdict may stay unconfirmed. A store cannot apply a commit later than that. */
 const UNSURE_MS = 10_000;
 const UNSURE_MAX = 10_000;
 
-/** Counts a verdict or outcome whose caller got an error, once the store shows that it was recorded after all. */
+/** Counts a verdict or outcome whose caller got an error, when the store shows that it was recorded after all. */
 export class UnconfirmedCounts {
   readonly #waiting: (() => Promise<boolean>)[] = [];
 

@@ -6,8 +6,8 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
 
 /**
- * How long a read of the archive waits for further questions after the first. Most reports come many at once, and no
- * payer waits for them.
+ * How long a read of the archive waits for further questions after the first one. Most reports arrive in large
+ * numbers, and no payer waits for them.
  */
 const GATHERING_MS = 20;
 
@@ -36,7 +36,7 @@ export class ArchivedOrders {
     return new ArchivedOrders((platform, asked) => archive.orders(platform, asked));
   }
 
-  /** Throws StoreUnavailable when the archive cannot be read. */
+  /** Throws StoreUnavailable if the archive cannot be read. */
   async find(asked: AskedOrder): Promise<ArchivedOrder> {
     const { platform } = asked.client;
     const waiting = this.#waiting.get(platform) ?? this.#next(platform);
@@ -64,10 +64,10 @@ export class ArchivedOrders {
 }
 
 /**
- * Finds the orders of a request that reports many outcomes. When the archive is asked for one of them, it is asked
- * for all expected ones in the same read, because reading months of it for one order costs nearly as much as for a
- * thousand. An answer stays valid until its report is recorded: any newer change of the order is in the store, which
- * keeps it for days.
+ * Finds the orders of a request that reports many outcomes. If the archive is asked for one of these orders, it is
+ * asked for all of them in the same read, because reading months of it for one order costs nearly as much as for a
+ * thousand. An answer stays valid until its report is recorded: the store keeps every newer change of the order for
+ * days.
  */
 export class PrefetchedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;
@@ -82,14 +82,14 @@ export class PrefetchedOrders {
     this.#expected.set(formatOrderKey(asked), asked);
   }
 
-  /** Throws StoreUnavailable when the archive cannot be read. */
+  /** Throws StoreUnavailable if the archive cannot be read. */
   find(asked: AskedOrder): Promise<ArchivedOrder> {
     const known = this.#found.get(formatOrderKey(asked));
     if (known !== undefined) return known;
     this.#expected.set(formatOrderKey(asked), asked);
     for (const [name, order] of this.#expected) {
       const found = this.#orders.find(order);
-      // The report of this order may never ask for it, and then nobody would handle the rejection.
+      // The report of this order may never ask for the answer. Nobody would handle a rejection then.
       found.catch(() => {});
       this.#found.set(name, found);
     }

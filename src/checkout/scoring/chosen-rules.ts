@@ -2,7 +2,7 @@ import type { RuleChoice, RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { Arm, Decision } from '#decision/decision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 
-/** Decides by one rule set of a choice. */
+/** Decides by one of the chosen rule sets. */
 export type DecideBy<T> = (rules: RuleSet, arm: Arm) => T;
 
 interface DecidedBy<T> {
@@ -10,7 +10,7 @@ interface DecidedBy<T> {
   readonly result: T;
 }
 
-/** Decides by the chosen rule set. When a candidate throws, the active rule set decides instead. */
+/** Decides by the chosen rule set. If a candidate throws, the active rule set decides instead. */
 export function decideByChoice<T>(
   source: RuleSource,
   { rules, arm, fallback }: RuleChoice,
@@ -26,8 +26,8 @@ export function decideByChoice<T>(
 }
 
 /**
- * Returns the shadow's decision, undefined when there is no shadow, and null when the shadow threw. A shadow never
- * disturbs the answer.
+ * Returns the shadow's decision. Returns undefined if there is no shadow, and null if the shadow threw. A shadow
+ * never disturbs the answer.
  */
 export function decideByShadow(
   { shadow }: RuleChoice,

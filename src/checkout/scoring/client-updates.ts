@@ -7,7 +7,7 @@ import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** The passing of time in this process, whatever the system's clock says. */
+/** The clock of this process, which ignores changes of the system's clock. */
 export interface ProcessClock {
   /** Monotonic time in ms. */
   readonly monotonicMs: () => number;
@@ -18,31 +18,32 @@ export interface ProcessClock {
 interface ClientUpdatesParts {
   readonly store: Store;
   readonly metrics: Metrics;
-  /** The default is the process's own clock. A simulation passes one that a seed makes repeatable. */
+  /** The default is the process's own clock. A simulation passes a clock that a seed makes repeatable. */
   readonly pace?: ProcessClock;
   /** The clock by which requests are decided, epoch ms. */
   readonly clock: () => number;
 }
 
-/** One request's turn with its client. */
+/** One request that waits for its turn with its client. */
 interface Turn {
   /** The operation's name in metrics and messages. */
   readonly operation: string;
   readonly client: ClientKey;
   readonly also?: LoadAlso;
   /**
-   * Resolves to whether the request may change anything. Its client is loaded meanwhile. Without it the request may.
+   * Resolves to whether the request may change anything. The client is loaded in the meantime. If missing, the
+   * request may.
    */
   readonly admitted?: Promise<boolean> | undefined;
 }
 
 /** The state of a client when a request begins, and the moment at which the request counts. */
 export interface LoadedClient extends Snapshot {
-  /** When the request happens, epoch ms. Never before anything that is recorded of the client. */
+  /** When the request happens, epoch ms. It is never before anything that is recorded of the client. */
   readonly now: number;
 }
 
-/** The result of a request and its change of the client. With `change` null nothing is committed. */
+/** The result of a request and its change of the client. If `change` is null, nothing is committed. */
 export interface ClientChange<T> {
   readonly result: T;
   readonly change: Omit<Change, 'client' | 'stamp'> | null;
@@ -59,8 +60,8 @@ const REQUEST_DEADLINE_MS = 2000;
 const WAITING_REQUESTS_MAX = 200;
 
 /**
- * After a lost race the request is decided again. A request that loses this often is refused, because something else
- * must be wrong.
+ * How often a request is decided again after lost races. A request that loses this often is refused, because
+ * something else must be wrong.
  */
 const TRIES_MAX = 40;
 const JITTER_MS_MAX = 4;
@@ -71,8 +72,8 @@ const PROCESS_PACE: ProcessClock = {
 };
 
 /**
- * Runs the requests that change a client one after the other. Within this process they queue. When another node
- * committed first, the state is loaded again and the request decided again.
+ * Runs the requests that change a client one after the other. Within this process they queue. If another node
+ * committed first, the state is loaded again and the request is decided again.
  */
 export class ClientUpdates {
   readonly #store: Store;
@@ -89,9 +90,9 @@ export class ClientUpdates {
   }
 
   /**
-   * Loads the client, calls `decide` and commits the change. Throws TooManyWaiting when the request gets no turn in
-   * time, and NotAdmitted when the rate limit refuses it. When the store does not answer the commit, the change may
-   * be recorded or not: `whenUnsure` then gets the result.
+   * Loads the client, calls `decide` and commits the change. Throws TooManyWaiting if the request gets no turn in
+   * time, and NotAdmitted if the rate limit refuses it. If the store does not answer the commit, the change may be
+   * recorded or not, and `whenUnsure` gets the result.
    */
   take<T>(
     turn: Turn,
@@ -136,12 +137,12 @@ export class ClientUpdates {
   }
 }
 
-/** Calls `note` when the store failed, because a store that went away may have recorded the commit. */
+/** Calls `note` if the store failed, because a store that went away may have recorded the commit. */
 function noteUnsure(error: unknown, note: () => void): void {
   if (error instanceof StoreUnavailable) note();
 }
 
-/** Throws NotAdmitted when the rate limit refused the request. */
+/** Throws NotAdmitted if the rate limit refused the request. */
 export function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
 }
@@ -178,7 +179,7 @@ export class ClientQueue {
 }
 
 interface Tail {
-  /** Null before the first request. */
+  /** The last work under a key. Null before the first request. */
   last: Promise<unknown> | null;
   waiting: number;
 }

@@ -35,7 +35,7 @@ interface SeenDevices {
   readonly state: ClientState;
   readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former' | 'attributes'>;
   /**
-   * The client's values of the attributes by which rules count clients. The default: the values that its scores
+   * The client's values of the attributes by which rules count clients. If missing, the values that its scores
    * stated.
    */
   readonly attributes?: readonly AskedAttribute[];
@@ -44,18 +44,17 @@ interface SeenDevices {
 }
 
 /**
- * Counts who was seen on the client's devices, for every window that the chosen rule sets ask for. With several
- * devices, the one that most clients share counts.
- * `recording` says whether the client is noted on these devices before the count: `first` for the first time, `again`
- * for a verdict that is noted already.
+ * Counts who was seen on the client's devices, for every window that the chosen rule sets ask for. If there are
+ * several devices, the one that most clients share counts. `recording` says whether the client is noted on these
+ * devices before the count: `first` for the first time, `again` for a verdict that is noted already.
  */
 export async function recordSightings(
   { store, secrets }: SightingParts,
   { client, choice, state, hints, now, attributes = listAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
-  // While the secret changes, devices count under both pseudonyms, because nobody has been seen under the new ones
-  // yet.
+  // While the secret changes, devices count under both pseudonyms, because nobody has been seen under the new
+  // pseudonyms yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);
@@ -80,7 +79,7 @@ const NO_VALUES: readonly AskedAttribute[] = [];
 
 /**
  * Lists the values of the attributes by which a rule set of the request counts clients. A value in `said`, from this
- * request, wins over the one that is held.
+ * request, wins over a held value.
  */
 function listAttributes(
   choice: RuleChoice,
@@ -88,7 +87,7 @@ function listAttributes(
   secrets: NodeSecrets | undefined,
   said: ReadStatedAttributes | undefined = undefined,
 ): readonly AskedAttribute[] {
-  // A shortcut: most requests have no attributes, and most rule sets count none.
+  // This is a shortcut: most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
   return collectAskedValues(mergeSharingQuestions(choice), held, said, secrets);
 }
@@ -107,24 +106,24 @@ interface AskedVerdict extends Omit<SeenDevices, 'hints' | 'attributes'> {
 }
 
 /**
- * Whether the payer shows no device and sends no attribute. Most payers do not, and awaiting nothing costs two
- * promises.
+ * Whether the payer shows no device and sends no attribute. Most payers do neither, and an await without need would
+ * cost two promises.
  */
-export function showsNothing({ state, sent }: AskedVerdict): boolean {
+export function hasNoDevicesOrAttributes({ state, sent }: AskedVerdict): boolean {
   return state.hints === null && sent === undefined;
 }
 
-/** The result for a client without a device. No real marks equal -1. */
-export const NO_DEVICES: SightingsSeen = {
+/** The result for a client without a device. Real marks are never -1. */
+export const SIGHTINGS_WITHOUT_DEVICE: SightingsSeen = {
   marks: -1,
   sightings: NO_SIGHTINGS,
   attributes: [],
 };
 
 /**
- * Notes a client who asks for a verdict on its devices, and counts who else is there. A request that is decided again
- * after a lost race passes its earlier result as `before`: the client is noted again only when its marks have
- * changed.
+ * Notes a client who asks for a verdict on its devices, and counts the other clients there. A request that is decided
+ * again after a lost race passes its earlier result as `before`. The client is then noted again only if its marks
+ * have changed.
  */
 export async function recordVerdictSightings(
   parts: SightingParts & Pseudonymizers,
@@ -148,12 +147,12 @@ export async function recordVerdictSightings(
 }
 
 function isNotedNowhere(seen: SightingsSeen | null): boolean {
-  return seen === null || seen === NO_DEVICES;
+  return seen === null || seen === SIGHTINGS_WITHOUT_DEVICE;
 }
 
 /**
- * Finds the payment that is to be noted on the client's latest sightings, and null when there is none. A repeated
- * report notes it once more, because the node may have ended after it recorded the first.
+ * Finds the payment that is to be noted on the client's latest sightings. Returns null if there is none. A repeated
+ * report notes the payment once more, because the node may have ended after it recorded the first report.
  */
 export function findNotedPayment(change: OutcomeChange, now: number): PaymentNote | null {
   const note = toPaymentNote(change, now);

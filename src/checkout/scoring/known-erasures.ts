@@ -7,17 +7,16 @@ export type ErasureTimes = ReadonlyMap<string, number>;
 
 interface ErasureSources {
   readonly store: Pick<Store, 'unshippedErasures'>;
-  /** Null without an archive. */
+  /** Null if there is no archive. */
   readonly archive: { erasureTimes(): Promise<ErasureTimes> } | null;
-  /** Null without a ledger. */
+  /** Null if there is no ledger. */
   readonly ledger: { timeOf(clientHash: string): number | undefined } | null;
 }
 
 /**
  * Finds when clients were last erased. The store knows an erasure until its journal is shipped, the archive for 30
- * days, the ledger forever.
- * Only reports about payers without a state ask. Questions that come while the sources are being read share the next
- * read.
+ * days, and the ledger forever. Only reports about payers without a state ask. Questions that come while the sources
+ * are being read share the next read.
  */
 export class KnownErasures {
   readonly #sources: ErasureSources;
@@ -28,7 +27,10 @@ export class KnownErasures {
     this.#sources = sources;
   }
 
-  /** Returns epoch ms, or null when no erasure is known. Throws StoreUnavailable when a source cannot be read. */
+  /**
+   * Returns when the client was last erased, epoch ms. Returns null if no erasure is known. Throws StoreUnavailable
+   * if a source cannot be read.
+   */
   async lastErasure(client: Pick<ClientKey, 'hash'>): Promise<number | null> {
     const number = toClientNumber(client.hash);
     const times = (await this.#times()).map((known) => known.get(number));

@@ -11,7 +11,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchivedOrders } from './archived-orders.ts';
 
 /**
- * Whether the newest decisions of an order all concern other clients of the platform. Then the report names a payer
+ * Whether the newest decisions of an order all concern other clients of the platform. If so, the report names a payer
  * who never asked for the order.
  */
 export async function isAskedByAnother(
@@ -23,9 +23,9 @@ export async function isAskedByAnother(
 }
 
 /**
- * Finds the outcome of an order and how far the order came: from the client's state, then the hot store, then the
- * archive. A source is skipped when it cannot know the order or its answer would change nothing. Throws
- * StoreUnavailable when the answer needs an archive that this node does not have.
+ * Finds the outcome of an order and how far the order came. It looks in the client's state, then in the hot store,
+ * then in the archive. A source is skipped if it cannot know the order, or if its answer would change nothing. Throws
+ * StoreUnavailable if the answer needs an archive that this node does not have.
  */
 export async function findKnownOrder(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
@@ -38,12 +38,12 @@ export async function findKnownOrder(
   const known = findRecentOrder(outcomes, toShortHash(orderRef)) ?? order;
   const remembered = findRememberedOrderStage(events, toShortHash(orderRef));
   const isSettled = remembered === 'granted' || seq === events.length;
-  const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
+  const wantsStage = !isSettled && (known === null || known.turnedAway === true);
   const wantsOrder = known === null && hasOlderOrders(outcomes);
-  const hot = wantsExposure
-    ? findExposure(await store.decisionsOfOrder(client.platform, orderRef), client)
+  const hot = wantsStage
+    ? findOrderStage(await store.decisionsOfOrder(client.platform, orderRef), client)
     : remembered;
-  const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
+  const isEnough = !wantsOrder && (!wantsStage || hot === 'granted');
   const orderStage = pickFartherOrderStage(remembered, hot);
   if (isEnough) return { known, orderStage };
   if (archivedOrders === null) {
@@ -63,10 +63,10 @@ const ELSEWHERE =
 
 /**
  * Finds how far an order of a client came, by the newest decisions of the order, which may concern other clients too.
- * When there are as many decisions as a lookup returns, older ones may be missing. The order then counts as granted,
- * so that nobody gets around it by asking again and again.
+ * If there are as many decisions as a lookup returns, older ones may be missing. The order then counts as granted, so
+ * that nobody gets around the check by asking again and again.
  */
-function findExposure(decisions: readonly Decision[], client: ClientKey): OrderStage {
+function findOrderStage(decisions: readonly Decision[], client: ClientKey): OrderStage {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
   const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
   return own.length === 0 ? 'notAsked' : toOrderStage(own.some(({ verdict }) => isAttempt(verdict)));

@@ -39,8 +39,8 @@ function requireMinorUnits(amount: string, currency: string): void {
 }
 
 /**
- * Sets the currency of a report's money: the one that the report names, else the currency of the order, else the
- * platform's. Throws AmountTooPrecise.
+ * Sets the currency of a report's money: the currency that the report names, else that of the order, else that of the
+ * platform. Throws AmountTooPrecise.
  */
 export function setReportCurrency(
   { money, outcome, cause, occurredAt, orderRef }: OrderReport,
@@ -57,10 +57,7 @@ export function setReportCurrency(
   return { ...report, amount: formatMoney(money.amount, currency) };
 }
 
-/**
- * Builds what the journal keeps of an outcome: the outcome that now holds, the report where it differs, and the
- * money.
- */
+/** Builds the journal's part of an outcome: the outcome that now holds, the report if it differs, and the money. */
 export function toJournaledOutcome(
   known: KnownOrder,
   report: DatedReport,

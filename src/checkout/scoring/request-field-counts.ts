@@ -54,7 +54,10 @@ export class RequestFieldCounts {
     }
   }
 
-  /** Counts attributes. Labels are the names that the rule set declares, so that callers cannot create further ones. */
+  /**
+   * Counts attributes. The labels are the names that the rule set declares, so that callers cannot create further
+   * labels.
+   */
   #attributes(
     operation: Operation,
     platform: PlatformName,

@@ -4,11 +4,11 @@ import type { Actor } from '#checkout/access/caller.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
 import {
-  type OutcomeSeen,
+  type CountedOutcome,
+  type CountedVerdict,
   type RuleChoice,
   type RuleSource,
-  toOutcomeSeen,
-  type VerdictSeen,
+  toCountedOutcome,
 } from '#checkout/rollout/loaded-rules.ts';
 import { readDevice } from '#decision/body-hints.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
@@ -54,11 +54,11 @@ import {
 } from './client-updates.ts';
 import {
   findNotedPayment,
-  NO_DEVICES,
+  hasNoDevicesOrAttributes,
   recordSightings,
   recordVerdictSightings,
+  SIGHTINGS_WITHOUT_DEVICE,
   type SightingsSeen,
-  showsNothing,
 } from './device-sightings.ts';
 import { WaitEndingLimit } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
@@ -66,24 +66,24 @@ import { findKnownOrder, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
 import { RequestFieldCounts } from './request-field-counts.ts';
 
-export interface ServiceParts extends Pseudonymizers {
+export interface ScoringServiceParts extends Pseudonymizers {
   readonly store: Store;
-  /** Asked once a request. The request keeps the answer. */
+  /** The source of rule sets. Each request asks it once and keeps the answer. */
   readonly ruleSource: RuleSource;
-  /** This node's copy of the shared lists. Without it nobody is on any list. */
+  /** This node's copy of the shared lists. If missing, nobody is on any list. */
   readonly lists?: SharedLists;
-  /** Draws who is held out of a rule. Without it nobody is. */
+  /** Draws who is held out of a rule. If missing, nobody is held out. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** The attribute secrets of this node. Without them every stored pseudonym is taken as it is. */
+  /** The attribute secrets of this node. If missing, every stored pseudonym is used unchanged. */
   readonly secrets?: NodeSecrets;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly metrics: Metrics;
-  /** Gets every grant and report, to notice when a platform stops reporting. */
+  /** Receives every attempt and report, to notice when a platform stops reporting. */
   readonly reporting?: ReportsSeen;
-  /** Finds orders that the store has forgotten. Absent or null without an archive. */
+  /** Finds orders that the store has forgotten. Missing or null if there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
-  /** Finds erasures of payers. Without it no erasure is known. */
+  /** Finds erasures of payers. If missing, no erasure is known. */
   readonly erasures?: Pick<KnownErasures, 'lastErasure'>;
   /** The default is the process's own clock. */
   readonly pace?: ProcessClock;
@@ -92,7 +92,10 @@ export interface ServiceParts extends Pseudonymizers {
 interface VerdictContext {
   readonly requestId: string;
   readonly idempotencyKey: string | null;
-  /** Resolves to whether the request may change anything, while its client is loaded. The default is yes. */
+  /**
+   * Resolves to whether the request may change anything. The client is loaded in the meantime. If missing, the
+   * request may.
+   */
   readonly admitted?: Promise<boolean>;
 }
 
@@ -110,20 +113,20 @@ interface VerdictAsk extends VerdictContext {
   readonly choice: RuleChoice;
 }
 
-/** A verdict, and what a trial counts of it. */
-interface Verdicts extends VerdictResult, VerdictSeen {
+/** A verdict, and the part that a trial counts. */
+interface Verdicts extends VerdictResult, CountedVerdict {
   readonly rules: RuleSet;
 }
 
 interface VerdictStepResult extends AnsweredVerdict {
-  /** Null if the answer is an earlier one, repeated. */
+  /** Null if the answer repeats an earlier one. */
   readonly verdicts: Verdicts | null;
 }
 
 /** The effect of an outcome report. */
 export interface OutcomeResult {
   readonly effect: OutcomeEffect;
-  /** Set when another client of the platform, and not the reported one, is known to have asked for the order. */
+  /** Present if another client of the platform, and not the reported one, is known to have asked for the order. */
   readonly askedBy?: 'anotherClient';
 }
 
@@ -137,7 +140,7 @@ type RecordedOutcome =
       /** Epoch ms. */
       readonly now: number;
       /** Null if the report changed nothing. */
-      readonly seen: OutcomeSeen | null;
+      readonly seen: CountedOutcome | null;
       readonly payment: PaymentNote | null;
     };
 
@@ -153,14 +156,14 @@ export class IdempotencyKeyReused extends NamedError {}
 
 /** The operations that change a client. Each loads the state, decides by a pure function, and commits. */
 export class ScoringService {
-  readonly #parts: ServiceParts;
+  readonly #parts: ScoringServiceParts;
   readonly #lists: SharedLists;
   readonly #holdoutDraw: HoldoutDraw;
   readonly #updates: ClientUpdates;
   readonly #endedWaits: WaitEndingLimit;
   readonly #fieldCounts: RequestFieldCounts;
 
-  constructor(parts: ServiceParts) {
+  constructor(parts: ScoringServiceParts) {
     this.#parts = parts;
     this.#lists = parts.lists ?? NO_LISTS;
     this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
@@ -191,7 +194,9 @@ export class ScoringService {
     const decide = async ({ state, now, answer }: LoadedClient) => {
       if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
       const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
-      seen = showsNothing(asking) ? NO_DEVICES : await recordVerdictSightings(this.#parts, asking, seen);
+      seen = hasNoDevicesOrAttributes(asking)
+        ? SIGHTINGS_WITHOUT_DEVICE
+        : await recordVerdictSightings(this.#parts, asking, seen);
       const standing = this.#completeInput({ client, state, sightings: seen.sightings, now });
       return toCommittedVerdict(ask, this.#decide(ask, standing), seen);
     };
@@ -234,7 +239,7 @@ export class ScoringService {
     return answer;
   }
 
-  /** Creates a recorder for many outcomes, which asks the archive for all their orders in one read. */
+  /** Creates a recorder for many outcomes. The recorder asks the archive for all their orders in one read. */
   outcomes(platform: PlatformName): OutcomeRecorder {
     const { store, archivedOrders = null } = this.#parts;
     const orders = archivedOrders === null ? null : new PrefetchedOrders(archivedOrders);
@@ -250,9 +255,8 @@ export class ScoringService {
 
   /**
    * Records an outcome of an order. An outcome is final: a repeat changes nothing, and a later different one replaces
-   * it.
-   * A report is accepted even when its client never asked for the order; the result says when another client did. A
-   * report from before a payer's erasure does not create the payer again.
+   * it. A report is accepted even if its client never asked for the order. The result then says whether another
+   * client did. A report from before a payer's erasure does not create the payer again.
    */
   async outcome(
     platform: PlatformName,
@@ -277,7 +281,7 @@ export class ScoringService {
       const change = recordOutcome(before, known, inMoney, now, orderStage);
       const { effect, state, order, displaced, report: taken } = change;
       const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
-      const seen = state === before ? null : toOutcomeSeen(turn.client, before, state);
+      const seen = state === before ? null : toCountedOutcome(turn.client, before, state);
       const result = { answer, before, now, seen, payment: findNotedPayment(change, now) };
       if (seen === null) return { result, change: null };
       const told = { at: now, platform, clientIdKey, orderRef, ...toJournaledOutcome(order, taken) };
@@ -335,8 +339,8 @@ export class ScoringService {
   }
 
   /**
-   * Ends the wait that a decision imposed, at once. The payer's page is not told, so a person has to tell the payer
-   * to ask again.
+   * Ends at once the wait that a decision imposed. The payer's page does not learn of it, so a person has to tell the
+   * payer to ask again.
    */
   async endWait(
     { platform, clientIdKey, decisionId, seq, ladderAfter }: Decision,
@@ -388,7 +392,7 @@ export class ScoringService {
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
     const request = JSON.stringify(sortBodyMembers(body));
-    // A number, because Redis keeps a number in place of a pointer to a text.
+    // The hash is a number, because Redis stores a number in the space of a pointer to a text.
     const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
@@ -438,7 +442,7 @@ function toCommittedVerdict(
 /** The effect of a request to end a wait. */
 type WaitEndEffect = EndWaitResult['effect'] | 'tooManyOfPerson';
 
-/** The value before and after a change. Null means no value. */
+/** The value before and after a change. Null if there is no value. */
 export interface BeforeAndAfter<T> {
   readonly before: T | null;
   readonly after: T | null;

@@ -1,11 +1,11 @@
 import { choice, instantText, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type AccessKey,
+  GRANTABLE_OPERATIONS,
   getKeyStatus,
   isGranted,
   KEY_STATUSES,
-  listGrantable,
-  OPERATIONS,
+  listGrantableOperations,
   type Operation,
 } from '#checkout/access/access-keys.ts';
 
@@ -18,7 +18,7 @@ export const AccessKeySchema = named(
     id: word('The part of the key between its first two underscores', '3f9a0c51d2e7'),
     platform: word('Whose key it is; * is the whole installation', 'shop'),
     owner: nullable(word('The person or team that answers for it', 'person:248289761001')),
-    operations: list(choice(OPERATIONS, 'An operation'), 'What it was granted'),
+    operations: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'What it was granted'),
     status: choice(KEY_STATUSES, 'Only live keys are let in'),
     issuedAt: instantText('When it was issued'),
     expiresAt: nullable(instantText('Until when it is let in; null: it does not expire')),
@@ -63,7 +63,7 @@ export function listGivableOperations(
   maker: Pick<AccessKey, 'platform' | 'operations'>,
 ): readonly Operation[] {
   const actsForPrograms = isGranted(maker, 'clients') && isGranted(maker, 'decisions');
-  return listGrantable(maker.platform).filter((one) => {
+  return listGrantableOperations(maker.platform).filter((one) => {
     if (one === 'operate' || one === 'approve') return false;
     return isGranted(maker, one) || (actsForPrograms && PROGRAM_OPERATIONS.includes(one));
   });

@@ -1,5 +1,5 @@
 import { isJsonObject } from '#base/files/json-object.ts';
-import { INSTALLATION, isInstallation, type Operation } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM, isInstallation, type Operation } from '#checkout/access/access-keys.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
 
 /** What people of each role may do at the platforms where they have it. */
@@ -84,6 +84,8 @@ function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unk
  * installation.
  */
 export function listOperationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
-  const here = grants.filter((grant) => grant.platform === INSTALLATION || grant.platform === platform);
+  const here = grants.filter(
+    (grant) => grant.platform === INSTALLATION_PLATFORM || grant.platform === platform,
+  );
   return [...new Set(here.flatMap(({ role }): readonly Operation[] => ROLES[role]))];
 }

@@ -1,5 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { type AccessKeys, INSTALLATION, isGranted, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  type AccessKeys,
+  INSTALLATION_PLATFORM,
+  isGranted,
+  type Operation,
+} from '#checkout/access/access-keys.ts';
 import {
   type Actor,
   type Caller,
@@ -248,15 +253,18 @@ function selectVisible(
   platform: PlatformName,
   sessions: readonly SignedInPerson[],
 ): readonly SignedInPerson[] {
-  if (platform === INSTALLATION) return sessions;
-  if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION))) return [];
+  if (platform === INSTALLATION_PLATFORM) return sessions;
+  if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION_PLATFORM))) return [];
   return sessions
     .map((one) => ({ ...one, access: one.access.filter((each) => each.platform === platform) }))
     .filter(({ access }) => access.length > 0);
 }
 
 function coversPlatform(platforms: readonly PlatformName[], name: string): name is PlatformName {
-  return platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
+  return (
+    platforms.some((one) => one === name) ||
+    (platforms.includes(INSTALLATION_PLATFORM) && isPlatformName(name))
+  );
 }
 
 function getUserId(who: SignedIn): string {

@@ -1,7 +1,7 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
 import {
   type AccessKeys,
-  INSTALLATION,
+  INSTALLATION_PLATFORM,
   isInstallation,
   KeyRefused,
   type Operation,
@@ -9,7 +9,7 @@ import {
 import type { Actor } from '#checkout/access/caller.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import type { Rollout, Share, VersionRef } from '#checkout/rollout/rollout.ts';
+import type { Rollout, VersionRef, VersionShare } from '#checkout/rollout/rollout.ts';
 import type { BeforeAndAfter, ScoringService } from '#checkout/scoring/scoring.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { type Override, OverrideSchema } from '#decision/payer/client-state.ts';
@@ -96,7 +96,7 @@ export class Approvals {
   async all(platform: PlatformName): Promise<readonly StoredProposal[]> {
     const own = await this.#parts.proposals.list(platform);
     if (isInstallation(platform)) return own;
-    const ofDrafts = (await this.#parts.proposals.list(INSTALLATION)).filter(
+    const ofDrafts = (await this.#parts.proposals.list(INSTALLATION_PLATFORM)).filter(
       ({ change }) => getReleasedDraft(change)?.platform === platform,
     );
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
@@ -115,7 +115,7 @@ export class Approvals {
     return refuseKnownErrors(async () => {
       const { digest, ...prospect } = await this.#prospectOfDraft(version, draft, reason);
       const change = { what: 'release', version, digest, reason, draft } as const;
-      return this.#parts.proposals.add(INSTALLATION, change, prospect, actor);
+      return this.#parts.proposals.add(INSTALLATION_PLATFORM, change, prospect, actor);
     });
   }
 
@@ -199,7 +199,7 @@ export class Approvals {
    * cases of other platforms. Returns null if the platform has no open proposal for it. Throws `ProposalRefused`.
    */
   async openProposedDraft(platform: PlatformName, version: RuleVersion): Promise<OpenedDraft | null> {
-    const proposed = (await this.#parts.proposals.list(INSTALLATION)).find(
+    const proposed = (await this.#parts.proposals.list(INSTALLATION_PLATFORM)).find(
       ({ state, change }) =>
         state === 'open' &&
         'version' in change &&
@@ -210,7 +210,7 @@ export class Approvals {
     if (place === undefined) return null;
     return refuseKnownErrors(async () => {
       const { draft } = await this.#drafts.open(version, place);
-      const { files } = await this.#drafts.complete(INSTALLATION, version, place);
+      const { files } = await this.#drafts.complete(INSTALLATION_PLATFORM, version, place);
       return { draft, files: Object.fromEntries(files) };
     });
   }
@@ -403,7 +403,7 @@ function formatReleaseBasis(version: RuleVersion, digest: string): string {
 const DIFFERENCES_MAX = 30;
 
 /** Tells whether the version already decides for as many clients. */
-function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Share): boolean {
+function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & VersionShare): boolean {
   return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import { createMomentWriter, type Shape, type WithMomentsAsText } from '#base/shapes.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { type AuditEntry, AuditEntrySchema } from '#workbench/access/audit.ts';
 import { type AuditCheckSchema, checkAudit } from '#workbench/platform/audit.ts';
@@ -62,7 +62,7 @@ const tellMoments = createMomentWriter(AuditEntrySchema);
 function printAudit({ follow, json }: AuditOptions): Promise<void> {
   const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(tellMoments(entry)) : formatEntry;
   return withLongOutput(({ stop, write }) =>
-    withParts({}, {}, INSTALLATION, async ({ parts: { audit } }) => {
+    withParts({}, {}, INSTALLATION_PLATFORM, async ({ parts: { audit } }) => {
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
       for await (const { entries, unreadable } of readPages({
         read,

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
 import {
-  INSTALLATION,
+  GRANTABLE_OPERATIONS,
+  INSTALLATION_PLATFORM,
   isInstallation,
   KEY_DAYS_MAX,
   KeyRefused,
-  listGrantable,
-  OPERATIONS,
+  listGrantableOperations,
   type Operation,
 } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -37,7 +37,7 @@ export function keysCommands(program: Command): void {
     options: [
       new Option(
         '--operations <list>',
-        `comma-separated: ${OPERATIONS.join(', ')}; operate only with "*"; approve needs an owner`,
+        `comma-separated: ${GRANTABLE_OPERATIONS.join(', ')}; operate only with "*"; approve needs an owner`,
       ).makeOptionMandatory(),
       new Option(
         '--expires <duration>',
@@ -88,10 +88,10 @@ async function issue({ parts, platform, options, caller }: Asking): Promise<Issu
   const lifetimeMs = options['expires'] === 'never' ? null : parseLifetime(String(options['expires']));
   const owner = options['owner'] === undefined ? undefined : parseOwner(String(options['owner']));
   return refuseAsUsageError(async () => {
-    await keys.requirePlace(platform);
+    await keys.requireRoom(platform);
     const { key, record } = keys.make(platform, operations, lifetimeMs, owner);
     const change = { what: 'key', record } as const;
-    const proposal = await approvals.propose(INSTALLATION, change, caller.actor);
+    const proposal = await approvals.propose(INSTALLATION_PLATFORM, change, caller.actor);
     if (proposal === null) await approvals.key({ platform, who: caller.actor.text }, change);
     return { key, record: toKeyView(record, clock()), proposal };
   });
@@ -130,11 +130,11 @@ function parseOwner(text: string): string {
 function parseOperations(list: string, whose: PlatformName): readonly Operation[] {
   const names = list.split(',').map((name) => name.trim());
   return names.map((name) => {
-    const operation = listGrantable(whose).find((one) => one === name);
+    const operation = listGrantableOperations(whose).find((one) => one === name);
     if (operation !== undefined) return operation;
     throw new UsageError(
       isInstallation(whose)
-        ? `keys of the whole installation may have ${listGrantable(whose).join(', ')}; issue a key of a platform for "${name}"`
+        ? `keys of the whole installation may have ${listGrantableOperations(whose).join(', ')}; issue a key of a platform for "${name}"`
         : `"${name}" concerns every platform, so only keys of the whole installation may have it: --platform '*'`,
     );
   });

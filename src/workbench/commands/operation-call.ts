@@ -3,12 +3,12 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Koa from 'koa';
-import { OPERATIONS } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   createSearchQueue,
   type DeclaredOperation,
-  type Listener,
+  type ListenerPolicy,
   writeAnswerTimes,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
@@ -43,7 +43,7 @@ export function createSystemUser(platform: PlatformName, note = ''): Caller {
   return {
     actor: { ...actor, text: `${actor.text}${note}` },
     platform,
-    operations: OPERATIONS,
+    operations: GRANTABLE_OPERATIONS,
     credential: { kind: 'user', id: actor.id },
     expiresAt: null,
   };
@@ -60,7 +60,7 @@ export async function callOperation(
   given: Given = {},
 ): Promise<Answer> {
   const ctx = createContext(operation, given);
-  const listener: Listener = {
+  const listener: ListenerPolicy = {
     keys: parts.keys,
     browsers: { callerOf: async () => caller },
     isStrict: true,

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { isJsonObject } from '#base/files/json-object.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import type { CliCommandSpec, DeclaredOperation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem } from '#checkout/http/request/problems.ts';
@@ -189,11 +189,11 @@ function formatHelp({ summary, description }: DeclaredOperation<RuleParts>, spec
 function createPlatformOption(kind: keyof typeof PLATFORM_OPTIONS): Option {
   const { flags, text, isRequired } = PLATFORM_OPTIONS[kind];
   const option = new Option(flags, text);
-  return isRequired ? option.makeOptionMandatory() : option.default(INSTALLATION);
+  return isRequired ? option.makeOptionMandatory() : option.default(INSTALLATION_PLATFORM);
 }
 
 function choosePlatform(kind: keyof typeof PLATFORM_OPTIONS | undefined, given: unknown): PlatformName {
-  if (kind === undefined) return INSTALLATION;
+  if (kind === undefined) return INSTALLATION_PLATFORM;
   return kind === 'named' ? parsePlatform(String(given)) : parseListOwner(String(given));
 }
 
@@ -324,7 +324,7 @@ function printAnswer<Told>({ text, json, end }: OperationCommand<Told>, told: To
 async function printProposed({ json }: Answer, { parts, options }: Asking): Promise<void> {
   const { proposalId }: { readonly proposalId: string } = JSON.parse(json ?? '{}');
   if (options['json'] === true) return print(json ?? 'null');
-  const proposals = await parts.approvals.all(INSTALLATION);
+  const proposals = await parts.approvals.all(INSTALLATION_PLATFORM);
   print(formatProposed(proposalId, proposals.find((one) => one.proposalId === proposalId)?.lines ?? []));
 }
 
@@ -332,7 +332,7 @@ export function formatProposed(proposalId: string, lines: readonly string[]): st
   return [
     'Nothing was changed yet: somebody else has to approve the change.',
     ...lines.map((line) => `  ${line}`),
-    `To approve: proposals approve ${proposalId} --platform '${INSTALLATION}' --reason ...`,
+    `To approve: proposals approve ${proposalId} --platform '${INSTALLATION_PLATFORM}' --reason ...`,
   ].join('\n');
 }
 

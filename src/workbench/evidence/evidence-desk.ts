@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import { BackgroundWork } from '#base/work/background-work.ts';
 import { FairQueue } from '#base/work/fair-queue.ts';
-import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
+import { AccessKeys, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
@@ -87,7 +87,7 @@ const TURNS = {
   ownerMax: 1,
   waitingMax: PLATFORM_WAITING_MAX,
   allWaitingMax: ALL_WAITING_MAX,
-  first: { owner: INSTALLATION, kept: 0 },
+  first: { owner: INSTALLATION_PLATFORM, kept: 0 },
 } as const;
 
 /** The same question within this time (ms) gets the earlier result, as long as the archive has only grown since. */
@@ -170,7 +170,7 @@ export class EvidenceDesk {
    * These are jobs of the platform and of the whole installation.
    */
   async forgetOrders(platform: PlatformName): Promise<void> {
-    for (const keeper of new Set([platform, INSTALLATION])) {
+    for (const keeper of new Set([platform, INSTALLATION_PLATFORM])) {
       const jobs = await this.jobStore.list(keeper);
       for (const job of jobs.filter(({ task }) => findQuestion(task.kind)?.namesOrders !== false))
         await this.remove(job);

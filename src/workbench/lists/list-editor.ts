@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import { FairQueue } from '#base/work/fair-queue.ts';
 import { StepThrottle } from '#base/work/step-throttle.ts';
-import { INSTALLATION, isInstallation } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM, isInstallation } from '#checkout/access/access-keys.ts';
 import {
   describeOtherContent,
   encodeEntry,
@@ -69,7 +69,7 @@ const STEPS = {
   atOnceMax: 1,
   ownerMax: 1,
   waitingMax: Number.POSITIVE_INFINITY,
-  first: { owner: INSTALLATION, kept: 0 },
+  first: { owner: INSTALLATION_PLATFORM, kept: 0 },
 } as const;
 
 export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
@@ -421,7 +421,7 @@ export function explainLackOfRoom(
   const entries = copy.list(owner, list);
   if ((entries?.size ?? 0) + taken.entries >= limits.entriesPerList)
     return `A list has at most ${limits.entriesPerList} entries.`;
-  if (owner !== INSTALLATION && copy.entriesOf(owner) + taken.entries >= limits.entriesPerPlatform)
+  if (owner !== INSTALLATION_PLATFORM && copy.entriesOf(owner) + taken.entries >= limits.entriesPerPlatform)
     return `The lists of a platform have at most ${limits.entriesPerPlatform} entries together.`;
   if (copy.size + taken.entries >= limits.entriesInAll)
     return `All lists together have at most ${limits.entriesInAll} entries.`;

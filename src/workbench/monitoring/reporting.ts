@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
-import type { HintLabel, ReportsSeen } from '#checkout/metrics/reports-seen.ts';
+import type { ReportsSeen, RequestFieldLabel } from '#checkout/metrics/reports-seen.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, toShortHash, type VerdictEvent } from '#decision/payer/client-state.ts';
 import { SILENCE_LIMITS } from '#decision/payer/silence.ts';
@@ -121,7 +121,7 @@ export class ReportingWatch implements ReportsSeen {
   }
 
   /** Counts something that a request told of its payer. */
-  sent(platform: PlatformName, label: HintLabel, now: number): void {
+  sent(platform: PlatformName, label: RequestFieldLabel, now: number): void {
     const own = this.#seenOf(platform);
     if (own !== null) countHint(own.hints, label, now);
   }

@@ -1,5 +1,5 @@
 import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import type { HintLabel } from '#checkout/metrics/reports-seen.ts';
+import type { RequestFieldLabel } from '#checkout/metrics/reports-seen.ts';
 import { ABSENT_REASONS, type AbsentHint } from '#decision/body-hints.ts';
 import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
 
@@ -44,13 +44,13 @@ export type SentHints = Shape<typeof SentHintsSchema>;
 type Field = AbsentHint['field'];
 
 /** Counts by hour since 1970, and within an hour by label. */
-export type HintCounts = Record<string, Partial<Record<HintLabel, number>>>;
+export type HintCounts = Record<string, Partial<Record<RequestFieldLabel, number>>>;
 
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 24;
 
 /** Adds one to a count of the hour of `now`. It changes the counts in place, because it runs with every request. */
-export function countHint(counts: HintCounts, label: HintLabel, now: number): void {
+export function countHint(counts: HintCounts, label: RequestFieldLabel, now: number): void {
   const hour = Math.floor(now / HOUR_MS);
   const labels = counts[hour] ?? {};
   counts[hour] = labels;
@@ -71,7 +71,8 @@ export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
 export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   const since = Math.floor(now / HOUR_MS) - HOURS_MAX;
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);
-  const sum = (label: HintLabel) => hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);
+  const sum = (label: RequestFieldLabel) =>
+    hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);
   const field = (name: Field) => {
     const [absent, why] = findMostFrequent(ABSENT_REASONS, (reason) => sum(`${name} ${reason}`));
     return { sent: sum(name), absent, why };

@@ -2,7 +2,7 @@ import { TLSSocket } from 'node:tls';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '#checkout/access/caller.ts';
 import { declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
-import { NEEDS_KEY, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
+import { KEY_CHALLENGE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { Session, Sessions } from '#workbench/access/sessions.ts';
 
@@ -11,7 +11,7 @@ type Context = ParameterizedContext<RequestState>;
 export const SESSION_ENDED = declareRefusal(
   'session-ended',
   'The session of the cookie has ended.',
-  () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', NEEDS_KEY),
+  () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', KEY_CHALLENGE),
 );
 
 export const OTHER_SITE = declareRefusal(

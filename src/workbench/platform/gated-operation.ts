@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { epochMs, named, shape, word } from '#base/shapes.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   type AnswerSpec,
@@ -60,7 +60,7 @@ export function declareGatedOperation<Parts extends GateParts, Body = never>({
  * command.
  */
 function getApprovingPlatform({ platform, credential }: Caller): PlatformName {
-  return credential.kind === 'user' ? INSTALLATION : platform;
+  return credential.kind === 'user' ? INSTALLATION_PLATFORM : platform;
 }
 
 /** Whether another person may have to approve what the operation changes. */

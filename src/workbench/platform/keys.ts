@@ -4,11 +4,11 @@ import { choice, list, named, nextPlace, type Shape, shape, word } from '#base/s
 import {
   type AccessKey,
   type AccessKeys,
-  INSTALLATION,
+  GRANTABLE_OPERATIONS,
+  INSTALLATION_PLATFORM,
   type IssuedKey,
   KEY_DAYS_MAX,
   KeyRefused,
-  OPERATIONS,
 } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
@@ -41,7 +41,7 @@ export const KeyListSchema = named(
   shape('The access keys', {
     keys: list(AccessKeySchema, 'Newest first'),
     next: nextPlace,
-    mayGive: list(choice(OPERATIONS, 'An operation'), 'The operations that you may grant to a key'),
+    mayGive: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'The operations that you may grant to a key'),
   }),
 );
 
@@ -51,7 +51,7 @@ export const KeyListSchema = named(
  */
 const PERSON_KEY_DAYS_MAX = 90;
 const IssueKeyBodySchema = shape('What the key may do', {
-  operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
+  operations: Type.Array(choice(GRANTABLE_OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
   days: Type.Integer({ minimum: 1, maximum: KEY_DAYS_MAX, description: 'How long the key is valid' }),
 });
 
@@ -94,7 +94,7 @@ const NO_SUCH_KEY = declareRefusal(
 
 /** Returns the keys of the caller's platform, and all keys for the owner of the installation. */
 async function listKeysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly AccessKey[]> {
-  return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
+  return (await keys.list()).filter((one) => platform === INSTALLATION_PLATFORM || one.platform === platform);
 }
 
 export const listKeys = declareOperation({
@@ -171,7 +171,7 @@ async function makeKey(
   const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
   const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
   const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);
-  await refuseKnownErrors(() => keys.requirePlace(platform), TOO_MANY_KEYS.problem, KeyRefused);
+  await refuseKnownErrors(() => keys.requireRoom(platform), TOO_MANY_KEYS.problem, KeyRefused);
   return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 
@@ -192,7 +192,7 @@ export const revokeKey = declareOperation({
   answer: async ({ ctx, caller }, { keys, audit, clock }: PlatformOperationParts) => {
     const id = KEY_IN_PATH.read(ctx);
     const before = await keys.find(id);
-    const isOwn = caller.platform === INSTALLATION || before?.platform === caller.platform;
+    const isOwn = caller.platform === INSTALLATION_PLATFORM || before?.platform === caller.platform;
     const after = isOwn ? await keys.revoke(id) : null;
     if (after === null) throw NO_SUCH_KEY.problem(id);
     await audit.note({ ...createKeyNote('key revoked', before, after, clock()), who: caller.actor.text });

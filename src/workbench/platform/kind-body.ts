@@ -1,7 +1,7 @@
 import { isJsonObject } from '#base/files/json-object.ts';
 import { type TObject, Type } from '#base/json-schema.ts';
 import { choice, named, oneOf } from '#base/shapes.ts';
-import { createTaker, type ReadableBody } from '#checkout/http/operation/operation.ts';
+import { createBodyChecker, type ReadableBody } from '#checkout/http/operation/operation.ts';
 import { createBodyReader, readJson } from '#checkout/http/request/body.ts';
 
 interface KindShape {
@@ -26,7 +26,7 @@ export function declareKindBody(
     }),
     false,
   );
-  const bodies = new Map(all.map(([kind, { schema }]) => [kind, createTaker(schema)]));
+  const bodies = new Map(all.map(([kind, { schema }]) => [kind, createBodyChecker(schema)]));
   const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));
   return {
     content: { 'application/json': { name, example: all[0]?.[1].example } },

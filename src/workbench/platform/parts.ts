@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CountsByOwner } from '#base/work/fair-queue.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
-import type { Address } from '#checkout/http/server/listener.ts';
+import type { ListenAddress } from '#checkout/http/server/listener.ts';
 import type { ListNode } from '#checkout/lists/list-node.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
@@ -58,7 +58,7 @@ export interface NodeParts {
   readonly provider?: ProviderSettings | null;
   readonly rateLimit: RateLimit;
   /** The address at which callers reach this node. */
-  readonly caller: Address;
+  readonly caller: ListenAddress;
   /** Empty, or a path like `/scoring`. */
   readonly basePath: string;
   /** Whether another person approves changes that reach most payers (APPROVALS). Absent means no. */

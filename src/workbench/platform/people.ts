@@ -2,9 +2,9 @@ import { Type } from '#base/json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import {
   addIncludedOperations,
-  INSTALLATION,
-  listGrantable,
-  OPERATIONS,
+  GRANTABLE_OPERATIONS,
+  INSTALLATION_PLATFORM,
+  listGrantableOperations,
 } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -31,7 +31,7 @@ export const PeopleSchema = named(
         value: word('What it is, or has in its list', 'fraud-team'),
         role,
         platform: word('Where; * is every platform, and the installation', 'shop'),
-        operations: list(choice(OPERATIONS, 'An operation'), 'What the role may do there'),
+        operations: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'What the role may do there'),
       }),
       'Empty: people sign in with keys alone',
     ),
@@ -75,15 +75,15 @@ const listPeople = declareOperation({
     parts: PlatformOperationParts,
   ): Promise<Shape<typeof PeopleSchema>> => {
     const people = await parts.sessions.people(platform);
-    const isToldOf = (name: string) => platform === INSTALLATION || name === platform;
+    const isToldOf = (name: string) => platform === INSTALLATION_PLATFORM || name === platform;
     return {
       provider: parts.providerHost,
       roles: parts.sessions.roles
         .filter((one) => isToldOf(one.platform))
         .map(({ claim, value, role, platform }) => {
-          const isAtAll = platform === INSTALLATION;
+          const isAtAll = platform === INSTALLATION_PLATFORM;
           const operations = addIncludedOperations(ROLES[role]).filter(
-            (one) => isAtAll || listGrantable(platform).includes(one),
+            (one) => isAtAll || listGrantableOperations(platform).includes(one),
           );
           return { claim, value, role, platform, operations };
         }),

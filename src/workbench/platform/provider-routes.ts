@@ -80,7 +80,7 @@ export function createProviderRoutes(
 
 /** Revokes the keys of a person where the roles that the provider reports now do not allow keys. */
 async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformOperationParts) {
-  const ended = await parts.keys.revokeOf(toPersonActor(person).id, (platform) => {
+  const ended = await parts.keys.revokeKeysOfOwner(toPersonActor(person).id, (platform) => {
     const there = session?.at(platform) ?? null;
     return there !== null && isGranted(there, 'keys');
   });

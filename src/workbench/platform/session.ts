@@ -1,5 +1,10 @@
 import { choice, instantText, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { INSTALLATION, isGranted, OPERATIONS, parseKeyId } from '#checkout/access/access-keys.ts';
+import {
+  GRANTABLE_OPERATIONS,
+  INSTALLATION_PLATFORM,
+  isGranted,
+  parseKeyId,
+} from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   createTaggedOperations,
@@ -35,7 +40,10 @@ export const SessionSchema = named(
     ),
     platform: word('Whose clients, orders and decisions it sees', 'shop'),
     platforms: list(word('A platform; * is the whole installation', 'shop'), 'Where it may do something'),
-    operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
+    operations: list(
+      choice(GRANTABLE_OPERATIONS, 'An operation'),
+      'What was granted, with what that includes',
+    ),
     expiresAt: nullable(instantText('When the key ends; null: it does not')),
   }),
 );
@@ -45,7 +53,7 @@ function toSessionAnswer(
   platforms: readonly string[] = [caller.platform],
 ): Shape<typeof SessionSchema> {
   const { platform, actor, expiresAt } = caller;
-  const operations = OPERATIONS.filter((one) => isGranted(caller, one));
+  const operations = GRANTABLE_OPERATIONS.filter((one) => isGranted(caller, one));
   return { who: actor.text, owner: actor.owner, platform, platforms, operations, expiresAt };
 }
 
@@ -55,7 +63,9 @@ function toSessionAnswer(
  */
 async function listPlatforms(ctx: RouteContext, { keys, browsers }: PlatformOperationParts, caller: Caller) {
   const platforms = (await browsers.find(ctx))?.platforms ?? [];
-  const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
+  const all = platforms.includes(INSTALLATION_PLATFORM)
+    ? (await keys.list()).map(({ platform }) => platform)
+    : [];
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
 }
 

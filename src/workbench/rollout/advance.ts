@@ -1,18 +1,18 @@
 import {
   type Candidate,
   createNextRollout,
+  type DrawRange,
   type Rollout,
   type RolloutChange,
   removeVersion,
-  type Share,
-  type Slice,
   startRollout,
   sumPercent,
   type VersionRef,
+  type VersionShare,
 } from '#checkout/rollout/rollout.ts';
 
 /** The goals to which a rollout may bring a version. `also` are the other candidates of the draw. */
-export type Goal<Also extends Share = Share> =
+export type Goal<Also extends VersionShare = VersionShare> =
   | { readonly mode: 'shadow' }
   | {
       readonly mode: 'canary';
@@ -28,7 +28,7 @@ export type Goal<Also extends Share = Share> =
 export function advanceRollout(
   rollout: Rollout,
   to: VersionRef,
-  goal: Goal<Share & VersionRef>,
+  goal: Goal<VersionShare & VersionRef>,
   change: RolloutChange,
 ): Rollout {
   switch (goal.mode) {
@@ -90,7 +90,7 @@ export function rewriteRollout(rollout: Rollout, above: number, change: RolloutC
  */
 function createCandidates(
   { candidates }: Rollout,
-  wanted: readonly (Share & VersionRef)[],
+  wanted: readonly (VersionShare & VersionRef)[],
   how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
   { at }: RolloutChange,
 ): readonly Candidate[] {
@@ -127,8 +127,8 @@ const SAME_PLACE_PERCENT = 1e-9;
  * a candidate that keeps its size.
  */
 function dealSlices(
-  wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
-): readonly (readonly Slice[])[] {
+  wanted: readonly { readonly percent: number; readonly before: readonly DrawRange[] }[],
+): readonly (readonly DrawRange[])[] {
   const kept = wanted.map(({ percent, before }) => takePercent(percent, before));
   return wanted.reduce(
     (all, { percent }, place) =>
@@ -138,7 +138,7 @@ function dealSlices(
 }
 
 /** Takes from the first slices as many as make up these percent. */
-function takePercent(percent: number, slices: readonly Slice[]): readonly Slice[] {
+function takePercent(percent: number, slices: readonly DrawRange[]): readonly DrawRange[] {
   let left = percent;
   return slices.flatMap(({ from, to }) => {
     const width = Math.min(left, to - from);
@@ -147,7 +147,7 @@ function takePercent(percent: number, slices: readonly Slice[]): readonly Slice[
   });
 }
 
-function findFreeSlices(taken: readonly Slice[]): readonly Slice[] {
+function findFreeSlices(taken: readonly DrawRange[]): readonly DrawRange[] {
   const sorted = taken.toSorted((a, b) => a.from - b.from);
   const starts = [0, ...sorted.map(({ to }) => to)];
   const ends = [...sorted.map(({ from }) => from), 100];
@@ -155,7 +155,7 @@ function findFreeSlices(taken: readonly Slice[]): readonly Slice[] {
 }
 
 /** Says why candidates cannot be drawn with these shares. Returns null if they can. */
-export function findSharesFault(shares: readonly Share[]): string | null {
+export function findSharesFault(shares: readonly VersionShare[]): string | null {
   const twice = shares.find(
     ({ version }, place) => shares.findIndex((one) => one.version === version) < place,
   );

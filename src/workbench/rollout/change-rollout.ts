@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from '#checkout/rollout/fleet.ts';
-import { getStage } from '#checkout/rollout/guard.ts';
+import { getTrialStage } from '#checkout/rollout/guard.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
   type Candidate,
+  createRolledBackRollout,
   findPreviousActive,
   type Rollout,
   type RolloutChange,
   RolloutSchema,
   sumPercent,
-  takeBack,
   toVersionRef,
   type VersionRef,
 } from '#checkout/rollout/rollout.ts';
@@ -82,7 +82,7 @@ export async function readRolloutStatus(
   const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
   const rollout = stored?.rollout ?? null;
   const view = async (of: Rollout, candidate: Candidate) => {
-    const counts = await readTrialCounts(tallies, getStage(candidate).trial);
+    const counts = await readTrialCounts(tallies, getTrialStage(candidate).trial);
     return toTrialView(of, candidate, counts, platform, decisionOf);
   };
   return {
@@ -276,7 +276,7 @@ export async function rollBack(
   if (rollout === null) return writeRollout(fleet, stored, await repairFromNodes(fleet, change));
   requireRevision(rollout, revision);
   const { active, candidates } = rollout;
-  const next = takeBack(rollout, change, { version });
+  const next = createRolledBackRollout(rollout, change, { version });
   if (next === null)
     throw new RolloutRefused(
       version === null

@@ -1,7 +1,7 @@
 import { DAY_MS } from '#base/duration.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { getStage } from '#checkout/rollout/guard.ts';
+import { getTrialStage } from '#checkout/rollout/guard.ts';
 import type { Candidate } from '#checkout/rollout/rollout.ts';
 import { readTrialCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
@@ -187,7 +187,7 @@ async function readShadowFigures(
 ): Promise<ShadowFigures | null> {
   if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
     return null;
-  const counts = await readTrialCounts(tallies, getStage(candidate).trial);
+  const counts = await readTrialCounts(tallies, getTrialStage(candidate).trial);
   const { compared, differences } = sumTrialCounts(counts, null).shadow;
   if (compared < PAYERS_MIN) return null;
   const others = differences.filter(

@@ -1,6 +1,6 @@
 import { NamedError } from '#base/named-error.ts';
 import { explainImpossibleGuard } from '#checkout/rollout/guard.ts';
-import { type Share, sumPercent } from '#checkout/rollout/rollout.ts';
+import { sumPercent, type VersionShare } from '#checkout/rollout/rollout.ts';
 import { encodeObjective, type GivenObjective } from '#decision/objective.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { findSharesFault, type Goal } from './advance.ts';
@@ -18,7 +18,7 @@ interface AskedGoal {
   readonly percent: number | undefined;
   /** The guard's limit, in percentage points. */
   readonly guard: number | undefined;
-  readonly also: readonly Share[] | undefined;
+  readonly also: readonly VersionShare[] | undefined;
   readonly judged: GivenObjective;
 }
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import {
   AccessKeys,
+  GRANTABLE_OPERATIONS,
   getKeyStatus,
-  INSTALLATION,
+  INSTALLATION_PLATFORM,
   isGranted,
   KeyRefused,
-  OPERATIONS,
 } from '#checkout/access/access-keys.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { type Documents, STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
@@ -61,8 +61,8 @@ describeOnStores('access keys', (store) => {
     expect(await refusal(shop, null)).to.equal(
       'a key of shop cannot live for ever: at most 3650 days are allowed; only keys of "*" may live for ever',
     );
-    expect(await refusal(INSTALLATION, null)).to.equal(null);
-    expect(await refusal(INSTALLATION, 3651 * DAY_MS)).to.equal(
+    expect(await refusal(INSTALLATION_PLATFORM, null)).to.equal(null);
+    expect(await refusal(INSTALLATION_PLATFORM, 3651 * DAY_MS)).to.equal(
       'a key of * cannot live for 3651 days: at most 3650 days are allowed',
     );
   });
@@ -102,9 +102,9 @@ describeOnStores('access keys', (store) => {
   });
 
   it('of one platform never roll out versions, and those of the installation read no client', async () => {
-    const { key, record } = await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS);
-    expect(record.operations).to.deep.equal(OPERATIONS.filter((one) => one !== 'operate'));
-    const operator = await keys.issue(INSTALLATION, OPERATIONS, null);
+    const { key, record } = await keys.issue(shop, GRANTABLE_OPERATIONS, KEY_LIFETIME_MS);
+    expect(record.operations).to.deep.equal(GRANTABLE_OPERATIONS.filter((one) => one !== 'operate'));
+    const operator = await keys.issue(INSTALLATION_PLATFORM, GRANTABLE_OPERATIONS, null);
     expect(operator.record.operations).to.deep.equal([
       'lists:read',
       'lists',
@@ -116,17 +116,18 @@ describeOnStores('access keys', (store) => {
       'approve',
     ]);
     // Like a record that somebody wrote by hand.
-    await store().documents.set('access-keys', record.id, { ...record, operations: OPERATIONS });
+    await store().documents.set('access-keys', record.id, { ...record, operations: GRANTABLE_OPERATIONS });
     const known = await keys.authenticate(key);
-    expect(known === null ? null : OPERATIONS.filter((one) => !isGranted(known, one))).to.deep.equal([
-      'operate',
-    ]);
+    expect(
+      known === null ? null : GRANTABLE_OPERATIONS.filter((one) => !isGranted(known, one)),
+    ).to.deep.equal(['operate']);
   });
 
   it('that may change something may read it, but not the other way round', async () => {
     const reading = await keys.issue(shop, ['clients:read', 'lists:read', 'rules:read'], KEY_LIFETIME_MS);
     const changing = await keys.issue(shop, ['clients', 'lists', 'rules'], KEY_LIFETIME_MS);
-    const granted = ({ record }: typeof reading) => OPERATIONS.filter((one) => isGranted(record, one));
+    const granted = ({ record }: typeof reading) =>
+      GRANTABLE_OPERATIONS.filter((one) => isGranted(record, one));
     expect(granted(reading)).to.deep.equal(['clients:read', 'lists:read', 'rules:read']);
     expect(granted(changing)).to.deep.equal([
       'clients:read',
@@ -146,7 +147,7 @@ describeOnStores('access keys', (store) => {
   });
 
   it('are checked to the last character', async () => {
-    const { key, record } = await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS);
+    const { key, record } = await keys.issue(shop, GRANTABLE_OPERATIONS, KEY_LIFETIME_MS);
     const wrong = [
       '',
       record.id,
@@ -280,7 +281,7 @@ describe('the record of an access key', () => {
     const directory = temporaryDirectory();
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const keys = new AccessKeys(store.documents, Date.now);
-    const { key, record } = await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS);
+    const { key, record } = await keys.issue(shop, GRANTABLE_OPERATIONS, KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await keys.revoke(record.id);
     const contents = () =>

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { LoadedRules, mergeSharingQuestions, RulesError } from '#checkout/rollout/loaded-rules.ts';
+import { LoadedRules, mergeSharingQuestions, NoUsableRuleSet } from '#checkout/rollout/loaded-rules.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
@@ -120,7 +120,7 @@ describe('the first rule set to decide', () => {
     try {
       (await LoadedRules.read(directory, createDirectReader(directory))).deciding(wanted);
     } catch (error) {
-      if (error instanceof RulesError) return error.message.replaceAll(directory, 'RULES');
+      if (error instanceof NoUsableRuleSet) return error.message.replaceAll(directory, 'RULES');
       throw error;
     }
     return 'nothing was refused';

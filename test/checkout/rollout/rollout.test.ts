@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { getStage } from '#checkout/rollout/guard.ts';
+import { getTrialStage } from '#checkout/rollout/guard.ts';
 import {
   type Candidate,
+  createRolledBackRollout,
   createRollout,
   drawArm,
   findPreviousActive,
   parseRollout,
   type Rollout,
-  takeBack,
 } from '#checkout/rollout/rollout.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { advanceRollout, findSharesFault } from '#workbench/rollout/advance.ts';
@@ -93,7 +93,7 @@ describe('a rollout', () => {
   });
 
   it('first withdraws a candidate on a rollback', () => {
-    const next = takeBack(advanceRollout(START, V11, canary(10), by('try')), by('no'));
+    const next = createRolledBackRollout(advanceRollout(START, V11, canary(10), by('try')), by('no'));
     expect(next?.active).to.deep.equal(V10);
     expect(next?.candidates).to.deep.equal([]);
     expect(next?.history.at(-1)).to.include({
@@ -105,7 +105,10 @@ describe('a rollout', () => {
   });
 
   it('returns to the version before on a rollback without a candidate', () => {
-    const next = takeBack(advanceRollout(START, V11, { mode: 'active' }, by('go')), by('back'));
+    const next = createRolledBackRollout(
+      advanceRollout(START, V11, { mode: 'active' }, by('go')),
+      by('back'),
+    );
     expect(next?.active).to.deep.equal(V10);
   });
 
@@ -123,7 +126,7 @@ describe('a rollout', () => {
       by('go'),
     );
     const steps = [1, 2, 3, 4].reduce<readonly (Rollout | null)[]>(
-      (all) => [...all, takeBack(all.at(-1) ?? tried, by('back'))],
+      (all) => [...all, createRolledBackRollout(all.at(-1) ?? tried, by('back'))],
       [tried],
     );
     expect(steps.map((step) => step?.active.version ?? null)).to.deep.equal([
@@ -136,7 +139,10 @@ describe('a rollout', () => {
   });
 
   it('returns to a withdrawn version that was made active again since', () => {
-    const back = takeBack(advanceRollout(START, V11, { mode: 'active' }, by('go')), by('back'));
+    const back = createRolledBackRollout(
+      advanceRollout(START, V11, { mode: 'active' }, by('go')),
+      by('back'),
+    );
     if (back === null) throw new Error('nothing was taken back');
     const again = advanceRollout(back, V11, { mode: 'active' }, by('mended'));
     expect(findPreviousActive(again)).to.deep.equal(V10);
@@ -144,7 +150,7 @@ describe('a rollout', () => {
   });
 
   it('has nothing to return to after the first start', () => {
-    expect(takeBack(START, by('back'))).to.equal(null);
+    expect(createRolledBackRollout(START, by('back'))).to.equal(null);
     expect(findPreviousActive(START)).to.equal(null);
   });
 
@@ -217,13 +223,13 @@ describe('a canary', () => {
     const first = advanceRollout(START, V11, canary(10), by('try', 2000));
     const beside = candidateOf(advanceRollout(first, v12, { mode: 'active' }, by('go', 5000)));
     expect(beside.trial).to.equal(candidateOf(first).trial);
-    expect(getStage(beside).since).to.equal(5000);
-    expect(getStage(beside).trial).not.to.equal(getStage(candidateOf(first)).trial);
+    expect(getTrialStage(beside).since).to.equal(5000);
+    expect(getTrialStage(beside).trial).not.to.equal(getTrialStage(candidateOf(first)).trial);
   });
 
   it('begins with other clients in another trial of a version', () => {
     const first = advanceRollout(START, V11, canary(10), by('try', 2000));
-    const without = takeBack(first, by('no'));
+    const without = createRolledBackRollout(first, by('no'));
     if (without === null) throw new Error('nothing was taken back');
     const second = advanceRollout(without, V11, canary(10), by('try again', 9000));
     expect(candidateOf(second).trial).not.to.equal(candidateOf(first).trial);
@@ -326,7 +332,7 @@ describe('several canaries', () => {
 
   it('stay as they are when one of them is withdrawn, whose clients join no compared arm', () => {
     const before = both(20, [[V12, 30]]);
-    const after = takeBack(before, by('bad', 4000), { action: 'guard', version: 'p2.v12' });
+    const after = createRolledBackRollout(before, by('bad', 4000), { action: 'guard', version: 'p2.v12' });
     if (after === null) throw new Error('nothing was taken back');
     expect(after.candidates).to.deep.equal([candidateOf(before)]);
     expect(after.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12', to: 'p2.v10', reason: 'bad' });
@@ -337,7 +343,7 @@ describe('several canaries', () => {
   });
 
   it('take over the clients of a withdrawn one when a share changes, in a new stage', () => {
-    const after = takeBack(both(20, [[V12, 30]]), by('bad', 4000), { version: 'p2.v12' });
+    const after = createRolledBackRollout(both(20, [[V12, 30]]), by('bad', 4000), { version: 'p2.v12' });
     const grown = both(25, [], after ?? START, 5000);
     expect(grown.ended).to.deep.equal([]);
     expect(candidateOf(grown)).to.include({ stageSince: 5000, since: 2000 });
@@ -348,7 +354,7 @@ describe('several canaries', () => {
   });
 
   it('are withdrawn together when none is named, each with a line in the history', () => {
-    const after = takeBack(both(20, [[V12, 30]]), by('no', 4000));
+    const after = createRolledBackRollout(both(20, [[V12, 30]]), by('no', 4000));
     expect(after?.candidates).to.deep.equal([]);
     expect(after?.ended).to.deep.equal([]);
     expect(after?.history.slice(-2).map(({ from, to }) => `${from} -> ${to}`)).to.deep.equal([

@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { AccessKeys, INSTALLATION, isGranted, OPERATIONS } from '#checkout/access/access-keys.ts';
+import {
+  AccessKeys,
+  GRANTABLE_OPERATIONS,
+  INSTALLATION_PLATFORM,
+  isGranted,
+} from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
@@ -14,7 +19,7 @@ describeOnStores('sessions', (store) => {
   let clock: MovableClock;
   let keys: AccessKeys;
   let sessions: Sessions;
-  const issue = async () => (await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS, 'ann')).record.id;
+  const issue = async () => (await keys.issue(shop, GRANTABLE_OPERATIONS, KEY_LIFETIME_MS, 'ann')).record.id;
   const start = (keyId: string) => sessions.start({ kind: 'key', keyId });
   const isKnown = async (secret: string, node = sessions) => (await node.find(secret)) !== null;
   beforeEach(() => {
@@ -94,7 +99,9 @@ describeOnStores('sessions', (store) => {
       const session = await of().find(await of().start({ ...ann, items: items.slice(2) }));
       const may = (platform: string) => {
         const caller = session?.at(platform) ?? null;
-        return caller === null ? null : OPERATIONS.filter((operation) => isGranted(caller, operation));
+        return caller === null
+          ? null
+          : GRANTABLE_OPERATIONS.filter((operation) => isGranted(caller, operation));
       };
       expect(may('club')).to.include.members(['clients', 'lists', 'decisions']).and.not.include('operate');
       expect(may('*')).to.deep.equal(['lists:read', 'lists', 'rules:read', 'rules', 'approve', 'operate']);
@@ -124,13 +131,13 @@ describeOnStores('sessions', (store) => {
 
   it('of a key of the installation look at each platform, with what a key of the platform may be granted', async () => {
     const session = await sessions.find(
-      await start((await keys.issue(INSTALLATION, ['lists', 'rules', 'operate'], null)).record.id),
+      await start((await keys.issue(INSTALLATION_PLATFORM, ['lists', 'rules', 'operate'], null)).record.id),
     );
     const may = (platform: string | null) => {
       const caller = session?.at(platform) ?? null;
       return caller === null
         ? null
-        : [caller.platform, ...OPERATIONS.filter((operation) => isGranted(caller, operation))];
+        : [caller.platform, ...GRANTABLE_OPERATIONS.filter((operation) => isGranted(caller, operation))];
     };
     expect(may(null)).to.deep.equal(['*', 'lists:read', 'lists', 'rules:read', 'rules', 'operate']);
     expect(may('club')).to.deep.equal(['club', 'lists:read', 'lists', 'rules:read', 'rules']);
@@ -144,7 +151,7 @@ describeOnStores('sessions', (store) => {
     const secret = await start(keyId);
     await keys.revoke(keyId);
     expect(await isKnown(secret)).to.equal(false);
-    const lease = (await keys.issue(shop, OPERATIONS, 5 * MINUTE_MS)).record.id;
+    const lease = (await keys.issue(shop, GRANTABLE_OPERATIONS, 5 * MINUTE_MS)).record.id;
     const short = await start(lease);
     clock.moveSeconds(6 * 60);
     expect(await isKnown(short)).to.equal(false);

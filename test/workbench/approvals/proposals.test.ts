@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { Proposals, type ProposedChange } from '#workbench/approvals/proposals.ts';
@@ -28,7 +28,7 @@ describeOnStores('open proposals', (store) => {
     basis = 'b',
   ) {
     clock.moveSeconds(1);
-    const platform = change.what === 'override' ? SHOP : INSTALLATION;
+    const platform = change.what === 'override' ? SHOP : INSTALLATION_PLATFORM;
     return proposals.add(platform, change, { subject, basis, lines: [], versions: null }, by);
   }
 
@@ -64,7 +64,7 @@ describeOnStores('open proposals', (store) => {
       (error: unknown) => (error instanceof Error ? error.message : error),
     );
 
-  const open = async (platform = INSTALLATION) =>
+  const open = async (platform = INSTALLATION_PLATFORM) =>
     (await proposals.list(platform)).filter(({ state }) => state === 'open').map(({ subject }) => subject);
 
   it('are at most ten drafts of one platform, and leave room to others and to the installation', async () => {
@@ -99,25 +99,27 @@ describeOnStores('open proposals', (store) => {
     await propose('p3.v1', ofDraft('p3.v1', 'bank', 1));
     const second = await propose('p3.v1', ofDraft('p3.v1', 'shop', 2));
     expect(await open()).to.deep.equal(['p3.v1', 'p3.v1']);
-    expect(await proposals.get(INSTALLATION, first.proposalId)).to.include({
+    expect(await proposals.get(INSTALLATION_PLATFORM, first.proposalId)).to.include({
       state: 'replaced',
       decidedBy: ann.text,
       decidedAt: second.proposedAt,
       note: `replaced by the proposal ${second.proposalId}`,
     });
-    const outcome = await refusal(proposals.decide(INSTALLATION, first.proposalId, 'approved', ann, ''));
+    const outcome = await refusal(
+      proposals.decide(INSTALLATION_PLATFORM, first.proposalId, 'approved', ann, ''),
+    );
     expect(outcome).to.equal(`the proposal ${first.proposalId} is replaced by ${ann.text} already`);
   });
 
   it('push no decided proposal of the installation out, however often a draft is proposed', async () => {
     const { proposalId } = await propose('p2.v11', rollout(32));
-    await proposals.decide(INSTALLATION, proposalId, 'rejected', ann, 'no');
+    await proposals.decide(INSTALLATION_PLATFORM, proposalId, 'rejected', ann, 'no');
     for (let revision = 1; revision <= 60; revision += 1)
       await propose('p3.v1', ofDraft('p3.v1', 'shop', revision));
-    expect(await proposals.get(INSTALLATION, proposalId)).to.include({ state: 'rejected' });
-    expect((await proposals.list(INSTALLATION)).filter(({ state }) => state === 'replaced')).to.have.length(
-      10,
-    );
+    expect(await proposals.get(INSTALLATION_PLATFORM, proposalId)).to.include({ state: 'rejected' });
+    expect(
+      (await proposals.list(INSTALLATION_PLATFORM)).filter(({ state }) => state === 'replaced'),
+    ).to.have.length(10);
   });
 
   it('are at most twenty of one key without an owner', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
 import { ListCopy } from '#checkout/lists/list-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -63,7 +63,7 @@ describe('the room on shared lists', () => {
     const told = 'The lists of a platform have at most 3 entries together.';
     expect(why(entryOf(SHOP, 'b', '2'))).to.equal(told);
     expect(why(entryOf(OTHER, 'b', '2'))).to.equal(null);
-    expect(why(entryOf(INSTALLATION, 'b', '2'))).to.equal(null);
+    expect(why(entryOf(INSTALLATION_PLATFORM, 'b', '2'))).to.equal(null);
   });
 
   it('comes back when entries are removed', () => {
@@ -77,9 +77,11 @@ describe('the room on shared lists', () => {
     const copy = copyOf(
       ...['1', '2'].map((value) => entryOf(SHOP, 'a', value)),
       ...['1', '2'].map((value) => entryOf(OTHER, 'a', value)),
-      entryOf(INSTALLATION, 'a', '1'),
+      entryOf(INSTALLATION_PLATFORM, 'a', '1'),
     );
-    expect(why(entryOf(INSTALLATION, 'a', '2'), copy)).to.equal('All lists together have at most 5 entries.');
+    expect(why(entryOf(INSTALLATION_PLATFORM, 'a', '2'), copy)).to.equal(
+      'All lists together have at most 5 entries.',
+    );
   });
 
   it('is limited in the number of networks', () => {
@@ -103,7 +105,7 @@ describe('the names of the lists that hold a value', () => {
   const copy = copyOf(
     { ...entryOf(SHOP, 'ending', 'card'), expiresAt: UNTIL },
     entryOf(SHOP, 'lasting', 'card'),
-    entryOf(INSTALLATION, 'everywhere', 'card'),
+    entryOf(INSTALLATION_PLATFORM, 'everywhere', 'card'),
     entryOf(OTHER, 'elsewhere', 'card'),
   );
 

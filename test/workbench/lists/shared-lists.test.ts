@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { encodeEntry, hashEntryId } from '#checkout/lists/list-entry.ts';
 import { ListNode } from '#checkout/lists/list-node.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
@@ -413,7 +413,7 @@ describeOnStores('shared lists', (store) => {
 
   it('of the whole installation hold no clients, and hold for every platform', async () => {
     const { editor, desk, platform, node } = fleet(store());
-    const all = { ...desk, owner: INSTALLATION };
+    const all = { ...desk, owner: INSTALLATION_PLATFORM };
     const ask = { value: 'card', reason: 'an outage', expiresAt: null } as const;
     expect(await refusalOf(editor.make(all, 'client'))).to.equal(
       'A client belongs to one platform, so a list of the whole installation holds none.',

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
-import { OPERATIONS } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS } from '#checkout/access/access-keys.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { removeForeignParts } from '#decision/rules/text/own-part.ts';
@@ -344,7 +344,7 @@ function gated(operationId: string, good: Ask): readonly Case[] {
 /** A platform that has as many keys as it may asks for one more. */
 async function afterManyKeys({ application: { keys } }: Live): Promise<Ask> {
   const crowd = toPlatformName('crowd');
-  const { key } = await keys.issue(crowd, OPERATIONS, KEY_LIFETIME_MS);
+  const { key } = await keys.issue(crowd, GRANTABLE_OPERATIONS, KEY_LIFETIME_MS);
   for (let made = 1; made < 200; made += 1) await keys.issue(crowd, ['score'], KEY_LIFETIME_MS);
   return { ...NEW_KEY, headers: { 'X-KA-Access-Key': key } };
 }

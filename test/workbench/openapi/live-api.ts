@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import { type Application, type ApplicationParts, startApplication } from '#application.ts';
-import { addIncludedOperations, INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
+import {
+  addIncludedOperations,
+  GRANTABLE_OPERATIONS,
+  INSTALLATION_PLATFORM,
+} from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -118,15 +122,15 @@ export class Live {
     const gated = await startApplication({ ...parts, requiresApproval: true });
     const issue = async (
       platform: PlatformName,
-      operations: readonly (typeof OPERATIONS)[number][],
+      operations: readonly (typeof GRANTABLE_OPERATIONS)[number][],
       owner?: string,
     ) => (await application.keys.issue(platform, operations, KEY_LIFETIME_MS, owner)).key;
     const keys = {
-      all: await issue(toPlatformName('shop'), OPERATIONS),
-      operator: await issue(INSTALLATION, OPERATIONS),
-      ann: await issue(toPlatformName('shop'), OPERATIONS, 'ann'),
-      bob: await issue(toPlatformName('shop'), OPERATIONS, 'bob'),
-      'ann of all': await issue(INSTALLATION, OPERATIONS, 'ann'),
+      all: await issue(toPlatformName('shop'), GRANTABLE_OPERATIONS),
+      operator: await issue(INSTALLATION_PLATFORM, GRANTABLE_OPERATIONS),
+      ann: await issue(toPlatformName('shop'), GRANTABLE_OPERATIONS, 'ann'),
+      bob: await issue(toPlatformName('shop'), GRANTABLE_OPERATIONS, 'bob'),
+      'ann of all': await issue(INSTALLATION_PLATFORM, GRANTABLE_OPERATIONS, 'ann'),
     };
     return new Live(application, gated, keys, store, async () => {
       await gated.drain();
@@ -160,14 +164,14 @@ export class Live {
 
   /** A key that no node has read yet, so that the store must be asked about it. */
   async newKey(path: string): Promise<string> {
-    const platform = OPERATES.test(path) ? INSTALLATION : toPlatformName('shop');
-    return (await this.application.keys.issue(platform, OPERATIONS, KEY_LIFETIME_MS)).key;
+    const platform = OPERATES.test(path) ? INSTALLATION_PLATFORM : toPlatformName('shop');
+    return (await this.application.keys.issue(platform, GRANTABLE_OPERATIONS, KEY_LIFETIME_MS)).key;
   }
 
   /** A key of all operations that grant none of these. */
   async keyWithout(path: string, lacking: readonly string[]): Promise<string> {
-    const platform = OPERATES.test(path) ? INSTALLATION : toPlatformName('shop');
-    const others = OPERATIONS.filter(
+    const platform = OPERATES.test(path) ? INSTALLATION_PLATFORM : toPlatformName('shop');
+    const others = GRANTABLE_OPERATIONS.filter(
       (one) => !addIncludedOperations([one]).some((granted) => lacking.includes(granted)),
     );
     return (await this.application.keys.issue(platform, others, KEY_LIFETIME_MS)).key;

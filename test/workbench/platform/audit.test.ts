@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Shape } from '#base/shapes.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import type { AuditPageSchema } from '#workbench/platform/audit.ts';
@@ -71,7 +71,7 @@ describeOnStores('the audit over HTTP', (store) => {
     const [shop, bank] = [await tenant(), await tenant()];
     await bank.ask('PUT', 'client/override?clientIdKey=secret-payer', OVERRIDE);
     expect(await found(shop)).to.deep.equal({ entries: [], unreadable: [], next: null });
-    const { key } = await service.application.keys.issue(INSTALLATION, ['audit'], null);
+    const { key } = await service.application.keys.issue(INSTALLATION_PLATFORM, ['audit'], null);
     expect(told(await found(new Tenant(shop, key)))).to.include('override secret-payer');
   });
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
@@ -83,7 +83,7 @@ describeOnStores('keys over HTTP', (store) => {
 
   it('of all platforms are shown to the installation, which may revoke them', async () => {
     const bank = await tenant();
-    const { key } = await service.application.keys.issue(INSTALLATION, ['keys'], null);
+    const { key } = await service.application.keys.issue(INSTALLATION_PLATFORM, ['keys'], null);
     const owner = new Tenant(bank, key);
     const { body } = await bank.ask<Issued>('POST', 'keys', SOME);
     expect((await keys(owner)).keys.map(({ id }) => id)).to.include(body.record.id);
@@ -92,7 +92,7 @@ describeOnStores('keys over HTTP', (store) => {
   });
 
   it('are granted no more than their issuer has, and never to operate or to approve', async () => {
-    const { key } = await service.application.keys.issue(INSTALLATION, OPERATIONS, null);
+    const { key } = await service.application.keys.issue(INSTALLATION_PLATFORM, GRANTABLE_OPERATIONS, null);
     const owner = new Tenant(await tenant(), key);
     const few = await service.tenant(`keys-${number}`, ['keys', 'rules:read']);
     for (const [who, operations, given] of [

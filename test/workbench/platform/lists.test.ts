@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -205,7 +205,7 @@ describeOnStores('shared lists over HTTP', (store) => {
 
   it('belong to their platform alone, and those of the installation to its keys', async () => {
     const [shop, other] = [await tenant(), await tenant()];
-    const { key } = await service.application.keys.issue(INSTALLATION, ['lists'], null);
+    const { key } = await service.application.keys.issue(INSTALLATION_PLATFORM, ['lists'], null);
     const owner = new Tenant(service.application, key);
     await shop.ask('PUT', 'lists/blocked/entries?value=ann', REASON);
     expect((await entries(other)).total).to.equal(0);

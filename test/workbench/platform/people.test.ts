@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Shape } from '#base/shapes.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
@@ -27,7 +27,10 @@ describeOnStores('people over HTTP', (store) => {
   }));
   before(async () => {
     shop = await service.tenant('shop', ['keys', 'audit']);
-    all = new Tenant(shop, (await service.application.keys.issue(INSTALLATION, ['keys'], null, 'maria')).key);
+    all = new Tenant(
+      shop,
+      (await service.application.keys.issue(INSTALLATION_PLATFORM, ['keys'], null, 'maria')).key,
+    );
     sessions = new Sessions(store().documents, service.application.keys, ROLES, service.clock.now);
   });
 

@@ -5,7 +5,7 @@ import {
   type ArmClients,
   computeLogEvidence,
   findGuardBreach,
-  getStage,
+  getTrialStage,
   listGuardGains,
 } from '#checkout/rollout/guard.ts';
 import { type Candidate, createRollout, type Rollout } from '#checkout/rollout/rollout.ts';
@@ -126,7 +126,7 @@ function countsOf(candidate: Candidate, ...figures: readonly Figure[]): TrialCou
   const tally = Object.fromEntries(
     figures.map((figure) => [JSON.stringify(figure.slice(0, -1)), Number(figure.at(-1))]),
   );
-  return { trial: getStage(candidate).trial, tally };
+  return { trial: getTrialStage(candidate).trial, tally };
 }
 
 const clients = (seen: number, blocked: number, more: Partial<ArmClients['active']> = {}) => ({

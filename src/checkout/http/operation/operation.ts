@@ -6,7 +6,7 @@ import { type TSchema, Type } from '#base/json-schema.ts';
 import { createMomentWriter, type Shape } from '#base/shapes.ts';
 import { FairQueue, type FairQueueLimits } from '#base/work/fair-queue.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   authenticate,
@@ -21,14 +21,14 @@ import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
 
 /**
- * Few searches run at once: each holds its results in memory until the answer is sent, and the archive is read on one
- * other thread anyway. One page of the console starts several.
+ * Few searches run at once. Each holds its results in memory until the answer is sent, and all read the archive on
+ * one other thread. One page of the console starts several searches.
  */
 const SEARCHES: FairQueueLimits = {
   atOnceMax: 5,
   ownerMax: 2,
   waitingMax: 64,
-  first: { owner: INSTALLATION, kept: 1 },
+  first: { owner: INSTALLATION_PLATFORM, kept: 1 },
 };
 
 export function createSearchQueue(): FairQueue {
@@ -39,7 +39,7 @@ const METHODS = ['get', 'put', 'post', 'delete'] as const;
 
 type Method = (typeof METHODS)[number];
 
-/** One operation of a listener. Its route and its entry in the API document are made from this. */
+/** One operation of a listener. Its route and its entry in the API document are made from this declaration. */
 export interface OperationSpec {
   /** Method and path below the base path, with parameters in braces: `get /v1/platform/lists/{list}/entries`. */
   readonly route: `${Method} /${string}`;
@@ -47,25 +47,25 @@ export interface OperationSpec {
   readonly description: string;
   readonly parameters?: readonly Parameter<unknown>[];
   readonly answers: Readonly<Record<number, AnswerSpec>>;
-  /** Refusals besides those that follow from the parameters, the grant and the body. */
+  /** Refusals besides those of the parameters, the grant and the body. */
   readonly refusals?: readonly RefusalNote[];
   /** Missing if no command runs the operation. */
   readonly command?: CliCommandSpec;
 }
 
-/** The command of an operation. Its options follow from the parameters and the body. */
+/** The command line's command for an operation. Its options follow from the parameters and the body. */
 export interface CliCommandSpec {
   /** Two words, like `lists add`. */
   readonly name: string;
   /** The text in lists of commands. The default is the summary of the operation. */
   readonly summary?: string;
-  /** The text of its help. The default is the description of the operation. */
+  /** The text of the command's help. The default is the description of the operation. */
   readonly description?: string;
-  /** The positional arguments of the command, in order. */
+  /** The positional arguments of the command, in sequence. */
   readonly words?: readonly string[];
-  /** Names of options that differ from their parameter or member. */
+  /** Names of options that differ from the name of their parameter or member. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** The columns of the table, for an operation that lists items, with the members that they show. */
+  /** The columns of the table, each with the member that it shows. Only an operation that lists items has columns. */
   readonly columns?: Readonly<Record<string, string>>;
 }
 
@@ -78,7 +78,7 @@ export interface AnswerSpec {
   readonly text?: true;
 }
 
-/** An operation before it has its name. */
+/** An operation without its name. */
 export interface DeclaredOperation<Parts> extends OperationSpec {
   /** Null if no key is needed. */
   readonly grant: RequiredGrant | null;
@@ -87,7 +87,7 @@ export interface DeclaredOperation<Parts> extends OperationSpec {
    * Checks the request and returns the answer: JSON, text or a stream. When it returns undefined, the answer has no
    * content (204).
    */
-  readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
+  readonly run: (ctx: RouteContext, parts: Parts, listener: ListenerPolicy) => Promise<unknown>;
 }
 
 export interface Operation<Parts> extends DeclaredOperation<Parts> {
@@ -97,7 +97,7 @@ export interface Operation<Parts> extends DeclaredOperation<Parts> {
   readonly tag: string;
 }
 
-/** Creates the operations of one chapter of the API document, by their names there. */
+/** Creates the operations of one chapter of the API document from declarations by name. */
 export function createTaggedOperations<Parts>(
   tag: string,
   operations: Readonly<Record<string, DeclaredOperation<Parts>>>,
@@ -109,15 +109,19 @@ export function createTaggedOperations<Parts>(
   });
 }
 
-export interface Listener extends Callers {
+/** How a listener identifies callers, reads bodies and limits work. */
+export interface ListenerPolicy extends Callers {
   /**
    * Whether parameters and members that an operation does not declare are refused with 400. Otherwise they are
    * ignored.
    */
   readonly isStrict: boolean;
-  /** Wraps the reading of a body, so that a slow sender takes no place from others. */
+  /** Wraps the reading of a body, so that a slow sender does not keep others waiting. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
-  /** Notes the platform of a request (null when it needs no key). Throws when too many requests are under way. */
+  /**
+   * Notes the platform of a request. The platform is null if the operation needs no key. Throws if too many requests
+   * are under way.
+   */
   readonly own: (ctx: RouteContext, platform: string | null) => void;
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
@@ -128,13 +132,11 @@ export interface Listener extends Callers {
 export interface GrantedRequest<Body> {
   readonly ctx: RouteContext;
   readonly caller: Caller;
-  /** Whether the caller is still granted the operation, for requests that last long. */
+  /** Whether the caller is still granted the operation. Requests that last long call this function. */
   readonly isStillGranted: () => Promise<boolean>;
-  /**
-   * Runs work when it is the platform's turn to search. Returns `unwanted` when nobody waits for the answer any more.
-   */
+  /** Runs work when it is the platform's turn to search. Returns `unwanted` if nobody waits for the answer any more. */
   readonly inTurn: <T>(work: () => Promise<T>, unwanted: T) => Promise<T>;
-  /** Reads the body. Throws 415, 413 or 400, so other checks of the request best come first. */
+  /** Reads the body. Throws 415, 413 or 400, so call it after other checks of the request. */
   readonly body: () => Promise<Body>;
 }
 
@@ -142,14 +144,17 @@ export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: RequiredGrant;
   readonly body?: ReadableBody<Body>;
   /**
-   * Whether the operation searches stored data and may give a long answer. It then waits for its turn, and answers
-   * with JSON.
+   * Whether the operation searches stored data and may give a long answer. Such an operation waits for its turn and
+   * answers with JSON.
    */
   readonly isSearch?: true;
   readonly answer: (asked: GrantedRequest<Body>, parts: Parts) => Promise<unknown>;
 }
 
-/** Declares an operation that needs a key. It answers 401 for an unknown key, and 403 for one that is not granted. */
+/**
+ * Declares an operation that needs a key. It answers 401 for an unknown key, and 403 for a key that is not granted
+ * the operation.
+ */
 export function declareOperation<Parts, Body = never>(
   spec: KeyedSpec<Parts, Body>,
 ): DeclaredOperation<Parts> {
@@ -168,7 +173,7 @@ export function declareOperation<Parts, Body = never>(
         reading ??= whileReading(ctx, () => readBody(ctx, body, isStrict));
         return reading;
       };
-      // Once the connection is closed, nobody waits for the answer.
+      // Whether somebody still waits for the answer. Nobody does once the connection is closed.
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>
@@ -226,8 +231,8 @@ export const NO_CONTENT: Readonly<Record<204, AnswerSpec>> = {
 };
 
 /**
- * Serializes an answer as JSON. Half a megabyte takes some milliseconds, for which every other request would wait, so
- * long lists are serialized in steps.
+ * Serializes an answer as JSON. Half a megabyte takes some milliseconds, in which every other request would wait.
+ * Therefore long lists are serialized in steps.
  */
 export async function stringifyInSteps(answer: unknown): Promise<string> {
   if (!isJsonObject(answer)) return JSON.stringify(answer);
@@ -244,16 +249,16 @@ function stringifyItems(items: readonly unknown[]): Promise<readonly string[]> {
 }
 
 export interface RequestBodySpec {
-  /** Names and examples of shapes, by media type. The API document keeps each shape under its name. */
+  /** Names and examples of schemas, by media type. The API document keeps each schema under its name. */
   readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
   readonly shapes: Readonly<Record<string, TSchema>>;
-  /** Whether the body is read line by line, so that its length is not limited. */
+  /** Whether the body is read line by line. The length of such a body is not limited. */
   readonly onlyLines?: true;
-  /** The default is BODY_BYTES_MAX. */
+  /** The longest body in bytes. The default is BODY_BYTES_MAX. */
   readonly bytesMax?: number;
 }
 
-/** Gets the names of unknown members. Null where such members are refused. */
+/** Receives the names of unknown members. Null if such members are refused. */
 type OnIgnored = ((members: readonly string[]) => void) | null;
 
 /** A body and how to read it. `read` throws 415, 413 or 400. */
@@ -262,8 +267,8 @@ export interface ReadableBody<Value> extends RequestBodySpec {
 }
 
 /**
- * Declares a JSON body of one shape, which the API document keeps under `name`. The default example is made of the
- * examples of its members.
+ * Declares a JSON body with one schema, which the API document keeps under `name`. The default example consists of
+ * the examples of its members.
  */
 export function declareJsonBody<S extends TSchema>(
   name: string,
@@ -271,7 +276,7 @@ export function declareJsonBody<S extends TSchema>(
   example?: Shape<S>,
   bytesMax: number = BODY_BYTES_MAX,
 ): ReadableBody<Shape<S>> {
-  const take = createTaker(schema);
+  const take = createBodyChecker(schema);
   return {
     bytesMax,
     content: { 'application/json': { name, example } },
@@ -280,8 +285,8 @@ export function declareJsonBody<S extends TSchema>(
   };
 }
 
-/** Creates a function that checks a value against one shape and reports the names of unknown members. */
-export function createTaker<S extends TSchema>(schema: S) {
+/** Creates a function that checks a value against one schema and reports the names of unknown members. */
+export function createBodyChecker<S extends TSchema>(schema: S) {
   const valid = createBodyReader(schema, false);
   const strict = createBodyReader(schema);
   const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
@@ -303,7 +308,7 @@ export function addOperations<Parts>(
   router: Router<RequestState>,
   operations: readonly Operation<Parts>[],
   parts: Parts,
-  listener: Listener,
+  listener: ListenerPolicy,
 ): void {
   for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
@@ -328,7 +333,7 @@ function writeMoments(told: AnswerSpec | undefined, answer: unknown): unknown {
   return shape === undefined || !isPlain ? answer : createMomentWriter(shape)(answer);
 }
 
-/** Writes an answer. Koa can write JSON too, but only after it has tried every other kind of answer. */
+/** Writes an answer. Koa can write JSON too, but tries every other kind of answer first. */
 function writeAnswer(ctx: RouteContext, answer: unknown): void {
   if (answer === undefined) ctx.status = 204;
   else if (typeof answer === 'object' && answer?.constructor === Object) {
@@ -338,8 +343,8 @@ function writeAnswer(ctx: RouteContext, answer: unknown): void {
 }
 
 /**
- * Adds the routes, the most frequent router first. Other paths and methods are answered with 404 and 405 problems,
- * which name the allowed methods.
+ * Adds the routes, the most frequently used router first. Other paths and methods are answered with 404 and 405
+ * problems, which name the allowed methods.
  */
 export function mountRoutes(app: Koa<RequestState>, ...routers: readonly Router<RequestState>[]): void {
   for (const router of routers) app.use(router.routes());

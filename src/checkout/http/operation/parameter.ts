@@ -22,7 +22,7 @@ export function createParameterProblem(detail: string): HttpProblem {
 }
 
 /**
- * Throws 400 when the query has a parameter that the operation does not declare, because a misspelt filter would
+ * Throws 400 if the query has a parameter that the operation does not declare. Otherwise a misspelt filter would
  * filter nothing.
  */
 export function requireKnownParameters(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {

@@ -5,7 +5,7 @@ import { declareRefusal, HttpProblem, type Refusal, type RefusalNote } from './p
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
-/** The operations that a caller must be granted: one, several together, or any one of a list. */
+/** The operations that a caller must be granted: one operation, several together, or any one of a list. */
 export type RequiredGrant = Operation | readonly Operation[] | AnyOf;
 
 interface AnyOf {
@@ -59,7 +59,7 @@ interface KnowsBrowsers {
 /** How a listener identifies callers. */
 export interface Callers {
   readonly keys: AccessKeys;
-  /** Identifies people by their browser's session. Null on a listener for programs, which have keys. */
+  /** Identifies people by their browser's session. Null on a listener for programs, which use keys. */
   readonly browsers: KnowsBrowsers | null;
 }
 
@@ -95,7 +95,7 @@ export async function isStillAuthorized(
   }
 }
 
-/** Throws 401 when there is no such key. */
+/** Throws 401 if there is no such key. */
 export function requireCaller(key: AccessKey | null): Caller {
   if (key !== null) return toKeyCaller(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
@@ -111,12 +111,12 @@ function readGivenKey(ctx: ParameterizedContext<RequestState>): string | null {
   return given[0] ?? null;
 }
 
-/** The operation under which log and metrics count the request. */
+/** Returns the operation under which log and metrics count the request. */
 function getFirstOperation(grant: RequiredGrant): Operation {
   return (isAnyOf(grant) ? grant.anyOf : toOperations(grant))[0] ?? PLATFORM_OPERATIONS[0];
 }
 
-/** Returns the granted operation. Throws 403 when the caller lacks a grant. */
+/** Returns the granted operation. Throws 403 if the caller lacks a grant. */
 export function requireGrant(caller: Caller, grant: RequiredGrant): Operation {
   if (isAnyOf(grant)) {
     const granted = grant.anyOf.find((operation) => isGranted(caller, operation));
@@ -141,7 +141,7 @@ export function listGrantRefusals(grant: RequiredGrant): readonly RefusalNote[] 
   return isAnyOf(grant) ? [grant.refused] : toOperations(grant).map(declareNotGranted);
 }
 
-/** Lists sets of operations; a key must have every operation of at least one set. OpenAPI 3.1 calls them roles. */
+/** Lists sets of operations. A key needs every operation of at least one set. OpenAPI 3.1 calls the sets roles. */
 export function listGrantAlternatives(grant: RequiredGrant): readonly (readonly Operation[])[] {
   return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [toOperations(grant)];
 }

@@ -13,7 +13,10 @@ import {
   type Refusal,
 } from './problems.ts';
 
-/** No valid request comes near this size: all fields at their limits in 4-byte characters take less than 16 KiB. */
+/**
+ * The largest body. No valid request comes near this size: all fields at their limits in 4-byte characters take less
+ * than 16 KiB.
+ */
 export const BODY_BYTES_MAX = 32 * 1024;
 
 /** Reads the JSON value of a request body. Throws 415, 413 or 400. */
@@ -33,7 +36,7 @@ export function requireContentType(req: IncomingMessage, ...wanted: readonly str
     throw UNSUPPORTED_TYPE.problem('Content-Encoding is not supported.');
 }
 
-/** Returns the media type, and null when there is none, more than one, or a charset other than UTF-8. */
+/** Returns the media type. Returns null if there is none or more than one, or if the charset is not UTF-8. */
 export function readContentType(req: IncomingMessage): string | null {
   const given = req.headersDistinct['content-type'] ?? [];
   const [header] = given;
@@ -47,7 +50,7 @@ export function readContentType(req: IncomingMessage): string | null {
 /** A byte order mark is kept, so that JSON.parse refuses it, as the grammar demands. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Decodes UTF-8. Throws 400 when the bytes are not UTF-8 or there are none. */
+/** Decodes UTF-8. Throws 400 if the bytes are not UTF-8 or there are no bytes. */
 export function decodeText(bytes: Uint8Array): string {
   if (bytes.length === 0) throw createMalformedBody('The body is empty.');
   try {
@@ -71,8 +74,8 @@ function parseJson(text: string): unknown {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
 
 /**
- * Parses JSON. Throws 400 when an object has a member twice, because JSON.parse would silently keep the last value.
- * Names are compared one by one only when the text may contain more names than the value has members.
+ * Parses JSON. Throws 400 if an object has a member twice, because JSON.parse would silently keep the last value.
+ * Names are compared one by one only if the text may contain more names than the value has members.
  */
 export function parseUniqueMembers(text: string): unknown {
   const value = parseJson(text);
@@ -84,8 +87,8 @@ const QUOTE = 0x22;
 const BLANK_MAX = 0x20;
 
 /**
- * Counts the members that a JSON text has at most, repeated ones included: every name ends with a quote, and a colon
- * follows. A value like `\":` counts too.
+ * Returns the largest number of members that a JSON text can have, repeated ones included: every name ends with a
+ * quote, and a colon follows. A value like `\":` counts too.
  */
 function countPossibleNames(text: string): number {
   let names = 0;
@@ -125,7 +128,7 @@ function refuseRepeatedMember(text: string): void {
   }
 }
 
-/** Reads the body by events, which is three times as fast as an iterator. Most requests come through here. */
+/** Reads the body by events, which is three times as fast as an iterator. Most bodies are read here. */
 function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   // The connection closed before the body was read, for example while the key was looked up. No event will follow.
   if (req.destroyed) return Promise.reject(createBrokenBodyProblem());
@@ -173,22 +176,22 @@ export const UNSUPPORTED_TYPE = declareRefusal(
 const FAULTS_LISTED_MAX = 20;
 
 /**
- * Stops at the first fault, because most bodies have none and a search for all costs time. Members that the schema
- * does not know are removed, so that no later code sees unchecked ones.
+ * This validator stops at the first fault, because most bodies have none and a search for all faults costs time. It
+ * removes members that the schema does not know, so that no later code sees unchecked members.
  */
 const ajv = createBodyAjv({ allErrors: false, removeAdditional: 'all' });
 
 /**
- * Finds all faults of a refused body, and the names that the schema knows. Bodies are small, so the search is short.
+ * This validator finds all faults of a refused body, and the names that the schema knows. Bodies are small, so the
+ * search is short.
  */
 const thoroughAjv = createBodyAjv({ allErrors: true, verbose: true });
 
-/** Leaves unknown members in place, so that they are refused. */
+/** This validator leaves unknown members in the body, so that they are refused. */
 const strictAjv = createBodyAjv({ allErrors: false });
 
 function createBodyAjv(options: Options): Ajv2020 {
-  // The compiler and a test of the API document check the schemas. Checking them again would double the time at every
-  // start.
+  // The compiler and a test of the API document check the schemas. A check at every start would double its time.
   const common = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false };
   const made = new Ajv2020({ ...common, ...options });
   made.addKeyword({
@@ -204,7 +207,7 @@ function createBodyAjv(options: Options): Ajv2020 {
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNul(value),
   });
-  // Shown to readers of the API document. Other code checks it.
+  // Readers of the API document see this keyword. Other code checks the value.
   made.addKeyword({ keyword: 'told' });
   made.addKeyword({
     keyword: 'instant',
@@ -216,15 +219,15 @@ function createBodyAjv(options: Options): Ajv2020 {
 
 /**
  * Creates a function that returns the members which the schema knows, and throws 400 with a pointer to every fault.
- * An optional member that is null or empty counts as absent, because many languages write absent members so. When
- * strict, an unknown member is refused at any depth, because it may be a misspelt one.
+ * An optional member that is null or empty counts as missing, because many languages write missing members so. If
+ * strict, an unknown member is refused at any depth, because it may be misspelt.
  */
 export function createBodyReader<S extends TSchema>(
   schema: S,
   isStrict = true,
 ): (value: unknown) => Shape<S> {
   const checked = isStrict ? closeSchema(schema) : schema;
-  // Compiled at first use: compiling the schemas of all operations took a fifth of the start.
+  // The schema is compiled at first use, because compiling the schemas of all operations took a fifth of the start.
   let validate: ValidateFunction<Shape<S>> | null = null;
   let findFaults: ValidateFunction | null = null;
   return (value) => {
@@ -283,7 +286,7 @@ function toRefusal(errors: readonly ErrorObject[]): HttpProblem {
 }
 
 function toFault(error: ErrorObject): PointedDetail {
-  // The pointer names the member that is missing, unknown, or has a refused name.
+  // The pointer names the member that is missing or unknown, or whose name is refused.
   const member: unknown =
     error.params['missingProperty'] ?? error.params['additionalProperty'] ?? error.propertyName;
   const below =

@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { named, shape, word, yesNo } from '#base/shapes.ts';
 
-/** A fault of a request: where it is, and what is wrong there. */
+/** A fault of a request: where it is, and what is wrong. */
 export interface PointedDetail {
   /** An RFC 6901 pointer into the body. Missing if the fault is in a header. */
   readonly pointer?: string;
@@ -72,9 +72,9 @@ export function createUnavailable(detail: string): HttpProblem {
   return new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '1' } });
 }
 
-/** A way in which requests are refused. It is thrown as `problem(..)`, and the API document shows `example`. */
+/** A declared way to refuse requests. Code throws `problem(..)`, and the API document shows `example`. */
 export interface Refusal<Given extends readonly string[] = []> {
-  /** The code of its problems. An operation has no other refusal with this code. */
+  /** The code of the refusal's problems. No other refusal of the same operation has this code. */
   readonly name: string;
   readonly when: string;
   readonly problem: (...given: Given) => HttpProblem;
@@ -98,7 +98,7 @@ export function declareRefusal<Given extends readonly string[]>(
   return { name, when, problem: named, example: named(...example) };
 }
 
-/** Every operation with a body may answer this. */
+/** The refusal that every operation with a body may answer. */
 export const MALFORMED_BODY = declareRefusal(
   'malformed-body',
   'The body is not valid for the operation; errors point at what is wrong.',
@@ -134,7 +134,10 @@ export const ProblemSchema = named(
   }),
 );
 
-/** Runs work. An error of one of the `kinds` is thrown as the problem that `problem` makes of its message. */
+/**
+ * Runs work. If the work throws an error of one of the `kinds`, throws the problem that `problem` makes of its
+ * message.
+ */
 export async function refuseKnownErrors<T>(
   work: () => Promise<T>,
   problem: (message: string) => HttpProblem,

@@ -8,7 +8,7 @@ import type { Admission, RateBuckets } from '#state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
 
 /**
- * Finds the caller's address, as the outermost trusted proxy saw it: the entry `trustedProxies` places from the
+ * Finds the caller's address as the outermost trusted proxy saw it: the entry at position `trustedProxies` from the
  * right. The caller writes the entries further left and could forge them.
  */
 export function findCallerAddress(req: IncomingMessage, trustedProxies: number): string {
@@ -20,7 +20,8 @@ export function findCallerAddress(req: IncomingMessage, trustedProxies: number):
     .map((address) => address.trim())
     .filter((address) => address !== '');
   const seen = forwarded.at(-trustedProxies);
-  // With fewer entries than proxies, the request came around them, and nothing in the header can be trusted.
+  // If there are fewer entries than proxies, the request did not pass through all proxies, and nothing in the header
+  // can be trusted.
   return parseAddress(seen ?? '')?.toString() ?? socketAddress;
 }
 
@@ -33,7 +34,10 @@ export function hashCallerAddress(
   return pseudonym('ip', toNetwork(findCallerAddress(req, trustedProxies)));
 }
 
-/** A request that would wait longer than this, or behind this many others, is dropped (interface, section 7). */
+/**
+ * The longest delay. A request that would wait longer than this, or behind this many others, is dropped (interface,
+ * section 7).
+ */
 const DELAY_MS_MAX = 2000;
 const WAITING_REQUESTS_MAX = 40;
 
@@ -45,7 +49,7 @@ const WAITING_REQUESTS_MAX = 40;
 const BUCKET_NAMES_MAX = 1000;
 
 export interface RateLimit {
-  /** 0 switches the limit off. */
+  /** The allowed requests a second. 0 switches the limit off. */
   readonly ratePerSecond: number;
   readonly burst: number;
   /** The number of proxies that append to X-Forwarded-For before the request reaches the service. */
@@ -75,7 +79,7 @@ export function limitRate(
     const bucket = bucketNames.memo(findCallerAddress(ctx.req, limit.trustedProxies));
     const isFree = buckets.isFree(bucket, settings);
     const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
-    // A request that will probably be admitted already reads what its answer needs. It changes nothing yet.
+    // A request that will probably be admitted already reads the data for its answer. It changes nothing yet.
     if (!isFree && !(await admitted)) return;
     ctx.state.admitted = admitted;
     try {
@@ -97,7 +101,7 @@ async function admit(
   if (!admission.admitted) {
     metrics.count('scoring_rate_limited_total', { effect: 'dropped' });
     ctx.req.socket.destroy();
-    // Nobody receives this status. Log and metrics show it instead of a "not found".
+    // Nobody receives this status. Log and metrics show it instead of "not found".
     return endWithoutAnswer(ctx, 429);
   }
   if (admission.delayMs === 0) return true;

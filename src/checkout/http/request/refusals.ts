@@ -18,8 +18,8 @@ import {
 import type { RequestState } from './request-state.ts';
 
 /**
- * Turns every thrown error into an answer. This is the only place that does. `ownProblemOf` maps errors that only the
- * operations of one listener throw, and returns null for others.
+ * Turns every thrown error into an answer. No other code does so. `ownProblemOf` maps errors that only the operations
+ * of one listener throw, and returns null for other errors.
  */
 export function answerProblems(
   log: Logger,
@@ -40,8 +40,8 @@ export function answerProblems(
 }
 
 /**
- * Whether so much of the body is missing that it should not be read after a refusal. Node would read it to its end,
- * to reach the next request of the connection.
+ * Whether so much of the body is missing that it should not be read after a refusal. Node would read the body to its
+ * end, to reach the next request of the connection.
  */
 function hasLongRest({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
@@ -68,7 +68,7 @@ function writeProblem(
   ctx.body = JSON.stringify(toProblemBody(problem, requestId));
 }
 
-/** Builds the members of a problem, as they are answered and as the API document shows them. */
+/** Builds the members of a problem, for answers and for the API document. */
 export function toProblemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
   const { title, status, code, message, errors, retryable } = problem;
   return {
@@ -83,14 +83,14 @@ export function toProblemBody(problem: HttpProblem, requestId: string): Shape<ty
 }
 
 /** The header of every 401, which says where the key belongs. */
-export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
+export const KEY_CHALLENGE = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
 
-/** The refusals that several operations share. A refusal of one operation is declared beside it. */
+/** Refusals that several operations share. A refusal of one operation is declared beside the operation. */
 
 export const UNKNOWN_KEY = declareRefusal(
   'unknown-key',
   'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
-  (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, NEEDS_KEY),
+  (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, KEY_CHALLENGE),
   'The header X-KA-Access-Key is missing.',
 );
 
@@ -168,7 +168,7 @@ export const TOO_MANY_AT_ONCE = declareRefusal(
   'access key',
 );
 
-/** The refusals of Node before any route is found. The connection ends with each of them. */
+/** Refusals of Node before any route is found. The connection ends with each of them. */
 
 export const NOT_HTTP = declareRefusal('no-http', 'The request is not valid HTTP/1.1.', () =>
   lastProblem(400, 'bad request', 'The request must be well-formed HTTP/1.1 with exactly one Host header.'),

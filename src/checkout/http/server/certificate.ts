@@ -33,12 +33,15 @@ export function findKeyFileWarning({ keyFile }: CertificateFiles): string | null
     : `${keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`;
 }
 
-/** How often the files are checked for changes. Symbolic links that are replaced, as Kubernetes does, are followed. */
+/**
+ * How often the files are checked for changes. A replaced symbolic link is followed, because Kubernetes replaces
+ * links.
+ */
 const LOOK_MS = 1000;
 
 /**
- * Reads the files. Throws CertificateError when one cannot be read or is not PEM, or when the key does not belong to
- * the certificate.
+ * Reads the files. Throws CertificateError if one cannot be read or is not PEM, or if the key does not belong to the
+ * certificate.
  */
 export function readCertificate({ certificateFile, keyFile }: CertificateFiles): SecureContextOptions {
   const cert = readText(certificateFile);
@@ -49,7 +52,7 @@ export function readCertificate({ certificateFile, keyFile }: CertificateFiles):
   throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
 }
 
-/** Returns when the certificate in the file ends, epoch ms, and null while it cannot be read. */
+/** Returns when the certificate in the file ends, epoch ms. Returns null if the file cannot be read. */
 export function readCertificateEndMs({ certificateFile }: CertificateFiles): number | null {
   try {
     return new X509Certificate(readFileSync(certificateFile)).validToDate.getTime();
@@ -59,9 +62,9 @@ export function readCertificateEndMs({ certificateFile }: CertificateFiles): num
 }
 
 /**
- * Loads the files again whenever one of them changes. The new certificate is for new connections; open ones stay
- * untouched. When the files cannot be used, the old certificate stays. `onChange` gets the reason, or null when the
- * new one is in use.
+ * Loads the files again whenever one of them changes. New connections get the new certificate, and open connections
+ * stay untouched. If the files cannot be used, the old certificate stays. `onChange` gets the reason, or null when
+ * the new certificate is in use.
  */
 export function followCertificate(
   server: Server,

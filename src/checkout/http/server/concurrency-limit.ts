@@ -5,33 +5,32 @@ export const WORK_UNDER_WAY_MAX = 256;
 const WORK_UNDER_WAY_MIN = 48;
 
 /**
- * A burst is worked off by itself, and a process that has just started is slow at it. So nothing is refused before
- * this many looks in a row (half a second) have found too much work.
+ * How many looks in a row (half a second) must find too much work before requests are refused. A burst is soon worked
+ * off, and a process that has just started is slow.
  */
 const BURST_LOOKS = 10;
 
-/** An event loop above this utilization has no pauses. More work under way is then finished later, not faster. */
-export const BUSY = 0.95;
+/**
+ * An event loop above this utilization has no pauses. If more work is under way, it is finished later and not faster.
+ */
+export const BUSY_UTILIZATION = 0.95;
 
 /**
- * When more work than the lowest limit is under way and takes this many times the usual time, it only waits: for a
- * Redis without pauses, or for cores that others use. A Redis that is merely far away takes equally long for little
- * work and for much.
+ * Work only waits if more of it than the lowest limit is under way and takes this many times the usual time. It waits
+ * for a Redis without pauses, or for cores that other processes use. A Redis that is merely far away takes equally
+ * long for little work and for much.
  */
 const SLOWER = 1.5;
 
 /** The weight of a new measurement in the usual time. */
 const LEARNING_SHARE = 0.1;
 
-/**
- * The limit is multiplied by `SHRINK` at each look while work piles up, and grows by `GROW` at each look while it
- * flows.
- */
+/** At each look the limit is multiplied by `SHRINK` if work piles up, and grows by `GROW` if it does not. */
 const SHRINK = 0.75;
 const GROW = 8;
 
 /** The measurements since the last look. */
-export interface SeenLoad {
+export interface MeasuredLoad {
   /** The share of the event loop's time that was used: 0 to 1. */
   readonly utilization: number;
   /** The most requests that were under way at once. */
@@ -41,15 +40,15 @@ export interface SeenLoad {
 }
 
 /**
- * Computes how many requests may be under way at once. The limit falls while more work would only wait, and rises
- * again when it would not.
+ * Computes how many requests may be under way at once. The limit falls while additional work would only wait, and
+ * rises otherwise.
  */
 export class ConcurrencyLimit {
   #limit = WORK_UNDER_WAY_MAX;
   /** The number of looks in a row that found more work under way than can be done at once. */
   #standingLooks = 0;
   /**
-   * The usual duration of a request while no more than the lowest limit is under way. Null before the first
+   * The usual duration of a request when no more than the lowest limit is under way. Null before the first
    * measurement.
    */
   #usualMs: number | null = null;
@@ -59,11 +58,11 @@ export class ConcurrencyLimit {
   }
 
   /** Adjusts the limit to the measurements since the last look. */
-  observe({ utilization, underWayMax, meanMs }: SeenLoad): void {
+  observe({ utilization, underWayMax, meanMs }: MeasuredLoad): void {
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);
     const onlyWaits = meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
-    if (!isLittle && (utilization > BUSY || onlyWaits)) this.#shrink();
+    if (!isLittle && (utilization > BUSY_UTILIZATION || onlyWaits)) this.#shrink();
     else this.#grow();
   }
 

@@ -5,7 +5,7 @@ import { Server as TlsServer } from 'node:tls';
 
 /**
  * The interval between two looks. A caller that closes for writing within one or two intervals after its last byte
- * has only said that the request is complete.
+ * only says that the request is complete.
  */
 const LOOK_EVERY_MS = 100;
 
@@ -17,16 +17,17 @@ interface Arrived {
 
 /**
  * Answers a caller that closes for writing as soon as its request is sent. A caller that closes later, before its
- * answer has begun, has given up: a program that exits closes the same way, and work for it should end. One timer
+ * answer has begun, has given up. A program that exits closes in the same way, and work for it should end. One timer
  * looks at all connections, so a request costs nothing extra.
  */
 export function answerHalfClosed(server: Server): void {
-  // A setting of Node that its types leave out. Without it, the end of the caller's data closes the connection.
+  // Node has this setting, but not in its types. Without the setting, the end of the caller's data closes the
+  // connection.
   Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = new Map<Socket, Arrived>();
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     const arrived = { last: 0, before: 0 };
-    // Under TLS the setting above is not applied yet.
+    // Under TLS the setting above does not yet apply to the socket.
     socket.allowHalfOpen = true;
     sockets.set(socket, arrived);
     socket.once('end', () => {

@@ -22,37 +22,34 @@ import {
 import { answerHalfClosed } from './half-close.ts';
 import { answerNodeRefusals, requireOneHost } from './node-refusals.ts';
 
-/** A client that sends its headers or its body more slowly than this is cut off. */
+/** A caller that sends its headers or its body more slowly than this is cut off. */
 export const HEADERS_TIMEOUT_MS = 5_000;
 export const REQUEST_TIMEOUT_MS = 10_000;
 
-/**
- * After an early answer, the rest of the request's body must arrive within this time on listeners whose requests may
- * take longer.
- */
+/** The time for the rest of a request's body after an early answer, on listeners whose requests may take longer. */
 const REST_OF_BODY_MS = 10_000;
 
-/** The platform sends outcomes by the hundred thousand and is slowed down to the speed of the store. */
+/** A platform sends outcomes by the hundred thousand, and is slowed down to the speed of the store. */
 export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 
 /**
- * A client that does not read its answer is cut off after this time. It is half of the other limits, because one late
- * write starts the count again.
+ * A caller that does not read its answer is cut off after this time. The time is half of the other limits, because
+ * one late write starts the count again.
  */
 export const UNREAD_TIMEOUT_MS = 5_000;
 
 /**
- * Each check cuts off all late connections at once, while other requests wait. Frequent checks keep their number
- * small.
+ * The interval between two checks. Each check cuts off all late connections at once, while other requests wait. With
+ * frequent checks these are few.
  */
 export const TIMEOUT_CHECK_MS = 100;
 
-/** Longer than the idle timeout of common load balancers, so that they close first. */
+/** This is longer than the idle timeout of common load balancers, so that they close connections first. */
 const KEEP_ALIVE_MS = 75_000;
 
-export interface Address {
+export interface ListenAddress {
   readonly host: string;
-  /** 0 lets the system choose. */
+  /** With 0 the system chooses a port. */
   readonly port: number;
   /** Missing if the listener speaks HTTP without TLS. */
   readonly tls?: CertificateFiles;
@@ -69,16 +66,16 @@ export class ListenError extends NamedError {}
 
 const CONNECTIONS_MAX = 10_000;
 
-/** A drain cuts off requests that are still under way after this time. */
+/** How long a drain waits for requests under way before it cuts them off. */
 const DRAIN_MS = 10_000;
 
 /**
- * Creates a server that limits everything a client may do slowly or too often. It does not listen yet. While
- * `isDraining` returns true, every answer is the last of its connection. Throws ListenError when the certificate
- * cannot be used.
+ * Creates a server that limits everything a caller may do slowly or too often. It does not listen yet. While
+ * `isDraining` returns true, every answer is the last of its connection. Throws ListenError if the certificate cannot
+ * be used.
  */
 export function createListener(
-  { tls }: Address,
+  { tls }: ListenAddress,
   answer: RequestListener,
   { requestMs, unreadMs }: ListenerTimes,
   isDraining: () => boolean,
@@ -94,7 +91,7 @@ export function createListener(
   const onRequest: RequestListener = (req, res) => {
     if (!requireOneHost(req, res)) return;
     if (tls !== undefined) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
-    // Otherwise a caller that keeps sending requests on an open connection would keep the drain from ending.
+    // Otherwise a caller that keeps sending requests on an open connection would prevent the end of the drain.
     if (isDraining()) res.setHeader('Connection', 'close');
     return answer(req, res);
   };
@@ -114,8 +111,8 @@ export function createListener(
 }
 
 /**
- * Sends 100 Continue once the body is read. A request that is refused earlier, for example for an unknown key, never
- * sends its body; its connection then closes, because nobody could tell where the next request begins.
+ * Sends 100 Continue when the body is read. A request that is refused earlier, for example for an unknown key, never
+ * sends its body. Its connection then closes, because nobody can tell where the next request begins.
  */
 function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
   const { shouldKeepAlive } = res;
@@ -153,14 +150,14 @@ function createSecureServer(
 /**
  * Opens the listener and returns its URL. `setting` names the setting of the port, for messages. Throws ListenError.
  */
-export async function listen(server: Server, address: Address, setting: string): Promise<string> {
+export async function listen(server: Server, address: ListenAddress, setting: string): Promise<string> {
   const port = await openPort(server, address, setting);
   const scheme = address.tls === undefined ? 'http' : 'https';
   return `${scheme}://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`;
 }
 
-/** Checks that a port which is opened later is free. Throws ListenError. */
-export async function requireFreePort(address: Address, setting: string): Promise<void> {
+/** Checks that a port is free before it is opened later. Throws ListenError. */
+export async function requireFreePort(address: ListenAddress, setting: string): Promise<void> {
   const server = createServer();
   await openPort(server, address, setting);
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -169,7 +166,7 @@ export async function requireFreePort(address: Address, setting: string): Promis
 }
 
 /** Opens the listener and returns its port. */
-function openPort(server: Server, { host, port }: Address, setting: string): Promise<number> {
+function openPort(server: Server, { host, port }: ListenAddress, setting: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once('error', (cause: NodeJS.ErrnoException) => {
     reject(new ListenError(explainListenError(cause, host, port, setting), { cause }));
@@ -204,7 +201,7 @@ function explainListenError(
 export async function closeListener(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  // Closes connections that become idle during the drain, which would otherwise hold the server open.
+  // Closes connections that become idle during the drain. Otherwise they would hold the server open.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
   const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await promise;
@@ -213,13 +210,14 @@ export async function closeListener(server: Server): Promise<void> {
 }
 
 /**
- * Extends the timeouts by the time for which this process did not run: paused, moved to another machine, or without a
- * processor. Node would count that time against the callers and refuse, as too slow, requests that had arrived
- * meanwhile but were not read. Call it before the server listens, so that each check runs before Node's own.
+ * Extends the timeouts by the time for which this process did not run: it was paused, moved to another machine, or
+ * had no processor. Node would count that time against the callers. It would then refuse requests as too slow that
+ * had arrived but were not read. Call this function before the server listens, so that each check runs before Node's
+ * own.
  */
 export function extendTimeoutsAfterPause(server: Server): void {
   const { headersTimeout, requestTimeout } = server;
-  // Checks that came too late, and the time that was lost.
+  // Checks that came too late, each with the lost time.
   let lost: readonly { readonly atMs: number; readonly lostMs: number }[] = [];
   let lookedAtMs = performance.now();
   const look = setInterval(() => {
@@ -239,14 +237,14 @@ export function extendTimeoutsAfterPause(server: Server): void {
   server.once('close', () => clearInterval(look));
 }
 
-/** A reader that takes fewer bytes than this within the limit is cut off. It is less than one write may hold. */
+/** A reader that takes fewer bytes than this within the limit is cut off. One write may hold more than this. */
 const TAKEN_BYTES_MIN = 16 * 1024;
-/** Frequent checks cut off few connections at a time, and other requests wait only shortly. */
+/** Frequent checks cut off few connections at a time, so that other requests wait only shortly. */
 const LOOK_EVERY_MS = 200;
 
-/** How many bytes of its answers a connection had taken when it was last found behind. */
+/** The bytes of its answers that a connection had taken when it was last found behind. */
 interface Behind {
-  /** In watched time, which leaves out pauses of this process. */
+  /** Watched time leaves out pauses of this process. */
   readonly sinceMs: number;
   readonly takenBytes: number;
 }
@@ -257,7 +255,7 @@ interface Behind {
  */
 export function cutOffSlowReaders(server: Server, limitMs: number): void {
   const sockets = new Map<Socket, Behind | null>();
-  // Under TLS, the plain connection below has no bytes of its own waiting.
+  // Under TLS the plain connection has no waiting bytes of its own.
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.set(socket, null);
     socket.once('close', () => sockets.delete(socket));
@@ -266,7 +264,7 @@ export function cutOffSlowReaders(server: Server, limitMs: number): void {
   let watchedMs = 0;
   const look = setInterval(() => {
     const nowMs = performance.now();
-    // While this process stood still, a reader could not get more than was written before.
+    // While this process stood still, a reader could receive only what was written before.
     watchedMs += Math.min(nowMs - lookedAtMs, 2 * LOOK_EVERY_MS);
     lookedAtMs = nowMs;
     for (const [socket, behind] of sockets) {
@@ -292,24 +290,24 @@ function updateBehind(
 }
 
 /**
- * Closes connections whose request was answered (mostly refused) before its body had arrived, when the rest of the
- * body is late. Node would read it for as long as a request may take, to reach the next request.
+ * Closes connections if a request was answered (mostly refused) before its body had arrived, and the rest of the body
+ * is late. Node would read the body for as long as a request may take, to reach the next request.
  */
 export function cutOffLateBodies(server: Server, limitMs: number): void {
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     res.once('finish', () => {
       if (req.complete) return;
       const timer = setTimeout(() => req.complete || req.socket.destroy(), limitMs).unref();
-      // `close` of the request comes with the end of its body or of its connection. A listener on the connection
-      // would stay for each of its many requests.
+      // `close` of the request comes at the end of its body or of its connection. A listener on the connection would
+      // stay for each of its many requests.
       req.once('close', () => clearTimeout(timer));
     });
   });
 }
 
 /**
- * Refuses connections of an address that already has `perAddressMax` open, so that one address cannot use up the
- * listener's connections. Behind a proxy all connections come from the proxy, so it is not used there.
+ * Refuses connections of an address that already has `perAddressMax` open connections, so that one address cannot use
+ * up the listener. It is not used behind a proxy, because all connections then come from the proxy.
  */
 export function limitConnections(server: Server, perAddressMax: number): void {
   const open = new CountsByOwner();

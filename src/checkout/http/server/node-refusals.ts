@@ -15,8 +15,8 @@ import { createSharedHeaders, getRequestId } from './request-log.ts';
 
 /**
  * Sends a problem for each request that Node itself refuses: not HTTP or broken off (400), too slow (408), unknown
- * `Expect` (417), headers too large (431). The server must be made with `requireHostHeader: false`; `requireOneHost`
- * refuses a request without a Host.
+ * `Expect` (417), headers too large (431). The server must be made with `requireHostHeader: false`, because
+ * `requireOneHost` refuses a request without a Host.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -33,7 +33,10 @@ export function answerNodeRefusals(server: Server): void {
   server.on('checkExpectation', (req, res) => refuseRequest(req, res, UNKNOWN_EXPECTATION.problem()));
 }
 
-/** Refuses an HTTP/1.1 request that does not name exactly one host, as RFC 9112 demands. Returns false then. */
+/**
+ * Refuses an HTTP/1.1 request that does not name exactly one host, as RFC 9112 demands. Returns false if it refused
+ * the request.
+ */
 export function requireOneHost(req: IncomingMessage, res: ServerResponse): boolean {
   const hosts = req.headersDistinct['host'] ?? [];
   if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
@@ -54,7 +57,7 @@ function toProblem(code: string | undefined, isWithinBody: boolean): HttpProblem
   }
 }
 
-/** Answers with a problem before anything else has looked at the request. Nothing is logged. */
+/** Answers with a problem before any other code sees the request. Nothing is logged. */
 export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = getRequestId(req);
   const body = JSON.stringify(toProblemBody(problem, requestId));
@@ -62,7 +65,7 @@ export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem
   res.end(body);
 }
 
-/** Formats a whole answer as text, because Node may have created no response to write to. */
+/** Formats a whole answer as text. It is written to the socket, because Node may have created no response. */
 function formatRawAnswer(problem: HttpProblem, requestId: string): string {
   const body = JSON.stringify(toProblemBody(problem, requestId));
   const headers = { ...createProblemHeaders(problem, requestId, body), Connection: 'close' };

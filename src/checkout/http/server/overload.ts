@@ -10,8 +10,8 @@ import { refuseRequest } from './node-refusals.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /**
- * A refusal is delayed, so that callers who ignore Retry-After and ask again at once cost little. The delay grows
- * with the number of waiting refusals, so that about this many are sent per second.
+ * How many refusals are sent per second, roughly. A refusal is delayed, so that callers who ignore Retry-After and
+ * ask again at once cost little. The delay grows with the number of waiting refusals.
  */
 const REFUSALS_A_SECOND = 500;
 const REFUSAL_DELAY_MS_MIN = 100;
@@ -24,11 +24,11 @@ const REFUSAL_DELAY_MS_MAX = 500;
 const DELAY_SPREAD = 0.3;
 
 /**
- * Refuses excess requests with 503 and Retry-After; scores are refused earlier than verdicts. Passes all others to
- * `answer`. A refusal must cost a small part of an answer and use little memory while it waits, so this check comes
- * before all others. The owner of a request is looked up only when the limit is reached or platforms contend. While a
- * platform has less than its share under way, its requests are not refused because of other platforms, and start
- * before requests above others' shares.
+ * Refuses excess requests with 503 and Retry-After. Scores are refused earlier than verdicts. All other requests go
+ * to `answer`. A refusal must cost a small part of an answer and use little memory while it waits, so this check
+ * comes before all others. The owner of a request is looked up only if the limit is reached or platforms contend. A
+ * platform with less than its share under way is not refused because of other platforms. Its requests start before
+ * the excess requests of others.
  */
 export function shedOverload(
   limit: Pick<WorkLimit, 'begin' | 'hasShare' | 'isContended' | 'isFull'>,
@@ -85,8 +85,7 @@ function isPath({ url = '' }: IncomingMessage, path: string): boolean {
 }
 
 /**
- * Counts a request as work under way. It runs behind the rate limit, because a request that waits there costs
- * nothing.
+ * Counts a request as work under way. It runs after the rate limit, because a request that waits there costs nothing.
  */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
   return ({ state }, next) =>

@@ -1,30 +1,29 @@
 import { CountsByOwner, FairQueue } from '#base/work/fair-queue.ts';
-import { BUSY, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
+import { BUSY_UTILIZATION, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
 
 /**
  * While several platforms have work, at most this many requests of each are decided at once, and the others queue. A
- * platform with little work then waits for a few requests of each neighbour instead of all. With one bound for all
- * together, many platforms of one person could keep another's waiting.
+ * platform with little work then waits for a few requests of each other platform, and not for all. One common bound
+ * would not do: a person with many platforms could keep the platforms of others waiting.
  */
 const OWNER_AT_ONCE_MIN = 8;
 
 /**
- * While the event loop is used less than this and requests queue, a platform's bound doubles at each look, because
- * the store may be far away. With a near store, a higher bound would only make each iteration of the event loop
- * longer.
+ * If the event loop is used less than this and requests queue, a platform's bound doubles at each look, because the
+ * store may be far away. With a near store, a higher bound would only make each iteration of the event loop longer.
  */
 const HAS_PAUSES = 0.75;
 
 /**
  * While several platforms have work, at most this many requests of each begin in one iteration of the event loop.
- * Everything that many connections sent meanwhile is read in one iteration, and a neighbour's next request is read
- * only after the work that this began.
+ * Node reads in one iteration everything that has arrived on all connections. The next request of another platform is
+ * read only after the work that began in this iteration.
  */
 const BEGUN_AN_ITERATION = 2;
 
 /**
- * A platform counts as having work for this many looks after its last request: one minute, in which only looks with
- * work count. The work that one platform alone has under way is finished before another's first request.
+ * A platform counts as having work for this many looks after its last request. That is one minute, counted only while
+ * there is work. The requests that one platform alone has under way are finished before another's first request.
  */
 const SEEN_LOOKS = 1200;
 
@@ -32,7 +31,7 @@ const SEEN_LOOKS = 1200;
 class LoopIterations {
   #begun = new CountsByOwner();
   readonly #waiting = new Map<string, (() => void)[]>();
-  /** The number of waiting requests, of all owners. */
+  /** The number of waiting requests of all owners. */
   waiting = 0;
 
   begin(owner: string, start: () => void): void {
@@ -60,11 +59,11 @@ class LoopIterations {
 }
 
 /**
- * Protects platforms from each other's load: while several have work, each begins and decides a few requests at a
- * time. An owner is a platform, or the empty text for requests whose key is unknown.
+ * Protects platforms from each other's load. While several platforms have work, each begins and decides only a few
+ * requests at a time. An owner is a platform, or the empty text for requests whose key is unknown.
  */
 export class PlatformFairness {
-  /** The requests under way, or waiting to begin, whose owner is known. */
+  /** The requests under way or waiting to begin, whose owner is known. */
   readonly #owners = new CountsByOwner();
   readonly #iterations = new LoopIterations();
   #ownerAtOnce = OWNER_AT_ONCE_MIN;
@@ -95,7 +94,7 @@ export class PlatformFairness {
   }
 
   /**
-   * Begins a request in this iteration of the event loop, or in a later one when its owner has begun enough in this
+   * Begins a request in this iteration of the event loop, or in a later one if its owner has begun enough in this
    * one.
    */
   begin(owner: string, start: () => void): void {
@@ -116,7 +115,7 @@ export class PlatformFairness {
     this.#owners.giveBack(owner);
   }
 
-  /** Decides at once. While several platforms have work, it decides when it is the owner's turn. */
+  /** Decides at once. While several platforms have work, the call waits for the owner's turn. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
     return this.isContended ? this.#turns.run(owner, decide) : decide();
   }
@@ -130,7 +129,7 @@ export class PlatformFairness {
   }
 
   #nextOwnerAtOnce(utilization: number): number {
-    if (utilization > BUSY || this.#turns.waiting === 0) return OWNER_AT_ONCE_MIN;
+    if (utilization > BUSY_UTILIZATION || this.#turns.waiting === 0) return OWNER_AT_ONCE_MIN;
     return utilization > HAS_PAUSES ? this.#ownerAtOnce : Math.min(WORK_UNDER_WAY_MAX, this.#ownerAtOnce * 2);
   }
 }

@@ -15,13 +15,14 @@ const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 /** The trace id and the span id of the caller, as W3C Trace Context writes them. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
 
-/** Machines send these every second. What they report is logged where it happens. */
+/** Paths that machines request every second. Whatever they report is logged where it happens. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
 /**
  * Gives the request an id, and writes its log line and metrics. The line contains nothing that came with the request
- * except its id. It has no stack, because an outage would write one for each request; an unexpected error is logged
- * with its own stack. For a refused key it names the key's id and the HMAC of the caller's address.
+ * except its id. It has no stack, because an outage would write a stack for each request. An unexpected error is
+ * logged separately with its stack. For a refused key the line names the key's id and the HMAC of the caller's
+ * address.
  */
 export function logRequests(
   log: Logger,
@@ -65,7 +66,10 @@ function nameCaller({ platform, credential, actor }: Caller) {
 /** The statuses that refuse a request because of its key. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 
-/** Names the key that was tried and where from. A key's id is not secret. A text that is no key is not repeated. */
+/**
+ * Names the key that was tried and the caller's address. A key's id is not secret. A text that is no key is not
+ * repeated.
+ */
 function describeTriedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
   if (!REFUSED.has(status)) return {};
   const id = parseKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');
@@ -73,22 +77,22 @@ function describeTriedKey({ req, status }: Context, hiddenAddress: (req: Incomin
 }
 
 /**
- * Creates the headers of every answer. An answer is for one caller and one moment; the files of the console set their
- * own caching.
+ * Creates the headers of every answer. An answer is for one caller and one moment, so it is not cached. The files of
+ * the console set their own caching.
  */
 export function createSharedHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
 /**
- * Logs answers that could not be sent, which Koa would print otherwise. Usually the caller hung up. Only the message
- * is logged, because such an error may contain bytes of the request.
+ * Logs answers that could not be sent. Koa would print them otherwise. Usually the caller closed the connection. Only
+ * the message is logged, because such an error may contain bytes of the request.
  */
 export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
   app.on('error', (error: Error) => log.info({ why: error.message }, 'the answer could not be sent'));
 }
 
-/** The state of a request where no rate limit applies. */
+/** The state of a request on a listener without a rate limit. */
 const ADMITTED = Promise.resolve(true);
 
 function createRequestState(req: IncomingMessage): RequestState {
@@ -104,7 +108,7 @@ function createRequestState(req: IncomingMessage): RequestState {
   };
 }
 
-/** Returns the caller's own request id when it is safe to repeat, and otherwise a new one. */
+/** Returns the caller's own request id if it is safe to repeat. Otherwise returns a new id. */
 export function getRequestId(req: IncomingMessage): string {
   const given = req.headersDistinct['x-request-id'] ?? [];
   const [first] = given;
@@ -112,7 +116,7 @@ export function getRequestId(req: IncomingMessage): string {
 }
 
 /**
- * Reads the ids that join a log line with the caller's trace. Returns no ids when the caller sends no trace or a
+ * Reads the ids that join a log line with the caller's trace. Returns no ids if the caller sends no trace or a
  * malformed one.
  */
 function readTrace({ headersDistinct }: IncomingMessage): { traceId?: string; parentSpanId?: string } {

@@ -1,5 +1,5 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
-import { ConcurrencyLimit, type SeenLoad } from './concurrency-limit.ts';
+import { ConcurrencyLimit, type MeasuredLoad } from './concurrency-limit.ts';
 import { PlatformFairness } from './platform-fairness.ts';
 
 /**
@@ -8,10 +8,13 @@ import { PlatformFairness } from './platform-fairness.ts';
  */
 const SCORE_SHARE = 0.75;
 
-/** The interval between two looks at the work, while there is some. */
+/** The interval between two looks at the work. There are no looks without work. */
 const TICK_MS = 50;
 
-/** Tracks the work under way. ConcurrencyLimit says how much there may be, and PlatformFairness whose turn it is. */
+/**
+ * Tracks the work under way. ConcurrencyLimit decides how much work there may be, and PlatformFairness which platform
+ * is next.
+ */
 export class WorkLimit {
   readonly #concurrency = new ConcurrencyLimit();
   readonly #shares = new PlatformFairness();
@@ -36,8 +39,8 @@ export class WorkLimit {
   }
 
   /**
-   * Whether an owner has less under way than an equal share of the limit. One more request of this owner is then
-   * accepted although the limit is reached, and only waits its turn.
+   * Whether an owner has less under way than an equal share of the limit. If so, one more request of this owner is
+   * accepted although the limit is reached, and only waits for its turn.
    */
   hasShare(operation: 'score' | 'verdict', owner: string): boolean {
     return this.#shares.hasLessThanShare(owner, this.#limitOf(operation));
@@ -49,24 +52,24 @@ export class WorkLimit {
   }
 
   /**
-   * Begins a request in this iteration of the event loop, or in a later one when its owner has begun enough in this
+   * Begins a request in this iteration of the event loop, or in a later one if its owner has begun enough in this
    * one.
    */
   begin(owner: string, start: () => void): void {
     this.#shares.begin(owner, start);
   }
 
-  /** Notes that a request under way belongs to this owner. `run` releases it at its end. */
+  /** Notes that a request under way belongs to this owner. `run` releases the request at its end. */
   own(owner: string): void {
     this.#shares.take(owner);
   }
 
-  /** Decides at once. While several platforms have work, it decides when it is the owner's turn. */
+  /** Decides at once. While several platforms have work, the call waits for the owner's turn. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
     return this.#shares.inTurn(owner, decide);
   }
 
-  /** Runs work and counts it as under way. `owner` is asked at the end for the owner that the work was assigned to. */
+  /** Runs work and counts it as under way. At the end, `owner` returns the owner to which the work was assigned. */
   async run<T>(work: () => Promise<T>, owner: () => string | null = () => null): Promise<T> {
     const beganMs = performance.now();
     this.#underWay++;
@@ -83,7 +86,10 @@ export class WorkLimit {
     }
   }
 
-  /** Waits for the caller's body without counting it as work under way: it may take seconds and costs nothing. */
+  /**
+   * Waits for the caller's body without counting the request as work under way, because the body may take seconds and
+   * costs nothing.
+   */
   async aside<T>(wait: () => Promise<T>): Promise<T> {
     const beganMs = performance.now();
     this.#underWay--;
@@ -96,7 +102,7 @@ export class WorkLimit {
   }
 
   /** Adjusts to the measurements since the last look. */
-  observe(load: SeenLoad): void {
+  observe(load: MeasuredLoad): void {
     this.#shares.observe(load.utilization);
     this.#concurrency.observe(load);
   }
@@ -117,8 +123,8 @@ export class WorkLimit {
     this.#used = used;
     const meanMs = this.#finished === 0 ? null : Math.max(0, this.#tookMs / this.#finished);
     this.observe({ utilization, underWayMax: this.#underWayMax, meanMs });
-    // On SQLite, requests that arrive together finish together, so an empty moment says little. Only a whole interval
-    // without work counts as idle.
+    // On SQLite, requests that arrive together finish together, so a short moment without work says little. Only a
+    // whole interval without work counts as idle.
     const isIdle = this.#underWayMax === 0;
     this.#underWayMax = this.#underWay;
     this.#finished = 0;

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { count, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { StoredEntry } from '#checkout/lists/list-entry.ts';
 import type { ListCopy } from '#checkout/lists/list-node.ts';
 import { type Comparison, listComparisons } from '#decision/rules/condition.ts';
@@ -79,7 +79,7 @@ interface KnownList extends Pick<ListContent, 'attribute'> {
 /** Finds the lists with entries in a copy, as far as `seenBy` may know of them. */
 export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
-    seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
+    seenBy === INSTALLATION_PLATFORM || [seenBy, INSTALLATION_PLATFORM].includes(owner);
   const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
   const lists = copy.lists().flatMap((entries) => {
     const [first] = entries.values();
@@ -140,7 +140,8 @@ function listRemarksOnList(
     lists.map(({ name }) => name),
   );
   const meant = nearest === null ? '' : `; did you mean "${nearest}"?`;
-  const nobody = seenBy === INSTALLATION ? 'no platform has' : `neither ${seenBy} nor the installation has`;
+  const nobody =
+    seenBy === INSTALLATION_PLATFORM ? 'no platform has' : `neither ${seenBy} nor the installation has`;
   return [{ at, message: `${nobody} anything on the shared list "${list}"${meant}` }];
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { formatCount } from '#base/count-text.ts';
 import { BackgroundWork, type WorkSettings } from '#base/work/background-work.ts';
 import { FairQueue } from '#base/work/fair-queue.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
@@ -38,7 +38,7 @@ const TURNS = {
   atOnceMax: 3,
   ownerMax: 1,
   waitingMax: 64,
-  first: { owner: INSTALLATION, kept: 1 },
+  first: { owner: INSTALLATION_PLATFORM, kept: 1 },
 } as const;
 
 /** The most rule sets that a node holds in memory for its desk. Each may be a megabyte. */
@@ -54,7 +54,7 @@ const DRAFTS = {
   atOnceMax: DRAFTS_AT_HAND_MAX,
   ownerMax: PLATFORM_DRAFTS_MAX,
   waitingMax: 0,
-  first: { owner: INSTALLATION, kept: 1 },
+  first: { owner: INSTALLATION_PLATFORM, kept: 1 },
 } as const;
 
 const THREAD = new URL('./desk-thread.ts', import.meta.url);

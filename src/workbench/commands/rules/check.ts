@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatCount } from '#base/count-text.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { type Location, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
@@ -71,8 +71,8 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
     throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
   }
   const lists = looksAtLists
-    ? await withParts({ lists: true }, {}, INSTALLATION, async ({ parts }) =>
-        findKnownLists(parts.lists.copy, parts.clock(), INSTALLATION),
+    ? await withParts({ lists: true }, {}, INSTALLATION_PLATFORM, async ({ parts }) =>
+        findKnownLists(parts.lists.copy, parts.clock(), INSTALLATION_PLATFORM),
       )
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { createMomentWriter } from '#base/shapes.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import type { Share } from '#checkout/rollout/rollout.ts';
+import type { VersionShare } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';
 import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
@@ -148,7 +148,7 @@ function readMode({ shadow, canary, active }: CommandOptions): Goal['mode'] {
   throw new UsageError('name the stage: --shadow, --canary <percent> or --active');
 }
 
-function parseShare(text: string): Share {
+function parseShare(text: string): VersionShare {
   const [version = '', percent] = text.split(':');
   if (percent === undefined)
     throw new UsageError(`--also needs a version and its percent, like p2.v12:10, not "${text}"`);

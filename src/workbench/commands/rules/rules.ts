@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -125,8 +125,8 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
 /** A release is made on the disk alone. Only its proposal needs the store. */
 function propose(change: ProposedChange): Promise<StoredProposal | null> {
   const needs = { lists: true, rules: true, archive: true };
-  return withParts(needs, {}, INSTALLATION, ({ parts, caller }) =>
-    parts.approvals.propose(INSTALLATION, change, caller.actor),
+  return withParts(needs, {}, INSTALLATION_PLATFORM, ({ parts, caller }) =>
+    parts.approvals.propose(INSTALLATION_PLATFORM, change, caller.actor),
   );
 }
 

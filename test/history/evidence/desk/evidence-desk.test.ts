@@ -2,7 +2,7 @@ import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
+import { AccessKeys, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { toKeyCaller } from '#checkout/access/caller.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -228,18 +228,18 @@ describe('the evidence desk', () => {
 
     it('always has a place for the owner of the installation, who comes next, and may see and stop running jobs', async () => {
       const { desk, goOn } = stalled();
-      const owner = await issue(INSTALLATION);
+      const owner = await issue(INSTALLATION_PLATFORM);
       const [held] = await fill(desk, shop, 2000, 1 + PLATFORM_WAITING_MAX);
       for (let place = 0; place < ALL_WAITING_MAX - PLATFORM_WAITING_MAX; place++)
         await desk.ask(await issue(toPlatformName(`shop-${place}`)), task(2100 + place));
       const late = await issue(toPlatformName('late'));
       expect(await refusal(desk.ask(late, task(2200)))).to.be.instanceOf(EvidenceDeskBusy);
       const own = await desk.ask(owner, task(2300));
-      const seen = await open().jobStore.seenBy(INSTALLATION);
+      const seen = await open().jobStore.seenBy(INSTALLATION_PLATFORM);
       expect(seen).to.have.length(2 + ALL_WAITING_MAX);
       const { jobId } = held ?? expect.fail('no job');
       expect(await open().jobStore.get(late.platform, jobId)).to.equal(null);
-      const found = (await open().jobStore.get(INSTALLATION, jobId)) ?? expect.fail('not found');
+      const found = (await open().jobStore.get(INSTALLATION_PLATFORM, jobId)) ?? expect.fail('not found');
       expect([found.platform, found.askedBy, found.state]).to.deep.equal([SHOP, shop.actor.text, 'running']);
       await open().remove(found);
       goOn();
@@ -251,8 +251,8 @@ describe('the evidence desk', () => {
       const begunAt = owned.startedAt ?? 0;
       const before = others.filter(({ startedAt }) => startedAt !== null && startedAt < begunAt);
       expect([others.length, before]).to.deep.equal([3, []]);
-      const left = (await desk.jobStore.seenBy(INSTALLATION)).map(({ platform }) => platform);
-      expect(left).to.deep.equal([INSTALLATION]);
+      const left = (await desk.jobStore.seenBy(INSTALLATION_PLATFORM)).map(({ platform }) => platform);
+      expect(left).to.deep.equal([INSTALLATION_PLATFORM]);
     });
 
     it('ends a job, waiting or running, when its key is revoked', async () => {
@@ -302,7 +302,7 @@ describe('the evidence desk', () => {
       const [known] = await desk.jobStore.list(SHOP);
       const job = known ?? expect.fail('no job');
       const other = toPlatformName('other-shop');
-      for (const platform of [SHOP, INSTALLATION, other])
+      for (const platform of [SHOP, INSTALLATION_PLATFORM, other])
         for (const kind of ['drift', 'report', 'backtest']) {
           const ended = { state: 'done', askedAt: now } as const;
           await desk.jobStore.add({ ...job, ...ended, platform, jobId: kind, task: { ...task(400), kind } });
@@ -313,7 +313,7 @@ describe('the evidence desk', () => {
           .map(({ jobId }) => jobId)
           .filter((id) => /^(drift|report|backtest)$/.test(id));
       expect(await kept(SHOP)).to.deep.equal(['drift']);
-      expect(await kept(INSTALLATION)).to.deep.equal(['drift']);
+      expect(await kept(INSTALLATION_PLATFORM)).to.deep.equal(['drift']);
       expect(await kept(other)).to.have.members(['drift', 'report', 'backtest']);
     });
   });

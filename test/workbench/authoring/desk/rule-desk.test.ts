@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { QueueFull } from '#base/work/fair-queue.ts';
-import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
 import { ListCopy } from '#checkout/lists/list-node.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
@@ -35,22 +35,22 @@ describe('the rule desk', () => {
 
   it('has a thread for each of two platforms and one for the owner, however much one of them asks', async () => {
     const ended: string[] = [];
-    const ask = async (owner: PlatformName = INSTALLATION) => {
+    const ask = async (owner: PlatformName = INSTALLATION_PLATFORM) => {
       expect((await desk.open(owner, version))?.coverage?.failed).to.equal(0);
       ended.push(owner);
     };
     // Three threads are ready.
-    await Promise.all([SHOP, OTHER, INSTALLATION].map(ask));
+    await Promise.all([SHOP, OTHER, INSTALLATION_PLATFORM].map(ask));
     ended.length = 0;
     const asked = Array.from({ length: 10 }, () => [SHOP, OTHER].map(ask)).flat();
-    await Promise.all([...asked, ask(THIRD), ask(INSTALLATION)]);
+    await Promise.all([...asked, ask(THIRD), ask(INSTALLATION_PLATFORM)]);
     // Three at once: in the order of asking, both were among the last four to end. A busy machine may keep a thread waiting.
-    const places = [ended.indexOf(INSTALLATION), ended.indexOf(THIRD ?? '')];
+    const places = [ended.indexOf(INSTALLATION_PLATFORM), ended.indexOf(THIRD ?? '')];
     for (const place of places) expect(place).to.be.below(18);
   });
 
   it('refuses work of a platform beyond its limit, and of no other', async () => {
-    const ask = (owner: PlatformName = INSTALLATION) =>
+    const ask = (owner: PlatformName = INSTALLATION_PLATFORM) =>
       desk.open(owner, version).then(
         () => 'opened',
         (error: unknown) => error,
@@ -64,7 +64,11 @@ describe('the rule desk', () => {
   it('works on a draft with tens of thousands of keys within its limit', async () => {
     const keys = Array.from({ length: 30_000 }, (_, index) => `wait${index}: 1s\n`).join('');
     const files = [...(readRuleFiles(RULES_FOLDER, []) ?? []), ['ladder.yaml', keys] as const];
-    const { digest, problems } = await desk.check(SHOP ?? INSTALLATION, { version, from: null, files }, null);
+    const { digest, problems } = await desk.check(
+      SHOP ?? INSTALLATION_PLATFORM,
+      { version, from: null, files },
+      null,
+    );
     expect([digest, problems[0]?.message]).to.deep.equal([
       null,
       'unknown member "wait0" of the ladder; allowed: levels, ladders, resetAfter',
@@ -86,7 +90,7 @@ describe('the rule desk', () => {
     for (const [path, text] of readRuleFiles(join(rulesDir, 'p2.v12'), []) ?? [])
       writeFileSync(join(rulesDir, 'p2.v13', path), text.replace('p2.v12', 'p2.v13').replace('77h', '1s'));
     const own = new RuleDesk(rulesDir);
-    const told = async (reader: PlatformName = INSTALLATION) => {
+    const told = async (reader: PlatformName = INSTALLATION_PLATFORM) => {
       const opened = [await own.open(reader, V12), await own.open(reader, V13)];
       const diff = await own.compare(reader, V11, V12);
       return { problems: opened[1]?.problems, opened, diff };
@@ -207,7 +211,7 @@ describe('notes on shared lists', () => {
     };
     copy.take({ id: hashEntryId(entry), version: 1, text: encodeEntry(entry) });
     const isInForce = (now: number) =>
-      findKnownLists(copy, now, INSTALLATION).lists.map((list) => list.isInForce);
+      findKnownLists(copy, now, INSTALLATION_PLATFORM).lists.map((list) => list.isInForce);
     expect([T0 + 1, T0 + 2].map(isInForce)).to.deep.equal([[true], [false]]);
   });
 

@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
-import { INSTALLATION, OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS, INSTALLATION_PLATFORM, type Operation } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -84,8 +84,8 @@ export async function startFourEyes(
     node,
     clock,
     rulesDir,
-    person: async (owner, platform, operations = OPERATIONS) => {
-      const whose = platform === '*' ? INSTALLATION : toPlatformName(platform);
+    person: async (owner, platform, operations = GRANTABLE_OPERATIONS) => {
+      const whose = platform === '*' ? INSTALLATION_PLATFORM : toPlatformName(platform);
       const { key } = await application.keys.issue(whose, operations, KEY_LIFETIME_MS, owner);
       return new Tenant(application, key);
     },

@@ -1,5 +1,9 @@
 import { expect } from 'chai';
-import { type Operation as Grant, INSTALLATION, listGrantable } from '#checkout/access/access-keys.ts';
+import {
+  type Operation as Grant,
+  INSTALLATION_PLATFORM,
+  listGrantableOperations,
+} from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createExample } from '#workbench/openapi/example.ts';
 import { PLATFORM_OPERATIONS } from '#workbench/platform/platform-operations.ts';
@@ -117,8 +121,8 @@ async function keysOf(eyes: FourEyes) {
   ];
   const plain: Asker[] = [];
   for (const platform of ['shop', '*']) {
-    const grants: readonly Grant[] = listGrantable(
-      platform === '*' ? INSTALLATION : toPlatformName(platform),
+    const grants: readonly Grant[] = listGrantableOperations(
+      platform === '*' ? INSTALLATION_PLATFORM : toPlatformName(platform),
     );
     mighty.push(await eyes.person(SELF, platform, grants));
     for (const one of grants) plain.push(await eyes.person(SELF, platform, [one]));
