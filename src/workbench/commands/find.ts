@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
-import { formatName, quoteText } from '#decision/rules/condition-text.ts';
+import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import type { FoundKind, FoundRecords } from '#workbench/payers/find-records.ts';
 import { find } from '#workbench/platform/find.ts';
 import { EXIT } from './exit.ts';
@@ -30,33 +30,33 @@ function formatFound(found: Found): string {
 
 function listRows({ payers, orders, decisions, devices, listEntries }: Found): readonly string[][] {
   return [
-    ...payers.map(({ clientIdKey, lastAt }) => ['payer', formatName(clientIdKey), '', lastAt, '']),
+    ...payers.map(({ clientIdKey, lastAt }) => ['payer', formatCallerText(clientIdKey), '', lastAt, '']),
     ...orders.map(({ orderRef, clientIdKey, lastAt, verdict }) => [
       'order',
-      formatName(orderRef),
-      formatName(clientIdKey),
+      formatCallerText(orderRef),
+      formatCallerText(clientIdKey),
       lastAt,
       verdict ?? 'only reported',
     ]),
     ...decisions.map(({ decisionId, requestId, clientIdKey, orderRef, verdict, at }) => [
       'decision',
       decisionId,
-      formatName(clientIdKey),
+      formatCallerText(clientIdKey),
       at,
-      `${verdict}, order ${formatName(orderRef)}, request ${requestId}`,
+      `${verdict}, order ${formatCallerText(orderRef)}, request ${requestId}`,
     ]),
     ...devices.flatMap(({ kind, value, clients, payers: seen }) =>
       seen.map(({ clientIdKey, lastAt }) => [
         kind,
         value,
-        formatName(clientIdKey),
+        formatCallerText(clientIdKey),
         lastAt,
         formatCount(clients, 'payer'),
       ]),
     ),
     ...listEntries.map(({ list, value, reason, hasEnded }) => [
       'list entry',
-      formatName(value),
+      formatCallerText(value),
       '',
       '',
       `${list}: ${reason}${hasEnded ? ' (has ended)' : ''}`,
