@@ -6,7 +6,12 @@ import { readConfig } from '#config.ts';
 import { type Location, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import { type Example, formatExample } from '#decision/rules/proof/example.ts';
-import { countRules, explainRuleCount, type RuleSet, explainBadVersionName } from '#decision/rules/rule-set.ts';
+import {
+  countRules,
+  explainBadVersionName,
+  explainRuleCount,
+  type RuleSet,
+} from '#decision/rules/rule-set.ts';
 import { findShortenedFiles } from '#decision/rules/text/own-part.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
