@@ -211,12 +211,12 @@ export class AccessKeys {
   /** Throws KeyRefused if the platform already has the most live keys that it may have. */
   async requireRoom(platform: PlatformName): Promise<void> {
     const now = this.#now();
-    const findLiveKey = (await this.list()).filter(
+    const live = (await this.list()).filter(
       (one) => one.platform === platform && getKeyStatus(one, now) === 'live',
     );
-    if (findLiveKey.length < LIVE_KEYS_MAX) return;
+    if (live.length < LIVE_KEYS_MAX) return;
     throw new KeyRefused(
-      `${platform} has ${findLiveKey.length} live keys, and at most ${LIVE_KEYS_MAX} are allowed; revoke keys that are no longer used`,
+      `${platform} has ${live.length} live keys, and at most ${LIVE_KEYS_MAX} are allowed; revoke keys that are no longer used`,
     );
   }
 

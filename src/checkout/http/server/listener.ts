@@ -112,7 +112,7 @@ export function createListener(
 
 /**
  * Sends 100 Continue when the body is read. A request that is refused earlier, for example for an unknown key, never
- * sends its body. Its connection then closes, because nobody can tell where the next request begins.
+ * sends its body. Its connection then closes, because nobody knows where the next request begins.
  */
 function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
   const { shouldKeepAlive } = res;
