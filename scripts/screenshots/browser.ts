@@ -107,7 +107,7 @@ export async function consolePages(
     { name: 'lists', hash: '#/settings/lists', shows: 'New list' },
     { name: 'access', hash: '#/settings/access', shows: 'Who may sign in' },
     { name: 'audit', hash: '#/settings/audit', shows: 'Save all as CSV' },
-    { name: 'platform', hash: '#/settings/platform', shows: 'An erasure takes a payer' },
+    { name: 'platform', hash: '#/settings/platform', shows: 'An erasure removes a payer from' },
     { name: 'rules', hash: '#/rules', shows: 'Begin a draft' },
     { name: 'version', hash: '#/rules/p2.v10', shows: 'the last repeats' },
     { name: 'changes', hash: '#/rules/p2.v11/changes', shows: 'Payers answered differently' },

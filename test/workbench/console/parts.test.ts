@@ -93,6 +93,7 @@ const change = (hour: number, more: Partial<ShownEntry>): ShownEntry => ({
   action: 'canary',
   from: P2_V10,
   to: P2_V11,
+  percent: 20,
   digest: 'd',
   reason: 'a longer wait',
   ...more,
@@ -118,7 +119,7 @@ describe('the marks on a line of time', () => {
       { at: 12 * HOUR_MS, text: 'the list testers was last changed', label: null, isAlert: false },
       {
         at: 15 * HOUR_MS,
-        text: 'canary p2.v11, by ann: a longer wait',
+        text: 'p2.v11 canary 20 %, by ann: a longer wait',
         label: 'p2.v11 canary',
         isAlert: false,
       },
@@ -133,18 +134,19 @@ describe('the marks on a line of time', () => {
       to: P2_V10,
       reason: 'BLOCK share',
     });
-    expect(told(taken)).to.deep.equal([[true, 'the guard took p2.v11 back: BLOCK share']]);
+    expect(told(taken)).to.deep.equal([[true, 'p2.v11 taken back, by the guard: BLOCK share']]);
   });
 
   it('say when one person alone returned to a version', () => {
     const alone = change(12, {
       action: 'rollback',
+      from: P2_V11,
       to: P2_V10,
       reason: 'all are blocked',
       emergency: true,
     });
     expect(told(alone)).to.deep.equal([
-      [true, 'back to p2.v10, by ann without anybody else’s approval: all are blocked'],
+      [true, 'p2.v11 taken back, p2.v10 decides, by ann without a second person’s approval: all are blocked'],
     ]);
   });
 

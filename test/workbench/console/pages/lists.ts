@@ -91,7 +91,7 @@ describeConsole("the console's page Lists", (tab) => {
     await form.getByLabel('Reason').fill('a test');
     await tab.button('Add to the list …').click();
     await tab.button('Add to the list').click();
-    await page.getByText('Line 3, column 17: from here on it is no line of a saved list.').waitFor();
+    await page.getByText('Line 3, column 17: from here on this is not a line of a saved list.').waitFor();
     await tab.button('Cancel').click();
     await form.getByLabel('Value').fill('card\n\n{"value":"","reason":"x"}');
     await tab.button('Add to the list …').click();

@@ -15,7 +15,7 @@ describeConsole('the platform of the console', (tab) => {
     await decided().getByText('shop').waitFor();
     expect(new URL(page.url()).search).to.equal('?platform=shop');
     await tab.visit('#/rollouts');
-    await page.getByText('This key may only look').waitFor();
+    await page.getByText('This key may not change the rollout').waitFor();
     const second = await page.context().newPage();
     await second.goto(page.url());
     await second.getByRole('heading', { name: 'Rollouts', level: 1 }).waitFor();

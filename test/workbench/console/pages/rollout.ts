@@ -58,11 +58,13 @@ describeConsole("the console's place Rollouts", (tab) => {
     ]);
     expect(await stages.locator('[aria-current=step]').textContent()).to.equal('5 %');
     await page
-      .getByText('The guard takes it back when one of these is worse by 4 points, not by chance.')
+      .getByText(
+        'The guard takes it back when one of these is worse by 4 points and chance does not explain it.',
+      )
       .waitFor();
     await page
       .getByRole('listitem')
-      .filter({ hasText: /^WAIT *no worse$/ })
+      .filter({ hasText: /^WAIT *not worse$/ })
       .waitFor();
     await tab.expectNoFindings();
     const asked = page.waitForRequest('**/rules/rollout');
@@ -219,7 +221,7 @@ describeConsole("the console's place Rollouts", (tab) => {
 
   it('lets a key of one platform look, and says which key may change', async () => {
     await tab.open('#/rollouts');
-    await tab.page.getByText('This key may only look').waitFor();
+    await tab.page.getByText('This key may not change the rollout').waitFor();
     expect(await tab.page.getByRole('radio').count()).to.equal(0);
   });
 });

@@ -39,7 +39,7 @@ describeConsole("the console's keys", (tab) => {
 describeConsole("the console's audit", (tab) => {
   it('tells a change in words, also what lies deeper', async () => {
     await tab.openOwn(tab.seeded.operatorKey, '#/settings/audit?action=rollout');
-    const changes = tab.page.locator('td[data-of="from what to what"]');
+    const changes = tab.page.locator('td[data-of="change"]');
     await changes.first().waitFor();
     const text = (await changes.allTextContents()).join('\n');
     expect(text).to.match(/active: p2\.v10, candidates: \(version: p2\.v11, mode: shadow, percent: 0\)/);
@@ -78,7 +78,7 @@ describeConsole("the console's audit", (tab) => {
     await tab.expectNoFindings();
     await page.locator('input[name=who]').fill('nobody of this name');
     await tab.button('Find').click();
-    await page.getByText('Nothing fits').waitFor();
+    await page.getByText('No entry matches').waitFor();
     await tab.button('Clear').click();
     await page.waitForURL(/audit$/);
   });
@@ -97,7 +97,7 @@ describeConsole("the console's audit", (tab) => {
     const saved = page.waitForEvent('download');
     await tab.button('Save all as NDJSON').click();
     await saved;
-    await page.getByText('The file lacks:').waitFor();
+    await page.getByText('These entries are missing in the file:').waitFor();
     await tab.expectNoFindings();
     change.run(body);
     db.close();
@@ -115,7 +115,7 @@ describeConsole("the console's people", (tab) => {
     await page.getByRole('heading', { name: '2 people signed in' }).waitFor();
     const row = page.getByRole('region', { name: 'People' }).getByRole('row', { name: other.slice(3, 15) });
     expect(await row.textContent()).to.include('key at club');
-    await page.getByText('With OIDC_ISSUER people sign in at an identity provider').waitFor();
+    await page.getByText('Set OIDC_ISSUER to let people sign in at an identity provider').waitFor();
     await tab.expectNoFindings();
     await row.getByRole('button', { name: 'Sign out …' }).click();
     await tab.button('Sign out').and(page.locator('dialog *')).click();
@@ -132,8 +132,8 @@ describeConsole("the console's platform", (tab) => {
     const { page } = tab;
     const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
     await row('Rules that decide').waitFor();
-    expect(await row('Rules that decide').textContent()).to.match(/p2\.v10 Since 2.+, by .+: .+/);
-    expect(await row('Somebody else approves').textContent()).to.include('nothing');
+    expect(await row('Rules that decide').textContent()).to.match(/p2\.v10 since 2.+, by .+: .+/);
+    expect(await row('A second person must approve').textContent()).to.include('nothing');
     expect(await row('The store keeps decisions').textContent()).to.include('90 d');
     await page.getByText('http://NODE', { exact: true }).waitFor();
     await tab.expectNoFindings();
@@ -153,7 +153,7 @@ describeConsole("the console's people, keys and audit", (tab) => {
     await tab.button('Save all as CSV').waitFor();
     await tab.expectNoFindings();
     await tab.visit('#/settings/platform');
-    await tab.page.getByText('An erasure takes a payer').waitFor();
+    await tab.page.getByText('An erasure removes a payer from').waitFor();
     await tab.expectNoFindings();
   });
 });

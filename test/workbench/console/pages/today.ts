@@ -23,7 +23,7 @@ describeConsole("the console's place Today", (tab) => {
     const { page } = tab;
     await page.getByRole('navigation', { name: 'Time' }).getByRole('link', { name: 'week' }).click();
     await page.waitForURL(/#\/today\?span=week$/);
-    await page.getByText(/shadow p2\.v11, by .*: try a longer first wait/).waitFor();
+    await page.getByText(/p2\.v11 shadow, by .*: try a longer first wait/).waitFor();
     expect(await figures().textContent()).to.match(/^verdicts[1-9]\d\dGET_NEW\d/);
     await figures().getByRole('link').nth(3).click();
     await page.waitForURL(/#\/find\?from=.*&to=.*&verdict=WAIT$/);
@@ -109,7 +109,7 @@ describeConsole("the console's place Today", (tab) => {
     const wrong = page.getByRole('alert');
     await wrong.getByText('the rule bot-blocked').waitFor();
     expect((await wrong.textContent())?.replaceAll(/\s+/g, ' ')).to.include(
-      'BLOCK is 60.0 % of the verdicts, 50.0 points above these hours of the last eight days. Most of it comes from the rule bot-blocked. See what changed',
+      'BLOCK is 60.0 % of the verdicts, 50.0 points above the same hours of the last eight days. Most of it comes from the rule bot-blocked. See what changed',
     );
     await wrong.getByRole('link', { name: 'See what changed' }).click();
     await page.waitForURL(/#\/today\?verdict=BLOCK&by=rule&span=day$/);

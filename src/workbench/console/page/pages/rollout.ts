@@ -10,7 +10,7 @@ import {
   suggestNextVersion,
 } from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
-import { describeActivation } from '#workbench/console/page/parts/marks.ts';
+import { describeActivation, ROLLOUT_ACTS } from '#workbench/console/page/parts/marks.ts';
 import { renderAnswer, renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
@@ -85,9 +85,9 @@ export function RolloutsPage({ session }: PageProps) {
 }
 
 const ONLY_OPERATORS = html`<div class="notice">
-  <strong>This key may only look</strong>
+  <strong>This key may not change the rollout</strong>
   <p>
-    A rollout concerns all platforms, and takes a key of the installation with the operation operate:
+    A rollout concerns all platforms. It needs a key of the installation with the operation operate:
     ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>
   </p>
 </div>`;
@@ -96,7 +96,7 @@ function describeFollowing({ following, lagging }: Following) {
   const all = following.length + lagging.length;
   return lagging.length === 0
     ? `Done: ${all} of ${all} nodes follow.`
-    : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; Today shows them.`;
+    : `Stored, but ${lagging.length} of ${counted(all, 'node')} do not follow it yet. Today shows which.`;
 }
 
 function renderHead(
@@ -150,14 +150,15 @@ function describeGuard({ guardPoints }: Candidate, trial: TrialCounts | undefine
   const harms = trial === undefined ? [] : computeHarms(trial);
   const width = (points: number) => `${Math.min(100, (100 * Math.max(0, points)) / guardPoints)}%`;
   return html`<p>
-      The guard takes it back when one of these is worse by ${guardPoints} points, not by chance.
+      The guard takes it back when one of these is worse by ${guardPoints} points and chance does not explain
+      it.
     </p>
     <ul class="guard">
       ${harms.map(
         ({ name, points }) => html`<li>
           <span>${name}</span>
           <span class="bar"><i style=${{ width: width(points) }}></i></span>
-          <b class="num">${points > 0 ? `${points.toFixed(1)} worse` : 'no worse'}</b>
+          <b class="num">${points > 0 ? `${points.toFixed(1)} points worse` : 'not worse'}</b>
         </li>`,
       )}
     </ul>`;
@@ -274,7 +275,7 @@ const COLUMNS = [
 
 function renderHistoryCells(entry: Rollout['history'][number]) {
   const { at, action, from, to, percent, also = [], who, reason, emergency } = entry;
-  const what = html`${renderPill(ACTS[action], chooseTone(action))}
+  const what = html`${renderPill(ROLLOUT_ACTS[action], chooseTone(action))}
     ${percent !== undefined && html` <span class="num">${percent} %</span>`}
     ${emergency && html` ${renderPill('emergency', 'bad')}`}`;
   const versions = from === null || from === to ? to : `${from} → ${to}`;
@@ -286,17 +287,6 @@ function renderHistoryCells(entry: Rollout['history'][number]) {
     reason,
   ];
 }
-
-/** Each act under the name that it has everywhere on the page. */
-const ACTS: Readonly<Record<Rollout['history'][number]['action'], string>> = {
-  start: 'first start',
-  shadow: 'shadow',
-  canary: 'canary',
-  active: 'activated',
-  rollback: 'taken back',
-  guard: 'taken back by the guard',
-  repair: 'repaired',
-};
 
 function chooseTone(action: Rollout['history'][number]['action']): Tone {
   if (action === 'rollback' || action === 'guard') return 'bad';

@@ -87,7 +87,7 @@ function renderVersionsTable(
         ...kept.map(({ version, from, changedBy, changedAt }) => [
           html`<a href=${toVersionPath(version)}><b>${version}</b></a>`,
           renderPill('draft', 'note'),
-          `begun with ${from}, changed by ${changedBy}, ${formatDateTime(changedAt)}`,
+          `copied from ${from}; last change by ${changedBy}, ${formatDateTime(changedAt)}`,
           renderWays(version, words),
         ]),
         ...others.map((one) => [

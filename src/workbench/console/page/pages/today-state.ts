@@ -58,7 +58,7 @@ export function TodayStatus({ session, found, reporting, status }: StateProps) {
       ${wrong}${proposals}
     </section>`;
   const known = [
-    compared !== null && 'verdicts are as in these hours of the last eight days',
+    compared !== null && 'the shares of verdicts are as usual at this time of day',
     reporting !== null && 'outcomes arrive',
     describeFollowing(status),
   ].filter((words) => typeof words === 'string');
@@ -102,9 +102,8 @@ function describeUnusualShare(
   const where = share > usual ? 'above' : 'below';
   const way = withWords({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
-    <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} these hours of the
-    last
-    eight days.</b>${' '}
+    <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} the same hours of the
+    last eight days.</b>${' '}
     ${cause && html`Most of it comes from the ${cause.dimension} <b>${cause.value}</b>. `}
     <a href=${way}>See what changed</a>, and take the version back if it is the cause.
   </p>`;
@@ -112,7 +111,7 @@ function describeUnusualShare(
 
 function describeProposals(proposals: number): Html {
   return html`<p>
-    <a href="#/settings/audit">${counted(proposals, 'proposal')}</a> of others for you to decide.
+    <a href="#/settings/audit">${counted(proposals, 'proposal')}</a> for you to decide.
   </p>`;
 }
 

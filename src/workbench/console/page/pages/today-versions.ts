@@ -61,21 +61,24 @@ function renderCandidate(candidate: Candidate, trial: TrialCounts | undefined) {
 function describeTrial({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
   const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
   return mode === 'shadow'
-    ? `${count(shadow.different)} of ${count(shadow.compared)} differ${errors}`
-    : `decided ${count(arms.candidate.verdicts)}${errors}`;
+    ? `${count(shadow.different)} of ${counted(shadow.compared, 'verdict')} differ${errors}`
+    : `${counted(arms.candidate.verdicts, 'verdict')}${errors}`;
 }
 
 /** What is the matter with the nodes, a paragraph each. */
 export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   if (nodes === null) return [];
   if (nodes.length === 0)
-    return [html`<p>No node was heard of in the last 10 s: look at their logs, and at the store.</p>`];
+    return [html`<p>No node has reported for 10 s: look at the logs of the nodes, and at the store.</p>`];
   const ill = nodes.filter(
     ({ trouble, hasStaleLists, revision }) =>
       trouble !== null || hasStaleLists === true || revision !== (rollout?.revision ?? revision),
   );
   if (ill.length === 0) return [];
-  return [html`<p>${ill.length} of ${counted(nodes.length, 'node')} in trouble: see the table below.</p>`];
+  const need = ill.length === 1 ? 'needs' : 'need';
+  return [
+    html`<p>${ill.length} of ${counted(nodes.length, 'node')} ${need} help: the table below says why.</p>`,
+  ];
 }
 
 /** Which nodes there are, and whether they follow the rollout. */

@@ -48,7 +48,7 @@ export function renderTrialCounts({ active }: Rollout, { version, mode }: Candid
 function renderShadowDifferences({ shadow }: TrialCounts, active: string, candidate: string) {
   const { compared, different, differences } = shadow;
   if (compared === 0)
-    return html`<p class="faint">Nothing compared yet; the next verdicts are decided by both.</p>`;
+    return html`<p class="faint">Nothing is compared yet: both versions decide the next verdicts.</p>`;
   const columns = [
     ...declareNumberColumns('count'),
     ...columnsOf('exact', `${active} → ${candidate}`),
@@ -149,8 +149,8 @@ function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: s
     ...statuses.map((status) => count(renderClientsBy(status, arms[arm].clients))),
   ])}
     <p class="faint">
-      Shares of clients with 95 % intervals. Each client counts once, with all its verdicts at this
-      percentage. “Paid” compares clients who paid at least once with clients who only failed to pay.
+      Shares of clients, with 95 % intervals. A client counts once, with all verdicts since this share began.
+      “Paid” is the share of clients who paid at least once, among those with a known outcome.
     </p>
     ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}
     ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
@@ -195,7 +195,7 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
     <h2>Results of the trial</h2>
     ${
       jobId === null
-        ? html`<p>Orders, money, requisites and waits of the clients of each version.</p>
+        ? html`<p>Compares the orders, money, requisites and waits of the payers of each version.</p>
             <button type="button" disabled=${isBusy} onClick=${again}>Run</button>`
         : renderJobResult({ answer, again }, worked)
     }

@@ -1,6 +1,17 @@
 import type { Explored, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, readMoment } from './format.ts';
 
+/** Each act of a rollout under the name that it has everywhere on the page. */
+export const ROLLOUT_ACTS: Readonly<Record<Rollout['history'][number]['action'], string>> = {
+  start: 'first start',
+  shadow: 'shadow',
+  canary: 'canary',
+  active: 'activated',
+  rollback: 'taken back',
+  guard: 'taken back by the guard',
+  repair: 'repaired',
+};
+
 interface Span {
   readonly from: number;
   readonly to: number;
@@ -46,20 +57,21 @@ function createMark(at: number, text: string, label: string | null, isAlert = fa
   return { at, text, label, isAlert };
 }
 
-function toRolloutMark({ at, action, from, to, who, reason, emergency = false }: Rollout['history'][number]) {
-  const changedAt = readMoment(at);
-  if (action === 'guard')
-    return createMark(
-      changedAt,
-      `the guard took ${from ?? 'a candidate'} back: ${reason}`,
-      `${from} taken back`,
-      true,
-    );
-  const alone = emergency ? ' without anybody else’s approval' : '';
-  const isBack = action === 'rollback';
-  const what = isBack ? `back to ${to}` : `${action} ${to}`;
-  const label = isBack ? what : `${to} ${action}`;
-  return createMark(changedAt, `${what}, by ${who}${alone}: ${reason}`, label, emergency);
+function toRolloutMark(entry: Rollout['history'][number]) {
+  const { at, action, from, to, percent, who, reason, emergency = false } = entry;
+  const isGuard = action === 'guard';
+  const isBack = isGuard || action === 'rollback';
+  const label = `${isBack ? (from ?? 'a candidate') : to} ${ROLLOUT_ACTS[isBack ? 'rollback' : action]}`;
+  const share = action === 'canary' && percent !== undefined ? ` ${percent} %` : '';
+  const decides = isBack && !isGuard ? `, ${to} decides` : '';
+  const alone = emergency ? ' without a second person’s approval' : '';
+  const by = isGuard ? 'by the guard' : `by ${who}${alone}`;
+  return createMark(
+    readMoment(at),
+    `${label}${share}${decides}, ${by}: ${reason}`,
+    label,
+    isGuard || emergency,
+  );
 }
 
 function describeGap({ from, to, entries }: Explored['exploration']['gaps'][number]) {

@@ -40,7 +40,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
           ${renderTable(PEOPLE_HEAD, found.people, (one) => renderPersonCells(one, platform, propose))}
           ${
             platform !== '*' &&
-            html`<p class="faint">People who see all platforms are listed under “all platforms”.</p>`
+            html`<p class="faint">People who may see all platforms are listed at “all platforms”.</p>`
           }
         </section>
         <section class="card">
@@ -103,7 +103,9 @@ function renderIssueForm({ mayGive }: AccessKeyList, propose: Propose) {
       title: `Issue a key for ${operations.join(', ') || 'nothing'}?`,
       action: 'Issue it',
       act: () => askService('POST', ISSUE_KEY, { operations, days: Number(days) }),
-      children: html`<p>Whoever holds it may do that for ${days} days. You answer for it.</p>`,
+      children: html`<p>
+        Whoever holds the key may do that for ${days} days. The audit names you as its owner.
+      </p>`,
     });
   });
   return html`<form class="stack" onSubmit=${issue}>
@@ -141,12 +143,12 @@ function renderPersonCells(
 const ROLE_COLUMNS = ['claim', 'value', 'role', 'platform', ...declareColumns('wide', 'may')];
 
 function describeRoles({ provider, roles }: People) {
-  const byKey = 'Whoever holds one of the keys with platform operations';
+  const byKey = 'Whoever holds a key with a platform operation';
   if (provider === null)
-    return html`<p>${byKey}. With OIDC_ISSUER people sign in at an identity provider.</p>`;
+    return html`<p>${byKey}. Set OIDC_ISSUER to let people sign in at an identity provider.</p>`;
   return html`<p>
-      ${byKey}, and whoever has one of these roles at ${provider}, set with OIDC_ROLES. A role that is taken
-      away there lasts until the person signs in again: sign them out here.
+      ${byKey}, and whoever has one of these roles at ${provider} (OIDC_ROLES). A person who loses a role
+      there keeps it here until the next sign-in: sign that person out here.
     </p>
     ${renderTable(
       { name: 'Roles', columns: ROLE_COLUMNS, kind: 'in-lines' },

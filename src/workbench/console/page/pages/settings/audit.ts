@@ -52,15 +52,17 @@ function Entries({ query }: { query: URLSearchParams }) {
       ${
         entries.length === 0
           ? renderEmpty(
-              next === null ? 'Nothing fits' : 'Nothing of these fits',
-              next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.',
+              next === null ? 'No entry matches' : 'No entry on this page matches',
+              next === null
+                ? 'Capital and small letters are the same here.'
+                : 'Older entries are not searched yet.',
             )
           : renderTable({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, renderCells)
       }
       ${next !== null && html`<p><a href=${withWords({ after: next })}>Older entries</a></p>`}
       ${h(SaveButtons, { name: 'audit', forms })}
       <div role="status">
-        ${lacking.length > 0 && html`<p>The file lacks:</p>`}
+        ${lacking.length > 0 && html`<p>These entries are missing in the file:</p>`}
         ${renderFaults(lacking)}
       </div>
     </section>`,
@@ -80,6 +82,10 @@ function Chain() {
   const look = () => attempt(() => askService('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
     <h2>Integrity</h2>
+    <p class="faint">
+      Every entry contains the hash of the entry before it, so that an entry that is changed or missing breaks
+      the chain.
+    </p>
     <div role="status">${check && describeCheck(check)}</div>
     ${trouble}
     <button type="button" disabled=${isBusy} onClick=${look}>
@@ -90,14 +96,14 @@ function Chain() {
 
 function describeCheck({ checkedAt, entries, forgotten, faults }: AuditCheck) {
   if (faults.length > 0) return renderFaults(faults);
-  const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
+  const erased = forgotten === 0 ? '' : `; ${forgotten} of them were about payers who are erased`;
   return html`<p>
     All entries were in order at ${formatDateTime(checkedAt)}: ${counted(
       entries,
       'entry',
       'entries',
     )}${erased}.
-    Somebody who can write to the store could have made a new chain:${' '}
+    Whoever can write to the store could replace the whole chain:${' '}
     <code>audit verify --known</code> shows that.
   </p>`;
 }
@@ -126,7 +132,7 @@ const COLUMNS = [
   'what',
   'platform',
   'about',
-  ...declareColumns('wide', 'from what to what', 'why'),
+  ...declareColumns('wide', 'change', 'why'),
 ];
 
 function renderCells({ at, who, action, platform, subject, before, after, reason }: Entry) {

@@ -48,7 +48,12 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   return renderAnswer(
     answer,
     ({ lists, isStale }) => html`
-      ${isStale && html`<p class="notice notice-bad">The store does not answer: this may be old.</p>`}
+      ${
+        isStale &&
+        html`<p class="notice notice-bad">
+        The store does not answer: this page may be out of date.
+      </p>`
+      }
       ${renderLists(lists, item)}
       ${
         own &&
@@ -56,7 +61,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
           found.entries.length === 0 && value === ''
             ? renderEmpty(
                 `The list ${item} is empty`,
-                'Add the first value below; within 2 seconds rules find it.',
+                'Add the first value below. Rules find it within 2 seconds.',
               )
             : h(Entries, {
                 key: item,
@@ -87,7 +92,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
 
 /** What a list holds, and how that is put on it. */
 const KINDS = {
-  client: ['clients', 'The clientIdKey'],
+  client: ['payers', 'The clientIdKey'],
   fingerprint: ['fingerprints', 'As callers send it; only its HMAC is kept'],
   ip: [
     'IP addresses and ranges',
@@ -107,7 +112,7 @@ const LIST_COLUMNS = [
 
 function renderLists(lists: readonly SharedList[], chosen: string) {
   if (lists.length === 0)
-    return renderEmpty('No shared list yet', 'Make the first one below. Rules ask for it by “listed”.');
+    return renderEmpty('No shared list yet', 'Create the first one below. Rules ask for it with “listed”.');
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
     ${renderTable(
@@ -158,7 +163,7 @@ function Entries({ name, after, found, value, find, propose }: EntriesProps) {
       entries.length === 0
         ? coveredBy
           ? renderCovered(value, coveredBy, cells)
-          : renderEmpty(`This value is not on ${name}`, 'Values are compared exactly.')
+          : renderEmpty(`This value is not on ${name}`, 'Only the exact value is found.')
         : renderTable({ name: `Entries of ${name}`, columns: COLUMNS, kind: 'in-lines' }, entries, cells)
     }
     ${after !== null && html`<p><a href=${here}>Newest entries</a></p>`}
@@ -181,7 +186,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
       action: 'Remove from the list',
       tone: 'bad',
       act: () => askService('DELETE', listEntry(list, value)).then(() => []),
-      children: html`<p>Within 2 seconds no verdict counts it any more. It was put there for: ${reason}</p>`,
+      children: html`<p>Within 2 seconds verdicts stop counting it. It was added for: ${reason}</p>`,
     });
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : formatDateTime(expiresAt);
   return [
@@ -296,9 +301,8 @@ function parseSavedEntry({ text, line }: PastedLine) {
   } catch (error) {
     // Where a text ends too early, no position is told.
     const [, place = text.trimEnd().length] = /position (\d+)/.exec(String(error)) ?? [];
-    throw new Error(
-      `Line ${line}, column ${Number(place) + 1}: from here on it is no line of a saved list. ${LINE_FORM}`,
-    );
+    const where = `Line ${line}, column ${Number(place) + 1}`;
+    throw new Error(`${where}: from here on this is not a line of a saved list. ${LINE_FORM}`);
   }
 }
 

@@ -14,7 +14,8 @@ type Row = readonly [what: string, value: Html, where: Html];
 
 function describeDeciding(rollout: Rollout) {
   const { version } = rollout.active;
-  return html`<a href=${toVersionPath(version)}>${version}</a>${` ${describeActivation(rollout)}`}`;
+  const since = describeActivation(rollout).replace(/^S/, 's');
+  return html`<a href=${toVersionPath(version)}>${version}</a>${` ${since}`}`;
 }
 
 const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;
@@ -31,7 +32,7 @@ export function PlatformPage({ session }: PageProps) {
     const rows = [...active, ...toRows(settings), ...(approves ? [toApproversRow(people, keys)] : [])];
     const head = {
       name: 'Settings',
-      columns: ['what', ...declareColumns('wide', 'is'), 'changed by'],
+      columns: ['what', ...declareColumns('wide', 'value'), 'changed by'],
       kind: 'in-lines',
     };
     return html`<section class="card">
@@ -41,29 +42,35 @@ export function PlatformPage({ session }: PageProps) {
   });
 }
 
-const APPROVED = { off: 'nothing', required: 'what reaches most payers' } as const;
+const APPROVED = { off: 'for nothing', required: 'for what reaches most payers' } as const;
 
 function toRows(settings: Settings): readonly Row[] {
   const { approvals, limits, keptMs, repeatsErasures, callers } = settings;
   const { perSecond, burst, atOnce } = limits;
   const rate =
-    perSecond === 0 ? 'any number' : `${count(perSecond)} a second, ${count(burst)} at once before that`;
+    perSecond === 0
+      ? 'any number'
+      : `${count(perSecond)} a second, and ${count(burst)} at once after a pause`;
   const { clients, decisions, archive, audit } = keptMs;
-  const kept = archive === null ? 'there is none' : formatDuration(archive);
+  const kept = archive === null ? 'no archive is set up' : formatDuration(archive);
   const port = callers.port === 0 ? '' : `:${callers.port}`;
   const baseUrl = `${callers.tls ? 'https' : 'http'}://NODE${port}${callers.basePath}`;
   const backup = repeatsErasures
-    ? 'A payer whom a restored backup brings back is erased again at the next start.'
+    ? 'If a restored backup brings the payer back, the next start erases the payer again.'
     : 'A restored backup brings the payer back.';
   return [
-    ['Somebody else approves', APPROVED[approvals], 'APPROVALS'],
-    ['Requests of one address', rate, 'RATE_LIMIT_PER_SECOND, RATE_LIMIT_BURST'],
-    ['Requests of one key here', `${atOnce} at once`, 'fixed'],
-    ['A payer is kept', `${formatDuration(clients)} after the last change`, 'an erasure'],
-    ['An erasure takes a payer', `from store, lists, archive and audit. ${backup}`, 'ERASURE_LEDGER'],
-    ['The store keeps decisions', formatDuration(decisions), archive === null ? 'fixed' : 'DECISIONS_HOT'],
-    ['The archive keeps them', kept, 'ARCHIVE_DIR, ARCHIVE_KEEP'],
-    ['The audit keeps entries', formatDuration(audit), 'fixed'],
+    ['A second person must approve', APPROVED[approvals], 'APPROVALS'],
+    ['Requests from one address', rate, 'RATE_LIMIT_PER_SECOND, RATE_LIMIT_BURST'],
+    ['Requests with one key, here', `${atOnce} at once`, 'fixed'],
+    ['A payer is kept for', `${formatDuration(clients)} after the last change, or until an erasure`, 'fixed'],
+    ['An erasure removes a payer from', `the store, lists, archive and audit. ${backup}`, 'ERASURE_LEDGER'],
+    [
+      'The store keeps decisions for',
+      formatDuration(decisions),
+      archive === null ? 'fixed' : 'DECISIONS_HOT',
+    ],
+    ['The archive keeps decisions for', kept, 'ARCHIVE_DIR, ARCHIVE_KEEP'],
+    ['The audit keeps entries for', formatDuration(audit), 'fixed'],
     ['The client library’s baseUrl', html`<code>${baseUrl}</code>`, 'a proxy, where there is one'],
   ];
 }
