@@ -69,8 +69,9 @@ export async function askService<T>(
   method: Method,
   question: Question<T>,
   body?: object | string,
+  signal?: AbortSignal,
 ): Promise<T> {
-  return (await sendWithCredentials(method, question, body)).value;
+  return (await sendWithCredentials(method, question, body, signal)).value;
 }
 
 /** The answer to a GET as it was sent, to keep it. Throws Refusal. */
@@ -84,8 +85,12 @@ async function sendWithCredentials(
   method: Method,
   { path, revision, all }: Question<unknown>,
   body?: object | string,
+  signal?: AbortSignal,
 ) {
-  const { answer, text } = await send(method, path, body, revision ?? null);
+  const { answer, text } = await send(method, path, body, {
+    revision: revision ?? null,
+    signal: signal ?? null,
+  });
   const value = readValue(answer.headers.get('Content-Type') ?? '', text);
   if (answer.status === PROPOSED) {
     const secret = value.key === undefined ? '' : ` ${SECRET} ${value.key}`;
@@ -118,7 +123,7 @@ async function send(
   method: string,
   path: string,
   body: object | string | undefined,
-  revision: number | null,
+  { revision, signal }: { revision: number | null; signal: AbortSignal | null },
 ) {
   const shown = platform === null ? {} : { 'X-KA-Platform': platform };
   const isLines = typeof body === 'string';
@@ -131,6 +136,7 @@ async function send(
         method,
         headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
         cache: 'no-store',
+        signal,
         ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
       }));
     // An answer that breaks off does not count.

@@ -80,6 +80,7 @@ export type Decision = sdk.Decision;
 export type Explanation = sdk.Explanation;
 export type Following = sdk.Following;
 export type FoundDecisions = sdk.FoundDecisions;
+export type FoundRecords = sdk.FoundRecords;
 export type HistoryEntry = sdk.HistoryEntry;
 export type Ladder = sdk.Ladder;
 export type NodeReport = sdk.NodeReport;
@@ -181,6 +182,9 @@ export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cas
 export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };
 /** A draft as it is kept in RULES_DIR. */
 export const savedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
+
+/** What has a text in its name. */
+export const findQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
 
 export const decisionsQuestion = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
 export const decisionQuestion = (decisionId: string) => to<Decision>`decisions/${decisionId}`;

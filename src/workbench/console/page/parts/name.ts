@@ -1,9 +1,16 @@
-import { html } from '#workbench/console/page/html.ts';
+import { type Html, html } from '#workbench/console/page/html.ts';
 import { splitName } from './split-name.ts';
 
-/** A name of a payer or an order, so that two names that differ never look alike. */
-export function renderName(name: string) {
+/** A name of a payer or an order, so that two names that differ never look alike. `part`: what is sought. */
+export function renderName(name: string, part = '') {
   return html`<bdi>${splitName(name).map(({ text, mark }) =>
-    mark === null ? text : html`<span class="odd-letter">${mark}</span>`,
+    mark === null ? markPart(text, part) : html`<span class="odd-letter">${mark}</span>`,
   )}</bdi>`;
+}
+
+function markPart(text: string, part: string): Html {
+  const place = part === '' ? -1 : text.toLowerCase().indexOf(part.toLowerCase());
+  if (place === -1) return text;
+  const end = place + part.length;
+  return html`${text.slice(0, place)}<b>${text.slice(place, end)}</b>${text.slice(end)}`;
 }

@@ -1,0 +1,179 @@
+import { askService, isAllowed } from '#workbench/console/page/api.ts';
+import { type Html, h, html, useEffect, useState } from '#workbench/console/page/html.ts';
+import {
+  type FoundRecords,
+  findQuestion,
+  type Session,
+  type VerdictCommand,
+} from '#workbench/console/page/questions.ts';
+import { count, formatDateTime } from './format.ts';
+import { toDecisionPath, toDecisionsPath, toOrderPath, toPath, toPayerPath } from './links.ts';
+import { Verdict } from './verdict.ts';
+
+/** Something to choose: a place that it leads to, or an action. */
+export interface Choice {
+  readonly name: string;
+  readonly about: Html;
+  readonly act: { readonly href: string } | (() => void);
+}
+
+/** Choices of one kind. `more`: there are others, which are not listed. */
+export interface ChoiceGroup {
+  readonly title: string;
+  readonly choices: readonly Choice[];
+  readonly more: boolean;
+}
+
+/** A search as one types. */
+export interface Search {
+  readonly groups: readonly ChoiceGroup[];
+  readonly isUnderWay: boolean;
+  /** How it went, for people. Empty while nothing is looked for. */
+  readonly words: string;
+  readonly isRefused: boolean;
+}
+
+/** After the last key; each search also reads the archive. */
+const PAUSE_MS = 250;
+
+const CHARACTERS_MIN = 2;
+
+const NOTHING: Omit<Search, 'isUnderWay'> = { groups: [], words: '', isRefused: false };
+
+/** Whoever has one of these can find something. */
+function mayFind(session: Session) {
+  return (['clients:read', 'decisions', 'lists:read'] as const).some((one) => isAllowed(session, one));
+}
+
+/** Finds what has the text in its name, once the typing pauses. Never shows an answer about another text. */
+export function useSearch(session: Session, text: string): Search {
+  const [told, setTold] = useState({ ...NOTHING, of: '' });
+  const isTooShort = [...text].length < CHARACTERS_MIN;
+  const isAsked = !isTooShort && mayFind(session);
+  useEffect(() => {
+    if (!isAsked) return undefined;
+    const leaving = new AbortController();
+    const tell = (search: typeof NOTHING) => leaving.signal.aborted || setTold({ ...search, of: text });
+    const look = () =>
+      askService('GET', findQuestion(text), undefined, leaving.signal).then(
+        (found) => tell(toSearch(session, text, found)),
+        (error: Error) => tell({ ...NOTHING, words: error.message, isRefused: true }),
+      );
+    const timer = setTimeout(look, PAUSE_MS);
+    return () => {
+      // The service then searches no longer, either.
+      leaving.abort();
+      clearTimeout(timer);
+    };
+  }, [text, isAsked]);
+  if (!isAsked)
+    return {
+      ...NOTHING,
+      isUnderWay: false,
+      words: text === '' || !isTooShort ? '' : 'Type one more character.',
+    };
+  return told.of === text
+    ? { ...told, isUnderWay: false }
+    : { ...NOTHING, isUnderWay: true, words: 'Searching …' };
+}
+
+function toSearch(session: Session, text: string, found: FoundRecords) {
+  const groups = toGroups(session, found).toSorted((a, b) => rankGroup(a, text) - rankGroup(b, text));
+  const shown = groups.reduce((sum, { choices }) => sum + choices.length, 0);
+  const hits = shown === 0 ? 'Nothing that is kept has this in its name.' : `${count(shown)} shown.`;
+  return { groups, words: [hits, describeLook(found)].join(' '), isRefused: false };
+}
+
+/** A whole name is what somebody means, whatever else has it as a part. */
+function rankGroup({ choices: [first] }: ChoiceGroup, text: string) {
+  return first?.name.toLowerCase() === text.toLowerCase() ? 0 : 1;
+}
+
+function toGroups(session: Session, found: FoundRecords): readonly ChoiceGroup[] {
+  const isCut = (kind: FoundRecords['cut'][number]) => found.cut.includes(kind);
+  const groups = [
+    {
+      title: 'Payers',
+      more: isCut('payers'),
+      choices: found.payers.map(({ clientIdKey, lastAt }) =>
+        toPayerChoice(session, clientIdKey, formatDateTime(lastAt)),
+      ),
+    },
+    {
+      title: 'Orders',
+      more: isCut('orders'),
+      choices: found.orders.map((one) => toOrderChoice(session, one)),
+    },
+    {
+      title: 'Decisions',
+      more: isCut('decisions'),
+      choices: found.decisions.map(({ decisionId, orderRef, verdict, at }) => ({
+        name: orderRef,
+        about: renderVerdictAt(verdict, at),
+        act: { href: toDecisionPath(decisionId) },
+      })),
+    },
+    ...found.devices.map(({ kind, clients, payers }) => ({
+      title: `Payers on this ${kind === 'ip' ? 'address' : 'device'}`,
+      more: clients > payers.length,
+      choices: payers.map(({ clientIdKey, lastAt }) =>
+        toPayerChoice(session, clientIdKey, `seen ${formatDateTime(lastAt)}`),
+      ),
+    })),
+    {
+      title: 'List entries',
+      more: isCut('listEntries'),
+      choices: found.listEntries.map(({ list, value, reason, hasEnded }) => ({
+        name: value,
+        about: `${list}: ${reason}${hasEnded ? ' (has ended)' : ''}`,
+        act: { href: toPath(`settings/lists/${list}`) },
+      })),
+    },
+  ];
+  return groups.filter(({ choices }) => choices.length > 0);
+}
+
+function renderVerdictAt(verdict: VerdictCommand, at: string) {
+  return html`${h(Verdict, { verdict })} <span class="when">${formatDateTime(at)}</span>`;
+}
+
+/** Whoever may not open payers is led to their decisions. */
+function toPayerChoice(session: Session, clientIdKey: string, about: string): Choice {
+  const opens = isAllowed(session, 'clients:read');
+  const href = opens ? toPayerPath(clientIdKey) : toDecisionsPath({ clientIdKey });
+  return { name: clientIdKey, about, act: { href } };
+}
+
+/** An order that was only reported has no decisions; it leads to its payer. */
+function toOrderChoice(
+  session: Session,
+  { orderRef, clientIdKey, verdict, lastAt }: FoundRecords['orders'][number],
+): Choice {
+  const reported = `only reported, of ${clientIdKey}`;
+  if (verdict === null && isAllowed(session, 'clients:read'))
+    return { name: orderRef, about: reported, act: { href: toPayerPath(clientIdKey) } };
+  const about = verdict === null ? reported : renderVerdictAt(verdict, lastAt);
+  return { name: orderRef, about, act: { href: toOrderPath(orderRef) } };
+}
+
+const KIND_NAMES: Readonly<Record<FoundRecords['leftOut'][number], string>> = {
+  payers: 'payers',
+  orders: 'orders',
+  decisions: 'decisions',
+  devices: 'devices',
+  listEntries: 'list entries',
+};
+
+/** How far was looked, and for what not. */
+function describeLook({ lookedAt: { backTo, complete, upTo, unread }, leftOut }: FoundRecords) {
+  const kinds = leftOut.map((kind) => KIND_NAMES[kind]).join(', ');
+  return [
+    backTo !== null &&
+      `Searched back to ${formatDateTime(backTo)}${complete ? ', the oldest that is kept' : ''}.`,
+    upTo !== undefined && `What came since ${formatDateTime(upTo)} was not read yet.`,
+    unread !== undefined && 'Some files of the archive could not be read.',
+    kinds !== '' && `Not searched, because this session may not read them: ${kinds}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}

@@ -1,0 +1,97 @@
+import { type Html, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import type { Session } from '#workbench/console/page/questions.ts';
+import { onTyped } from './form.ts';
+import { type Choice, type ChoiceGroup, useSearch } from './found.ts';
+import { renderName } from './name.ts';
+
+interface SearchBoxProps {
+  readonly session: Session;
+  /** Begins the ids of its elements, so that two boxes may stand on one page. */
+  readonly id: string;
+  readonly label: string;
+  readonly hasFocus: boolean;
+  /** What can be chosen besides what is found. */
+  readonly commands?: (text: string) => readonly ChoiceGroup[];
+  readonly choose: (choice: Choice) => void;
+}
+
+/**
+ * A field with what is found under it, as one types. Up and down choose, Enter takes. Pressed before anything
+ * is found, Enter takes what will be found first.
+ */
+export function SearchBox({ session, id, label, hasFocus, commands = () => [], choose }: SearchBoxProps) {
+  const box = useRef<HTMLInputElement | null>(null);
+  const list = useRef<HTMLElement | null>(null);
+  const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const [isEntered, setEntered] = useState(false);
+  const text = typed.trim();
+  const search = useSearch(session, text);
+  const groups = [...commands(text), ...search.groups];
+  const choices = groups.flatMap((group) => group.choices);
+  const place = Math.min(chosen, choices.length - 1);
+  const current = choices[place];
+  useEffect(() => {
+    if (hasFocus) box.current?.focus();
+  }, []);
+  useEffect(() => {
+    if (!isEntered || current === undefined || search.isUnderWay) return;
+    setEntered(false);
+    choose(current);
+  }, [isEntered, current, search.isUnderWay]);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [place]);
+  const type = onTyped((next) => {
+    setTyped(next);
+    setChosen(0);
+    setEntered(false);
+  });
+  const press = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') setEntered(true);
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step === 0 || choices.length === 0) return;
+    event.preventDefault();
+    setChosen((place + step + choices.length) % choices.length);
+  };
+  const isOpen = choices.length > 0;
+  const listId = `${id}-choices`;
+  const active = isOpen ? `${id}-${place}` : undefined;
+  const combobox = {
+    ...{ role: 'combobox', 'aria-label': label, 'aria-controls': listId, 'aria-autocomplete': 'list' },
+    ...{ 'aria-expanded': isOpen ? 'true' : 'false', 'aria-activedescendant': active },
+    ...{ placeholder: label, maxlength: 256, autocomplete: 'off', autocapitalize: 'off', spellcheck: false },
+  };
+  const renderOne = (choice: Choice) =>
+    renderChoice(choice, { text, option: `${id}-${choices.indexOf(choice)}`, active, choose });
+  return html`<div class="find" role="search">
+    <input ref=${box} ...${combobox} value=${typed} onInput=${type} onKeyDown=${press} />
+    <div id=${listId} ref=${list} role="listbox" aria-label="What was found" hidden=${!isOpen}>
+      ${groups.map((group) => renderGroup(group, renderOne))}
+    </div>
+    <p class=${search.isRefused ? 'bad' : 'faint'} role="status">${search.words}</p>
+  </div>`;
+}
+
+function renderGroup({ title, choices, more }: ChoiceGroup, renderOne: (choice: Choice) => Html) {
+  return html`<div role="group" aria-label=${title}>
+    <div class="find-kind" aria-hidden="true">${title}${more && html`<span>more than these</span>`}</div>
+    ${choices.map(renderOne)}
+  </div>`;
+}
+
+interface Shown {
+  readonly text: string;
+  readonly option: string;
+  readonly active: string | undefined;
+  readonly choose: (choice: Choice) => void;
+}
+
+function renderChoice(choice: Choice, { text, option, active, choose }: Shown) {
+  // The field keeps the focus, and with it the keys.
+  const keepFocus = (event: Event) => event.preventDefault();
+  return html`<div role="option" id=${option} aria-selected=${option === active ? 'true' : 'false'}
+    onMouseDown=${keepFocus} onClick=${() => choose(choice)}>
+    <span>${renderName(choice.name, text)}</span> <span class="faint">${choice.about}</span>
+  </div>`;
+}
