@@ -110,7 +110,7 @@ export async function consolePages(
     { name: 'platform', hash: '#/settings/platform', shows: 'An erasure removes a payer from' },
     { name: 'rules', hash: '#/rules', shows: 'Begin a draft' },
     { name: 'version', hash: '#/rules/p2.v10', shows: 'the last repeats' },
-    { name: 'changes', hash: '#/rules/p2.v11/changes', shows: 'Payers answered differently' },
+    { name: 'changes', hash: '#/rules/p2.v11/changes', shows: 'The two answer these payers differently' },
     { name: 'results', hash: '#/rules/p2.v10/results', shows: 'run by' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
     { name: 'backtest', hash: '#/rules/p2.v10/results?kind=backtest', shows: 'vary' },

@@ -168,7 +168,7 @@ export function createComparisonTables(
           .filter(({ cell }) => cell.decisions > 0)
           .map(({ from, to, cell }) => [
             from,
-            from === to ? '' : to,
+            from === to ? 'the same' : to,
             cell.decisions,
             ...listStatusCells(cell),
           ]),

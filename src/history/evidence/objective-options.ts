@@ -16,47 +16,47 @@ import {
 const COSTS = [
   numberOption({
     name: 'margin',
-    description: 'what remains of each unit of a payment that is not reversed; absent: 1',
+    description: 'what remains of each unit of a payment that is not reversed; without it: 1',
     schema: objectiveMembers.margin,
   }),
   numberOption({
     name: 'reversalCost',
-    description: 'of each payment that is reversed, besides its amount; absent: 0',
+    description: 'the cost of each payment that is reversed, besides its amount; without it: 0',
     schema: objectiveMembers.reversalCost,
   }),
   numberOption({
     name: 'requisiteCost',
-    description: 'of each requisite that was shown and not paid; absent: 0',
+    description: 'the cost of each requisite that was shown and not paid; without it: 0',
     schema: objectiveMembers.requisiteCost,
   }),
 ] as const;
 const CURRENCY = textOption({
   name: 'currency',
-  description: 'of value and costs, like EUR; absent: the one of most orders',
+  description: 'the currency of value and costs, like EUR; without it: that of most orders',
 });
 const RATE = textsOption({
   name: 'rate',
   form: 'CODE=NUMBER',
   most: 20,
   description:
-    'what a unit of another currency is worth, like USD=0.92; amounts in one without a rate are left out of value, which is said',
+    'what a unit of another currency is worth, like USD=0.92; amounts without a rate are not part of the value, and the result says so',
 });
 const REVERSAL_DAYS = numberOption({
   name: 'reversalDays',
   description:
-    'after these a payment counts as lasting; absent: by the ages at which the platform saw reversals',
+    'after so many days a payment counts as lasting; without it: by the ages at which the platform saw reversals',
   schema: objectiveMembers.reversalDays,
 });
 const TRIAL_ONLY = [
   numberOption({
     name: 'windowDays',
-    description: 'for so long after its first request what a client does counts; absent: 7',
+    description: 'for so many days a client counts, from its first request on; without it: 7',
     schema: objectiveMembers.windowDays,
   }),
   numberOption({
     name: 'cap',
     description:
-      'the highest amount of one client that counts; absent: the 99.9 % point of the 30 days before',
+      'the highest amount of one client that counts; without it: the 99.9 % point of the 30 days before',
     schema: objectiveMembers.cap,
   }),
 ] as const;

@@ -312,7 +312,7 @@ export function listSpanNotes({
     ),
     ...silences.map(
       ({ platform, from, to, orders }) =>
-        `${platform} reported nothing from ${formatTime(from)} ${to === null ? 'on' : `to ${formatTime(to)}`}, of ${formatCount(orders, 'granted order')}; figures of that time rest on what was reported later, if anything.`,
+        `${platform} reported nothing from ${formatTime(from)} ${to === null ? 'on' : `to ${formatTime(to)}`}, about ${formatCount(orders, 'granted order')}. Figures of that time know only what was reported later.`,
     ),
     ...(torn
       ? ['The last line of the journal is incomplete and was left out; export again to complete it.']

@@ -17,7 +17,7 @@ import { presentReport, ReportSchema, SLICE_NAMES } from './report/rule-report.t
 
 const LOOKED_AT = versionOption({
   name: 'version',
-  description: 'A rule set, like p2.v11; absent: the one that decided last',
+  description: 'A rule set, like p2.v11; without it: the one that decided last',
   isArgument: true,
 });
 const TRIED = versionOption({
@@ -28,14 +28,13 @@ const TRIED = versionOption({
 });
 const AGAINST = versionOption({
   name: 'against',
-  description:
-    'what changes from this version; a backtest without it compares with the versions that decided',
+  description: 'the version to compare with; without it a backtest compares with the versions that decided',
 });
 
 const BY = choiceOption({
   name: 'by',
   values: SLICE_NAMES,
-  description: 'besides all decisions, each rule by',
+  description: 'also show the results of each rule by this',
 });
 
 const REPORT = declareQuestion({
@@ -66,7 +65,7 @@ const VARY = textsOption({
   form: 'PATH=VALUES',
   most: 3,
   description:
-    'also with other values of a constant, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s; several are combined',
+    'try other values of a constant, too, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s; several constants are combined',
 });
 
 const BACKTEST = declareQuestion({
@@ -101,17 +100,17 @@ const BACKTEST = declareQuestion({
 
 const WHOSE = versionOption({
   name: 'version',
-  description: 'Only decisions of this rule set; absent: of all',
+  description: 'Only decisions of this rule set; without it: all decisions',
   isArgument: true,
 });
 const SPLIT = timeOption({
   name: 'split',
-  description: 'where the later part begins; without it in the middle of the time',
+  description: 'when the later part begins; without it: in the middle of the time',
 });
 
 const DRIFT = declareQuestion({
   kind: 'drift',
-  title: 'What changed within the time',
+  title: 'What changed over time',
   description:
     'compare facts, verdicts, paid share and calibration of the later part of the time with the earlier, of all decisions or of those that one version made',
   options: [WHOSE, SPLIT],
@@ -128,7 +127,7 @@ const DRIFT = declareQuestion({
 
 export const VERSIONS = versionsOption({
   name: 'versions',
-  description: 'Candidates of the newest trial; absent: all',
+  description: 'Candidates of the newest trial; without it: all',
   isArgument: true,
 });
 

@@ -42,7 +42,7 @@ class Analyst {
   async compare(): Promise<void> {
     await this.#page.getByText('Saved.', { exact: true }).waitFor();
     await this.#page.getByRole('link', { name: 'what changes' }).click();
-    await this.#page.getByText('Payers answered differently').waitFor();
+    await this.#page.getByText('The two answer these payers differently').waitFor();
     await this.#page.goBack();
   }
 

@@ -215,7 +215,7 @@ const PAYERS_REPLAYED =
 function ladderNotes(names: readonly string[], version: string): readonly string[] {
   if (names.length === 0) return [];
   return [
-    `No headline for ${names.join(', ')}: its waits have another length, and it is not known when payers would have come back. Try it on a share of the payers: rules rollout ${version} --canary 10; "rules experiment" then shows what both are worth.`,
+    `No headline for ${names.join(', ')}: its waits have another length, and it is not known when payers would have come back. Try it on a share of the payers: rules rollout ${version} --canary 10; "rules experiment" then compares the two.`,
   ];
 }
 

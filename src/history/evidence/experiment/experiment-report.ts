@@ -252,7 +252,7 @@ export function presentExperiment(found: Experiment): Presentation {
   return {
     notes: [
       ...notes,
-      `On trial with these shares since ${formatTime(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version that it was drawn into, whichever version decided.`,
+      `On trial with these shares since ${formatTime(found.since)}. Decisions count from then on, even if the chosen time begins later. A client counts for the version that it was drawn into, whichever version decided.`,
       ...objectiveNotes(found),
       ...(found.version === null ? [NOBODY_LEFT] : []),
       ...(found.version !== null && found.differences.length === 0 ? [TOO_FEW] : []),
@@ -274,7 +274,7 @@ const NOBODY_LEFT =
   'All clients are drawn into candidates, so there are none to compare them with; give the candidates less than 100 percent in all.';
 
 const TOO_FEW =
-  'Nothing can be compared yet: each arm needs 50 clients who count and have a value of what is compared.';
+  'Nothing can be compared yet: each version needs 50 clients who count and have the figure that is compared.';
 
 function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experiment): readonly string[] {
   if (objective === null || earliest === null) return [];
@@ -284,10 +284,10 @@ function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experim
   const young = arms.reduce((sum, arm) => sum + arm.young, 0);
   return [
     `Judged by ${formatObjective(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so nothing is recommended by this one.'}`,
-    `A client counts once, by what it does within ${formatDays(windowDays)}, ${formatDays(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${formatTime(earliest)}. ${formatNumber(young)} do not count yet.`,
+    `A client counts by what it does within ${formatDays(windowDays)}, once these and ${formatDays(reversalDays ?? 0)} for reversals are over. The first counts on ${formatTime(earliest)}. ${formatCount(young, 'client')} ${young === 1 ? 'does' : 'do'} not count yet.`,
     cap === null
       ? 'No amount is capped, because too few clients paid in the 30 days before; give a cap with the rollout if a few clients pay most of the money.'
-      : `Of a client's money up to ${formatCell(cap, 'money')} ${currency} count. Amounts above that are not counted: ${capped}.`,
+      : `At most ${formatCell(cap, 'money')} ${currency} of a client's money count. Not counted above that: ${capped}.`,
     ...listUnratedNotes('Value', unrated, RATE_OF_A_TRIAL),
   ];
 }

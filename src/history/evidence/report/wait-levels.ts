@@ -173,7 +173,7 @@ export function createWaitLevelsTable(found: readonly WaitLevel[]): EvidenceTabl
   const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {
     name: 'waitLevels',
-    title: 'The price of a wait by level (not a comparison)',
+    title: 'What a wait cost, by level (levels have different payers)',
     columns: createColumns(
       ['text', 'version', 'ladder', 'level', 'currency'],
       ['money', 'asked', 'then paid', 'lost'],

@@ -63,7 +63,7 @@ export const RuleDiffSchema = named(
     ...FOUND,
     note: word(
       'For people: what the examples are, or that there are none',
-      'Answered differently, for example (facts not named are those of an ordinary first request).',
+      'The two answer these payers differently, for example. Facts that are not named are those of an ordinary first request.',
     ),
   }),
 );
@@ -96,7 +96,7 @@ function createDiff(
 function formatNote({ examples, searched }: DiffExamples) {
   if (examples.length > 0) {
     const rest = searched ? '' : ' The search was not complete, so there may be others.';
-    return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;
+    return `The two answer these payers differently, for example. Facts that are not named are those of an ordinary first request.${rest}`;
   }
   return searched
     ? 'No payer is answered differently; names of rules, reasons, texts for payers and flags are not compared.'
@@ -164,7 +164,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...listValueChanges('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
     ...listValueChanges(
       'bot-signals',
-      'threshold',
+      'bot threshold',
       `${before.signals.threshold}`,
       `${after.signals.threshold}`,
     ),

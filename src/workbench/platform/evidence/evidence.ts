@@ -84,7 +84,7 @@ const QuestionSchema = s.shape('A question that can be asked, described for a fo
     s.shape('An option of the question', {
       name: s.word('As the body has it', 'version'),
       kind: s.choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
-      description: s.word('What it says', 'A rule set, like p2.v11; absent: the one that decided last'),
+      description: s.word('What it says', 'A rule set, like p2.v11; without it: the one that decided last'),
       isRequired: s.yesNo('It must be there'),
       values: s.list(s.word('One of them'), 'Of a choice'),
       form: s.nullable(s.word('How a value is written')),

@@ -135,7 +135,7 @@ describe('a backtest', () => {
     expect(firstOf(found).waits).to.deep.equal({ longer: 0, shorter: 1, onAnotherLadder: 1 });
     const { notes, tables } = presentBacktest(found);
     expect(notes.at(-1)).to.equal(
-      'No headline for p2.v14: its waits have another length, and it is not known when payers would have come back. Try it on a share of the payers: rules rollout p2.v14 --canary 10; "rules experiment" then shows what both are worth.',
+      'No headline for p2.v14: its waits have another length, and it is not known when payers would have come back. Try it on a share of the payers: rules rollout p2.v14 --canary 10; "rules experiment" then compares the two.',
     );
     expect(notes.join()).not.to.include('closes');
     expect(tables.map(({ name }) => name)).to.deep.equal(['verdicts', 'changes']);

@@ -179,7 +179,7 @@ describeOnStores('an experiment', (store) => {
     if (arm === undefined) expect.fail('there is no arm');
     const capped = { ...found, objective, arms: [{ ...arm, capped: 166.694 }] };
     expect(presentExperiment(capped).notes).to.include(
-      "Of a client's money up to 1,234.50 EUR count. Amounts above that are not counted: 166.69 of p2.v10.",
+      "At most 1,234.50 EUR of a client's money count. Not counted above that: 166.69 of p2.v10.",
     );
   });
 
@@ -189,9 +189,9 @@ describeOnStores('an experiment', (store) => {
     const { notes } = presentExperiment(found);
     expect(notes).to.include.members([
       'Judged by value = 1 x lasting amount - 5 x reversals, in EUR.',
-      'A client counts once, by what it does within 1 day, 1 day after that, in which payments may be reversed: the first on 2026-11-03T00:00:00Z. 1 do not count yet.',
+      'A client counts by what it does within 1 day, once these and 1 day for reversals are over. The first counts on 2026-11-03T00:00:00Z. 1 client does not count yet.',
       'No amount is capped, because too few clients paid in the 30 days before; give a cap with the rollout if a few clients pay most of the money.',
-      'Nothing can be compared yet: each arm needs 50 clients who count and have a value of what is compared.',
+      'Nothing can be compared yet: each version needs 50 clients who count and have the figure that is compared.',
     ]);
     expect(notes.at(-1)).to.equal('Continue: nothing is recommended yet.');
   });

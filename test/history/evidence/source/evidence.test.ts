@@ -306,7 +306,7 @@ describe('evidence of a time in which a platform told nothing', () => {
       { platform: PLATFORM, from: start + 101 * minute, to: start + 161 * minute, orders: 61 },
     ]);
     expect(notes.join(' ')).to.contain(
-      `${PLATFORM} reported nothing from 2026-07-01T01:41:00Z to 2026-07-01T02:41:00Z, of 61 granted orders; figures of that time`,
+      `${PLATFORM} reported nothing from 2026-07-01T01:41:00Z to 2026-07-01T02:41:00Z, about 61 granted orders. Figures of that time`,
     );
     expect((await silencesOf(170, 240)).found).to.deep.include.members([
       { platform: PLATFORM, from: start + 171 * minute, to: null, orders: 70 },

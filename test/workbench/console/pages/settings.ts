@@ -53,14 +53,14 @@ describeConsole("the console's audit", (tab) => {
   it('tells who did what, is searched, saved whole, and checked', async () => {
     await tab.open('#/settings/audit', NARROW);
     const { page } = tab;
-    const rows = page.getByRole('region', { name: 'Audit' }).getByRole('row');
+    const rows = page.getByRole('region', { name: 'Audit' }).locator('tbody tr');
     await page.getByRole('heading', { name: /entries$/ }).waitFor();
     await page.locator('select[name=action]').selectOption('sign-in');
     await tab.button('Find').click();
     await page.waitForURL(/action=sign-in/);
     await until('only sign-ins are shown', async () => {
       const texts = await rows.allTextContents();
-      return texts.length > 1 && texts.slice(1).every((text) => text.includes('sign-in'));
+      return texts.length > 0 && texts.every((text) => text.includes('sign-in'));
     });
     const saved = page.waitForEvent('download');
     await tab.button('Save all as CSV').click();

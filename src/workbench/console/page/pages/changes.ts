@@ -23,7 +23,7 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
     if (before === undefined)
       return renderEmpty('No other version', html`<a href="#/rules">Begin a draft</a> for a second one.`);
     const go = (other: string) => goTo(toVersionPath(version, 'changes', { before: other }));
-    return html`${renderChoice('compared with', others, { chosen: before, go })}
+    return html`<div class="filters">${renderChoice('compared with', others, { chosen: before, go })}</div>
       <section class="card">
         <h2>${version} against ${before}</h2>
         ${

@@ -59,6 +59,9 @@ export function ResultsPage({ place: { version, query }, time }: PageProps) {
   });
 }
 
+/** More fields than these would push the results off the screen. */
+const OPEN_FIELDS_MAX = 3;
+
 interface OneQuestionProps {
   version: string;
   query: URLSearchParams;
@@ -95,7 +98,7 @@ function OneQuestion({ version, query, time, question, jobs, again, children }: 
     work(readQuestion(question, version, new URLSearchParams(asked), time));
   });
   const fields = renderOptionFields(question);
-  const isOpen = question.kind !== 'report' || fields.some(({ name }) => query.has(name));
+  const isOpen = fields.length <= OPEN_FIELDS_MAX || fields.some(({ name }) => query.has(name));
   const kept = { answer: useJob(jobId, EVIDENCE), again: () => work(body) };
   const rule = query.get('rule') ?? '';
   return html`<form class="card" key=${String(query)} onSubmit=${submit}>
@@ -191,19 +194,20 @@ function chooseSlice({ from = 0, to = Date.now() }: Time['span']) {
 function OptionField({ option, query }: { option: Option; query: URLSearchParams }) {
   const { name, kind, description: hint, isRequired, values, form } = option;
   const chosen = query.get(name);
+  const label = splitIntoWords(name);
   switch (kind) {
     case 'choice':
-      return renderChoice(name, values, { name, chosen, any: '-', hint });
+      return renderChoice(label, values, { name, chosen, any: 'none', hint });
     case 'version':
     case 'versions':
       return h(VersionField, { hint, name, chosen });
     case 'time':
-      return renderMinuteField(name, chosen);
+      return renderMinuteField(name, chosen, label);
     case 'text':
     case 'texts':
     case 'number':
       return renderField(
-        name,
+        label,
         { name, defaultValue: chosen ?? '', required: isRequired, placeholder: form ?? '' },
         hint,
       );
@@ -212,11 +216,16 @@ function OptionField({ option, query }: { option: Option; query: URLSearchParams
   }
 }
 
+/** `reversal cost` for reversalCost. */
+function splitIntoWords(name: string) {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
 function VersionField({ name, hint, chosen }: { name: string; hint: string; chosen: string | null }) {
   const [folders, drafts] = [useAnswer(RULE_FOLDERS).data, useAnswer(DRAFTS).data];
   const sound = (folders?.versions ?? []).filter((one) => one.sound).map(({ version }) => version);
   const values = [...new Set([...sound, ...(drafts?.drafts ?? []).map(({ version }) => version)])];
-  return renderChoice(name, values, { name, chosen, any: '-', hint });
+  return renderChoice(name, values, { name, chosen, any: 'none', hint });
 }
 
 const COLUMNS = [...declareColumns('when', 'asked'), 'platform', 'question', 'about', 'state'];

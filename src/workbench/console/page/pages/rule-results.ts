@@ -136,13 +136,13 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
     <td class="line">${renderOrdersBar(orders, most)}</td>
-    <td class="num">${count(countAllOrders(orders))}</td>
+    <td class="num" data-of="orders">${count(countAllOrders(orders))}</td>
     <td class="num roomy">${count(matched)}</td>
     <td class="num roomy">${count(decided)}</td>
     <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
     <td class="share line">${renderIntervalBar(unpaidShare, report.unpaidShare)}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
-    <td class="num">${formatNet(rule)}</td>
+    <td class="num" data-of="net value">${formatNet(rule)}</td>
     <td class="roomy">${renderTrend(days)}</td>
   </tr>`;
 }
@@ -185,8 +185,9 @@ function renderWays({ file, name }: RuleReport, report: RulesReport) {
   const to = (...more: [string, string][]) =>
     `#/find?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
   return html`<p>
-    ${text} · Its decisions: <a href=${to()}>all</a>, with orders
-    ${REPORTED.map((status) => html` <a href=${to(['outcome', status.toUpperCase()])}>${status}</a>`)}
+    ${text} · Its decisions: <a href=${to()}>all</a>${REPORTED.map(
+      (status) => html`, <a href=${to(['outcome', status.toUpperCase()])}>${status}</a>`,
+    )}
   </p>`;
 }
 

@@ -104,8 +104,10 @@ function renderVersionsTable(
 }
 
 function renderWays(version: string, words: Time['words']) {
-  return html`<a href=${toVersionPath(version, 'results', words)}>results</a>${' · '}
-    <a href=${toVersionPath(version, 'changes')}>changes</a>`;
+  return html`<span class="ways">
+    <a href=${toVersionPath(version, 'results', words)}>results</a>
+    <a href=${toVersionPath(version, 'changes')}>changes</a>
+  </span>`;
 }
 
 function describeVersionState(one: RuleFolder, rollout: Rollout | null) {

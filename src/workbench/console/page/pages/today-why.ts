@@ -74,7 +74,7 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
     `${verdict} ${[before, found].map((one) => formatPercent(computeShare(one, verdict))).join(' → ')}`;
   const row = (one: Contribution) => toContributionRow(one, { view, found, rose });
   return html`<section class="card">
-    <h2>${fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`}</h2>
+    <h2>${describeChange(fell, rose, change.contributions.length > 0)}</h2>
     ${ways}
     <p>${[fell, rose]
       .filter((name) => name !== null)
@@ -82,11 +82,16 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
       .join(', ')} of all decisions.</p>
     ${
       change.contributions.length === 0
-        ? html`<p class="faint">The difference is small enough to be chance.</p>`
+        ? html`<p class="faint">Chance explains a difference of this size.</p>`
         : html`${renderTable({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
           ${renderRemedy(change.contributions[0], acts)}`
     }
   </section>`;
+}
+
+function describeChange(fell: string | null, rose: string, isBeyondChance: boolean) {
+  if (!isBeyondChance) return 'No verdict changed by more than chance';
+  return fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`;
 }
 
 /** The times earlier that one of this length may be set against. */
@@ -96,7 +101,7 @@ function listEarlierTimes(longMs: number, agoMs: number) {
     ['week', 'a week earlier', WEEK_MS],
     ['before', 'the time before', longMs],
   ] as const;
-  return html`<nav class="tabs" aria-label="Against">
+  return html`<nav class="segments" aria-label="Against">
     ${ways
       .filter(([, , ms]) => ms >= longMs)
       .map(([name, text, ms]) => {

@@ -89,7 +89,7 @@ function renderCounts(found: Exploration, view: View, reporting: Reporting | nul
     ...items,
     ...(unreported === null
       ? []
-      : [['outcome unknown', formatPercent(100 * unreported), 'of the orders of the last 7 days'] as const]),
+      : [['outcome unknown', formatPercent(100 * unreported), 'of orders, last 7 days'] as const]),
   ]);
 }
 

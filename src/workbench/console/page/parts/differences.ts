@@ -78,15 +78,15 @@ export function renderDifferences({ before, after, differences, examples, note }
           )}
         </ul>`,
     )}
-    ${differences.length > 0 && html`<h3>Payers answered differently</h3>`}
+    ${differences.length > 0 && html`<h3>Payers</h3>`}
     <p>${note}</p>
     <ol class="examples">
       ${examples.map(
         ({ facts, before: was, after: is }) => html`<li>
           <p>${renderFacts(facts)}</p>
-          <p class="row">
-            <span><b>${before}</b> ${was.text}</span>
-            <span><b>${after}</b> ${is.text}</span>
+          <p class="compared">
+            <b>${before}</b> <span>${was.text}</span>
+            <b>${after}</b> <span>${is.text}</span>
           </p>
         </li>`,
       )}
@@ -159,7 +159,7 @@ function renderCasesPill(passed: number, failed: number) {
 }
 
 function formatCoverage(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
-  return html`<p class="row">
+  return html`<p class="coverage">
     <span>${name}</span>
     <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
     <b class="num">${tested} of ${total}</b>

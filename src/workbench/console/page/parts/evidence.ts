@@ -10,9 +10,9 @@ import {
   type OrderCounts,
   type Presentation,
 } from '#workbench/console/page/questions.ts';
-import { count, formatShare } from './format.ts';
+import { count, formatDateTime, formatShare, VERSION_NAME } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
-import { renderTable, sortRows, useSort } from './table.ts';
+import { type ColumnKind, renderTable, sortRows, useSort } from './table.ts';
 
 /** What became of orders, in the order in which it is stacked. */
 export const STATUSES = [
@@ -68,10 +68,13 @@ type Column = EvidenceTable['columns'][number];
 
 type Cell = EvidenceTable['rows'][number][number];
 
+/** A moment as the service writes it. */
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
 /** The result in short, and what a reader must know to trust it. */
 export function renderNotes(notes: Presentation['notes']) {
   return html`<ul class="notes">
-    ${notes.map((note) => html`<li>${note}</li>`)}
+    ${notes.map((note) => html`<li>${note.replace(MOMENT, formatDateTime)}</li>`)}
   </ul>`;
 }
 
@@ -96,7 +99,7 @@ interface ShownTableProps {
 }
 
 export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: ShownTableProps) {
-  const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
+  const heads = columns.map(({ name, kind }) => ({ name, kind: chooseColumnKind(name, kind) }));
   const sort = useSort(title);
   return renderTable({
     name: title,
@@ -107,12 +110,21 @@ export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: Sh
         ${columns.map(({ kind }, place) => {
           const text = formatCell(row[place] ?? null, kind);
           const way = place === 0 ? wayOf?.(row) : null;
-          if (place === 0) return html`<th scope="row">${way ? html`<a href=${way}>${text}</a>` : text}</th>`;
-          return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
+          const look = kind === 'text' ? undefined : 'num when';
+          if (place > 0) return html`<td class=${look}>${text}</td>`;
+          return html`<th scope="row" class=${look}>${way ? html`<a href=${way}>${text}</a>` : text}</th>`;
         })}
       </tr>`,
     ),
   });
+}
+
+const VERSION = new RegExp(`^${VERSION_NAME}$`);
+
+/** A version is written as it is named; figures stand at the right. */
+function chooseColumnKind(name: string, kind: Column['kind']): ColumnKind {
+  if (kind !== 'text') return 'num';
+  return VERSION.test(name) ? 'exact' : 'text';
 }
 
 /** The value to sort by; null for a word in a column of figures. */

@@ -1,7 +1,7 @@
 import { type Html, html, useState } from '#workbench/console/page/html.ts';
 
 /** A column by its name; one of numbers stands at the right. */
-type ColumnKind = 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
+export type ColumnKind = 'text' | 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
 
@@ -49,8 +49,8 @@ function splitColumn(column: Column) {
 }
 
 function renderHead(column: Column, place: number, sort?: Sort) {
-  if (column === '') return html`<td></td>`;
   const { name, kind } = splitColumn(column);
+  if (name === '') return html`<td></td>`;
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
   const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
   return html`<th scope="col" class=${kind} aria-sort=${sorted}>

@@ -135,7 +135,9 @@ function renderPersonCells(
     });
   const ways = access.map((one) => `${one.role ?? 'key'} at ${formatPlatform(one.platform)}`);
   const each = (when: 'beganAt' | 'usedAt' | 'endsAt') =>
-    sessions.map((one) => html`<div class="when">${formatDateTime(one[when])}</div>`);
+    html`<ul class="plain">
+      ${sessions.map((one) => html`<li class="when">${formatDateTime(one[when])}</li>`)}
+    </ul>`;
   const button = html`<button type="button" onClick=${signOut}>Sign out …</button>`;
   return [who, ways.join(', '), each('beganAt'), each('usedAt'), each('endsAt'), button];
 }

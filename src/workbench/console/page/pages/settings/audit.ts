@@ -127,10 +127,7 @@ function renderFilter(query: URLSearchParams) {
 }
 
 const COLUMNS = [
-  ...declareColumns('when', 'when'),
-  'who',
-  'what',
-  'platform',
+  ...declareColumns('when', 'when', 'who', 'what', 'platform'),
   'about',
   ...declareColumns('wide', 'change', 'why'),
 ];
