@@ -380,6 +380,7 @@ export interface FoundRecords {
   readonly leftOut: readonly ('payers' | 'orders' | 'decisions' | 'devices' | 'listEntries')[];
   readonly lookedAt: {
     readonly backTo: string | null;
+    readonly hasOlder: boolean;
     readonly complete: boolean;
     readonly upTo?: string;
     readonly unread?: readonly {

@@ -86,9 +86,10 @@ function endOfFind(found: Found, { options, platform }: Asking): void {
   if (isNothing || !lookedAt.complete) process.exitCode = EXIT.findings;
 }
 
-function describeLookedAt({ backTo, complete }: Found['lookedAt']): string {
+function describeLookedAt({ backTo, hasOlder, upTo }: Found['lookedAt']): string {
   if (backTo === null) return 'Nothing is kept.';
-  return complete
-    ? `Searched all that is kept, back to ${backTo}.`
-    : `Searched back to ${backTo}; older records were not.`;
+  const older = hasOlder
+    ? `Searched back to ${backTo}; older records were not.`
+    : `Searched back to ${backTo}, the oldest that is kept.`;
+  return upTo === undefined ? older : `${older} What came since ${upTo} was not read yet.`;
 }

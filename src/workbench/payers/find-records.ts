@@ -83,8 +83,9 @@ export const FoundRecordsSchema = s.named(
     ),
     lookedAt: s.shape('How far was looked for payers, orders, requests and devices', {
       backTo: s.nullable(s.epochMs('Everything from then on was looked at; null: nothing is kept')),
+      hasOlder: s.yesNo('There are older records, which were not looked at'),
       complete: s.yesNo(
-        'All that is kept was looked at; otherwise there may be more before `backTo`, since `upTo`, or in what is `unread`',
+        'All that is kept was looked at; otherwise some of it is older, came since `upTo`, or is `unread`',
       ),
       upTo: Type.Optional(s.epochMs('What happened from then on was not read yet')),
       unread: Type.Optional(unreadDecisions),
@@ -166,6 +167,7 @@ export async function findRecords(parts: FindParts, ask: FindAsk): Promise<Found
     leftOut: FOUND_KINDS.filter((kind) => !kinds.has(kind)),
     lookedAt: {
       backTo: found.backTo,
+      hasOlder: !found.isToTheEnd,
       complete: found.isToTheEnd && found.upTo === null && found.unread.length === 0,
       ...(found.upTo === null ? {} : { upTo: found.upTo }),
       ...(found.unread.length === 0 ? {} : { unread: found.unread }),

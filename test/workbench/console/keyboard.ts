@@ -96,6 +96,31 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await page.getByText('ladder level 1: 30s → 40s').waitFor();
   }).timeout(SLOW_MACHINE_MS);
 
+  it('finds a payer by a part of the name, reads why he has to wait, and opens that decision', async () => {
+    const asks = (orderRef: string) =>
+      tab.shop.verdict({ clientIdKey: 'Stranded-Stella', orderRef, amountRequested: '60.00' });
+    await asks('stella-1');
+    await asks('stella-1');
+    await tab.openOwn(await tab.seeded.keyFor('clients:read', 'decisions'), '#/find', FORCED_COLORS);
+    const { page } = tab;
+    await keys.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await keys.type('nded-st');
+    await keys.press('Enter');
+    await page.waitForURL(/#\/find\/payer\/Stranded-Stella$/);
+    await page.getByText(/^Has to wait until /).waitFor();
+    await page.getByText('The wait began with').waitFor();
+    await keys.expectFocusIn(main());
+    await keys.enter(page.getByRole('link', { name: 'rule by rule' }));
+    await page.getByRole('heading', { name: 'Rule by rule' }).waitFor();
+    await keys.expectFocusIn(main());
+    await keys.press('/');
+    await keys.type('STELLA-1');
+    await page.getByRole('group', { name: 'Orders' }).waitFor();
+    await keys.press('Enter');
+    await page.waitForURL(/#\/find\?orderRef=stella-1$/);
+  }).timeout(SLOW_MACHINE_MS);
+
   it('puts somebody on a list and takes it off again', async () => {
     await tab.openOwn(tab.seeded.key, '#/settings/lists');
     const { page } = tab;

@@ -3,6 +3,7 @@ import { closeConsole } from './console-tab.ts';
 import './pages/approvals.ts';
 import './pages/find-box.ts';
 import './pages/find.ts';
+import './pages/palette.ts';
 import './pages/payer.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';

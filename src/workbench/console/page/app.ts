@@ -2,8 +2,10 @@ import { askService, follow, isAllowed, Refusal, reloadAnswers, startWithAnswers
 import { h, html, listenOnWindow, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
+import { getPaletteKeyName, isPaletteKey, Palette } from './palette.ts';
 import { goTo, onTyped } from './parts/form.ts';
 import { formatPlatform, showTimesInUtc } from './parts/format.ts';
+import type { Choice } from './parts/found.ts';
 import { renderIcon } from './parts/icon.ts';
 import { toPath, toVersionPath } from './parts/links.ts';
 import { Loading, renderEmpty, Trouble } from './parts/notice.ts';
@@ -67,7 +69,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   const main = useRef<HTMLElement | null>(null);
   const allowed = PLACES.map((one) => ({ ...one, pages: one.pages.filter((page) => isFor(session, page)) }));
   const places = allowed.filter(({ pages }) => pages.length > 0);
-  const isSearched = places.some(({ title }) => title === 'Find');
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
   const isStart = location.hash.length < 3;
   const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
   showTimesInUtc(place.query.get('zone') === 'UTC');
@@ -80,18 +82,35 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => restoreScroll(place.top), [place]);
-  useEffect(() => listenOnWindow('keydown', (event) => isSearchKey(event) && openSearch(event)), []);
+  // Back and Forward lead out of it.
+  useEffect(() => setPaletteOpen(false), [place]);
+  const openPalette = () => setPaletteOpen(true);
+  useEffect(() => listenOnWindow('keydown', (event) => followKey(event, openPalette)), []);
   const skip = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
   };
   const signOut = (which: 'this' | 'all') =>
     askService('DELETE', { path: `session?sessions=${which}` }).then(leave, leave);
+  const actions: readonly Choice[] = [
+    ...session.platforms
+      .filter((one) => one !== session.platform)
+      .map((one) => ({
+        name: `Open ${formatPlatform(one)}`,
+        about: 'platform',
+        act: () => openPlatform(one),
+      })),
+    { name: 'Sign out', about: '', act: () => signOut('this') },
+    { name: 'Sign out in every browser', about: '', act: () => signOut('all') },
+  ];
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="side">
       <span class="brand">${renderIcon('Brand')} Client Scoring</span>
       ${session.platforms.length > 1 && h(PlatformSwitch, { session })}
-      ${isSearched && html`<a class="seek" href="#/find">${renderIcon('Find')} Search <kbd>/</kbd></a>`}
+      <button type="button" class="seek" aria-label="Search" aria-haspopup="dialog"
+        aria-keyshortcuts="Control+K Meta+K" onClick=${openPalette}>
+        ${renderIcon('Find')} <span>Search</span> <kbd>${getPaletteKeyName()}</kbd>
+      </button>
       ${h(Navigation, { places, current, words: time.words })}
       <details class="who">
         <summary><b>${formatPlatform(session.platform)}</b> <span
@@ -109,16 +128,28 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
         ${h(PlaceParts, { places, current, place })}
       </div>
       ${h(Content, { current, session, place, time })}
-    </main>`;
+    </main>
+    ${isPaletteOpen && h(Palette, { session, places, actions, close: () => setPaletteOpen(false) })}`;
 }
 
-/** A slash, but not where somebody types, and over no other dialog. */
-function isSearchKey(event: Event) {
-  if (!(event instanceof KeyboardEvent) || !(event.target instanceof HTMLElement)) return false;
+/** Ctrl-K opens the palette from anywhere, a slash the place Find; neither does over a dialog. */
+function followKey(event: Event, openPalette: () => void) {
+  if (!(event instanceof KeyboardEvent)) return;
+  const isOverDialog = document.querySelector('dialog[open]') !== null;
+  if (isSearchKey(event) && !isOverDialog) openSearch(event);
+  if (!isPaletteKey(event)) return;
+  // The browser has uses of its own for it.
+  event.preventDefault();
+  if (!isOverDialog) openPalette();
+}
+
+/** A slash, but not where somebody types. */
+function isSearchKey(event: KeyboardEvent) {
+  if (!(event.target instanceof HTMLElement)) return false;
   const { key, ctrlKey, metaKey, altKey, target } = event;
   const isTyped = target.isContentEditable || target.matches('input, textarea, select');
   const isPlain = key === '/' && !ctrlKey && !metaKey && !altKey;
-  return isPlain && !isTyped && document.querySelector('dialog[open]') === null;
+  return isPlain && !isTyped;
 }
 
 function openSearch(event: Event) {
@@ -137,10 +168,13 @@ function toPlatformUrl(platform: string) {
   return `?${new URLSearchParams({ platform })}${location.hash}`;
 }
 
+function openPlatform(platform: string) {
+  location.assign(toPlatformUrl(platform));
+}
+
 /** Where else the session reaches. */
 function PlatformSwitch({ session }: { session: Session }) {
-  const go = onTyped((platform) => location.assign(toPlatformUrl(platform)));
-  return html`<select aria-label="Platform" onChange=${go}>
+  return html`<select aria-label="Platform" onChange=${onTyped(openPlatform)}>
     ${session.platforms.map(
       (name) => html`<option value=${name} selected=${name === session.platform}>
         ${formatPlatform(name)}

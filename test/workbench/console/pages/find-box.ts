@@ -28,7 +28,7 @@ describeConsole("the box of the console's place Find", (tab) => {
     await group('Orders').getByText('order-ivan-3').waitFor();
     expect(await group('Payers').first().locator('b').innerText()).to.equal('ivan');
     expect(await status().innerText()).to.match(
-      /^\d+ shown\. Searched back to [\d-]+ [\d:]+, the oldest that is kept\.$/,
+      /^\d+ shown\. Searched back to [\d-]+, the first day that is kept\./,
     );
     await group('Payers').getByText('impatient-ivan').click();
     await tab.page.waitForURL(/#\/find\/payer\/impatient-ivan$/);
@@ -82,7 +82,7 @@ describeConsole("the box of the console's place Find", (tab) => {
     await status().getByText('Type one more character.').waitFor();
     await box().fill('nobody has this');
     await status()
-      .getByText(/^Nothing that is kept has this in its name\. Searched back to /)
+      .getByText(/^Nothing has this in its name\. Searched back to /)
       .waitFor();
     expect(await box().getAttribute('aria-expanded')).to.equal('false');
   });
@@ -134,7 +134,7 @@ describeConsole("the box of the console's place Find", (tab) => {
     await box().fill('order-ivan-3');
     await status()
       .getByText(
-        'Nothing that is kept has this in its name. Not searched, because this session may not read them: payers, orders, decisions, devices.',
+        'Nothing has this in its name. Not searched, because this session may not read them: payers, orders, decisions, devices.',
       )
       .waitFor();
     expect(tab.complaints).to.deep.equal([]);

@@ -6,7 +6,7 @@ import {
   type Session,
   type VerdictCommand,
 } from '#workbench/console/page/questions.ts';
-import { count, formatDateTime } from './format.ts';
+import { count, formatDateTime, formatDay } from './format.ts';
 import { toDecisionPath, toDecisionsPath, toOrderPath, toPath, toPayerPath } from './links.ts';
 import { Verdict } from './verdict.ts';
 
@@ -80,7 +80,7 @@ export function useSearch(session: Session, text: string): Search {
 function toSearch(session: Session, text: string, found: FoundRecords) {
   const groups = toGroups(session, found).toSorted((a, b) => rankGroup(a, text) - rankGroup(b, text));
   const shown = groups.reduce((sum, { choices }) => sum + choices.length, 0);
-  const hits = shown === 0 ? 'Nothing that is kept has this in its name.' : `${count(shown)} shown.`;
+  const hits = shown === 0 ? 'Nothing has this in its name.' : `${count(shown)} shown.`;
   return { groups, words: [hits, describeLook(found)].join(' '), isRefused: false };
 }
 
@@ -164,12 +164,16 @@ const KIND_NAMES: Readonly<Record<FoundRecords['leftOut'][number], string>> = {
   listEntries: 'list entries',
 };
 
+function formatBackTo(backTo: string, hasOlder: boolean) {
+  if (hasOlder) return `Searched back to ${formatDateTime(backTo)}; what is older was not.`;
+  return `Searched back to ${formatDay(backTo)}, the first day that is kept.`;
+}
+
 /** How far was looked, and for what not. */
-function describeLook({ lookedAt: { backTo, complete, upTo, unread }, leftOut }: FoundRecords) {
+function describeLook({ lookedAt: { backTo, hasOlder, upTo, unread }, leftOut }: FoundRecords) {
   const kinds = leftOut.map((kind) => KIND_NAMES[kind]).join(', ');
   return [
-    backTo !== null &&
-      `Searched back to ${formatDateTime(backTo)}${complete ? ', the oldest that is kept' : ''}.`,
+    backTo !== null && formatBackTo(backTo, hasOlder),
     upTo !== undefined && `What came since ${formatDateTime(upTo)} was not read yet.`,
     unread !== undefined && 'Some files of the archive could not be read.',
     kinds !== '' && `Not searched, because this session may not read them: ${kinds}.`,

@@ -27,15 +27,17 @@ export function SearchBox({ session, id, label, hasFocus, commands = () => [], c
   const [isEntered, setEntered] = useState(false);
   const text = typed.trim();
   const search = useSearch(session, text);
-  const groups = [...commands(text), ...search.groups];
+  const own = commands(text);
+  const groups = [...own, ...search.groups];
   const choices = groups.flatMap((group) => group.choices);
   const place = Math.min(chosen, choices.length - 1);
   const current = choices[place];
+  const isCommand = own.some((group) => group.choices.some((choice) => choice === current));
   useEffect(() => {
     if (hasFocus) box.current?.focus();
   }, []);
   useEffect(() => {
-    if (!isEntered || current === undefined || search.isUnderWay) return;
+    if (!isEntered || current === undefined || (search.isUnderWay && !isCommand)) return;
     setEntered(false);
     choose(current);
   }, [isEntered, current, search.isUnderWay]);
@@ -62,8 +64,12 @@ export function SearchBox({ session, id, label, hasFocus, commands = () => [], c
     ...{ 'aria-expanded': isOpen ? 'true' : 'false', 'aria-activedescendant': active },
     ...{ placeholder: label, maxlength: 256, autocomplete: 'off', autocapitalize: 'off', spellcheck: false },
   };
-  const renderOne = (choice: Choice) =>
-    renderChoice(choice, { text, option: `${id}-${choices.indexOf(choice)}`, active, choose });
+  const renderOne = (choice: Choice) => {
+    const at = choices.indexOf(choice);
+    const option = `${id}-${at}`;
+    const isActive = option === active;
+    return renderChoice(choice, { text, option, isActive, choose, point: () => isActive || setChosen(at) });
+  };
   return html`<div class="find" role="search">
     <input ref=${box} ...${combobox} value=${typed} onInput=${type} onKeyDown=${press} />
     <div id=${listId} ref=${list} role="listbox" aria-label="What was found" hidden=${!isOpen}>
@@ -83,15 +89,17 @@ function renderGroup({ title, choices, more }: ChoiceGroup, renderOne: (choice: 
 interface Shown {
   readonly text: string;
   readonly option: string;
-  readonly active: string | undefined;
+  readonly isActive: boolean;
   readonly choose: (choice: Choice) => void;
+  /** The pointer moved on it. */
+  readonly point: () => void;
 }
 
-function renderChoice(choice: Choice, { text, option, active, choose }: Shown) {
+function renderChoice(choice: Choice, { text, option, isActive, choose, point }: Shown) {
   // The field keeps the focus, and with it the keys.
   const keepFocus = (event: Event) => event.preventDefault();
-  return html`<div role="option" id=${option} aria-selected=${option === active ? 'true' : 'false'}
-    onMouseDown=${keepFocus} onClick=${() => choose(choice)}>
+  return html`<div role="option" id=${option} aria-selected=${isActive ? 'true' : 'false'}
+    onMouseMove=${point} onMouseDown=${keepFocus} onClick=${() => choose(choice)}>
     <span>${renderName(choice.name, text)}</span> <span class="faint">${choice.about}</span>
   </div>`;
 }
