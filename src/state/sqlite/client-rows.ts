@@ -56,7 +56,7 @@ export function prepareClientStatements(db: DatabaseSync) {
 
 /** Creates the part of the store that keeps the states of clients and the answers under an Idempotency-Key. */
 export function createSqliteClients(
-  { clock, run, write }: SqliteFile,
+  { clock, run, write, writeUnsynced }: SqliteFile,
   sql: ClientStatements,
   journal: JournalTable,
   reader: RecordReader,
@@ -88,8 +88,9 @@ export function createSqliteClients(
       if (status === 'committed' && change.shape !== undefined) storedShapes.add(change.shape.id);
       return status;
     },
+    // A claim without a decision is worth nothing: the decision's commit brings both to the disk.
     claimIdempotencyKey: (platform, key, requestHash) =>
-      write(() => {
+      writeUnsynced(() => {
         const now = clock();
         sql.removeClaim.run(platform, key, now);
         sql.claim.run(platform, key, requestHash, now + RETENTION.claimMs);

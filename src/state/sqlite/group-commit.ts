@@ -9,6 +9,8 @@ interface Pending {
   readonly work: () => () => void;
   readonly reject: (error: unknown) => void;
   readonly askedMs: number;
+  /** Whether the write is acknowledged only when it is on the disk, and not as soon as it is committed. */
+  readonly isSynced: boolean;
 }
 
 /** The most writes that may wait. More than this means that the disk does not keep up. */
@@ -68,7 +70,8 @@ interface Committed extends Pick<Pending, 'reject'> {
 /**
  * Runs all writes that arrive in one turn of the event loop in one transaction. It brings committed writes to the
  * disk in the background, with a few syncs at a time, each for what is committed when it begins. A write is
- * acknowledged only after its own sync; everything before it in the log is then on the disk, too.
+ * acknowledged only after its own sync; everything before it in the log is then on the disk, too. A write that is
+ * worth nothing without a later one is acknowledged when it is committed, and the sync of the later one keeps both.
  *
  * When the disk refuses a sync, no later write can be acknowledged either. The system may have dropped what it could
  * not write, a later sync would succeed all the same, and the log is read only up to the missing part.
@@ -112,7 +115,11 @@ export class GroupCommit {
     return this.#lost;
   }
 
-  run<T>(work: () => T): Promise<T> {
+  /**
+   * Runs a write within the next transaction. Resolves when the write is on the disk, or already when it is committed
+   * if `isSynced` is false. After a power failure such a write may be missing, together with everything after it.
+   */
+  run<T>(work: () => T, isSynced = true): Promise<T> {
     if (this.#lost !== null) return Promise.reject(this.#lost);
     if (this.#pending.length + this.#committed.length >= PENDING_WRITES_MAX)
       return Promise.reject(new Error('too many writes are waiting'));
@@ -121,7 +128,7 @@ export class GroupCommit {
       const result = work();
       return () => resolve(result);
     };
-    this.#pending.push({ work: writeThenAcknowledge, reject, askedMs: performance.now() });
+    this.#pending.push({ work: writeThenAcknowledge, reject, askedMs: performance.now(), isSynced });
     this.#schedule(setImmediate);
     return promise;
   }
@@ -157,9 +164,9 @@ export class GroupCommit {
   }
 
   #write(batch: readonly Pending[]): void {
-    const written: Committed[] = [];
+    const written: (Committed & Pick<Pending, 'isSynced'>)[] = [];
     try {
-      for (const { work, reject } of batch) written.push({ acknowledge: work(), reject });
+      for (const { work, ...write } of batch) written.push({ ...write, acknowledge: work() });
       this.#db.exec('COMMIT');
     } catch (error) {
       // A full disk ends the transaction by itself, and a closed database has none.
@@ -169,7 +176,10 @@ export class GroupCommit {
       else this.#writeWithout(culprit, batch, error);
       return;
     }
-    this.#committed.push(...written);
+    for (const write of written) {
+      if (write.isSynced) this.#committed.push(write);
+      else write.acknowledge();
+    }
     this.#onCommit();
     this.#beginSync();
   }

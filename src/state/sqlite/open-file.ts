@@ -15,6 +15,12 @@ const OPEN_TIMEOUT_MS = 2000;
 /** SQLite waits by standing still, so it waits next to nothing; GroupCommit tries again. */
 const BUSY_TIMEOUT_MS = 5;
 
+/**
+ * The size of a page. A verdict writes a page of each tree that it touches. Against SQLite's 4096 this writes a quarter
+ * less; 1024 writes less still, but takes an eighth more CPU.
+ */
+const PAGE_BYTES = 2048;
+
 /** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
 const CACHE_KIB = 16 * 1024;
 
@@ -22,7 +28,7 @@ const CACHE_KIB = 16 * 1024;
  * Pages that are logged before they are put in their place: the same pages come again and again, so later is less. The
  * commit that finds that many waits for the disk twice, so this must be rare; it is 32 MiB of log.
  */
-const LOGGED_PAGES = 8000;
+const LOGGED_PAGES = 16_000;
 
 /** SQLITE_FULL: the disk has no space left. */
 const FULL = 13;
@@ -40,9 +46,9 @@ export function openSqliteFile(path: string, folder: string, begun: KnownInstall
     makeOwnFolder(folder);
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
-    // In a new file this must come first: later it takes a rewrite, and the lock of whoever writes.
+    // In a new file these must come first: later they take a rewrite, and the lock of whoever writes.
     const isEmpty = db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
-    if (isEmpty) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    if (isEmpty) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
@@ -184,8 +190,13 @@ export interface SqliteFile {
   readonly read: <T>(work: () => T) => Promise<T>;
   /** Reads many rows. Between two such reads, whoever they are for, everybody else has a turn of the event loop. */
   readonly readPage: <T>(work: () => T | Promise<T>) => Promise<T>;
-  /** In a transaction; resolves when it is on the disk. */
+  /** Runs `work` in a transaction. Resolves when what it wrote is on the disk. */
   readonly write: <T>(work: () => T) => Promise<T>;
+  /**
+   * Runs `work` in a transaction. Resolves when what it wrote is committed: everybody reads it, but a power failure may
+   * lose it. It is for a step before a `write`, whose sync brings both to the disk.
+   */
+  readonly writeUnsynced: <T>(work: () => T) => Promise<T>;
 }
 
 /** Writes that never reached the disk may not be read either, nor what lies in a file that was replaced. */
@@ -207,6 +218,7 @@ export function createSqliteFile(
     read: (work) => run(async () => work()),
     readPage: oneATurn(run),
     write: (work) => run(() => writes.run(work)),
+    writeUnsynced: (work) => run(() => writes.run(work, false)),
   };
 }
 

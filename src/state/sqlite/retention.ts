@@ -27,10 +27,10 @@ const BITE_ROWS = 200;
 const STALE_ROWS_MAX = 20;
 
 /** The number of pages that are given back to the disk at once. */
-const BITE_PAGES = 200;
+const BITE_PAGES = 400;
 
 /** Free pages are used again. Only what exceeds both this number and a tenth of the file is given back. */
-const FREE_PAGES_MAX = 1000;
+const FREE_PAGES_MAX = 2000;
 const FREE_SHARE_MAX = 0.1;
 
 /** When less than both of these is free, the journal is shortened for the sake of the payers' states. */

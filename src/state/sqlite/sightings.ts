@@ -29,6 +29,7 @@ export function createSqliteSightings({
   clock,
   read,
   write,
+  writeUnsynced,
 }: SqliteFile): Pick<Store, 'sightings' | 'notePayment'> {
   const sql = prepareStatements(db);
   const count = (ask: SightingsAsk) => ({
@@ -41,7 +42,8 @@ export function createSqliteSightings({
       // A client that is on no device and has none of the values that are asked for is not noted.
       const isSeen = ask.fingerprint !== null || ask.ip !== null || ask.attributes !== undefined;
       if (!ask.record || !isSeen) return read(() => count(ask));
-      return write(() => {
+      // The commit of the answer that uses the counts brings them to the disk, too.
+      return writeUnsynced(() => {
         const now = clock();
         noteOn(sql, ask, 'fingerprint', now);
         noteOn(sql, ask, 'ip', now);

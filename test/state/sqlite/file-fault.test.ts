@@ -73,7 +73,7 @@ describe('the check of a SQLite file', () => {
     );
     db.close();
     const file = openSync(getDbPath(dataDir), 'r+');
-    const bytes = 4096;
+    const bytes = 2048;
     expect(statSync(getDbPath(dataDir)).size).to.be.at.least(page * bytes);
     writeSync(file, Buffer.alloc(bytes, 0xff), 0, bytes, (page - 1) * bytes);
     closeSync(file);

@@ -83,6 +83,26 @@ describe('the group commit', () => {
     expect(await write).to.equal(1);
   });
 
+  it('acknowledges a write that needs no sync when it is committed, and the sync of a later one keeps both', async () => {
+    const early = writes.run(() => db.prepare("INSERT INTO words VALUES ('claim')").run().changes, false);
+    expect(await settledSoon(early)).to.equal('acknowledged');
+    expect([words(), disk.syncs]).to.deep.equal([['claim'], 0]);
+    const write = put('one');
+    expect(await settledSoon(write)).to.equal('waiting');
+    expect(disk.syncs).to.equal(1);
+    disk.finish();
+    expect(await settledSoon(write)).to.equal('acknowledged');
+  });
+
+  it('refuses a write that needs no sync once the disk refused an earlier one', async () => {
+    const write = put('one');
+    await settledSoon(write);
+    disk.finish(new Error('EIO'));
+    await settledSoon(write);
+    const early = writes.run(() => 0, false);
+    expect(await settledSoon(early)).to.match(/^the disk could not store what was written \(EIO\)/);
+  });
+
   it('lets all commits during three syncs share the next one', async () => {
     const early = ['one', 'two', 'three'].map(put);
     await Promise.all(early.map(settledSoon));

@@ -80,8 +80,9 @@ describe('reading much of SQLite', () => {
       const [method = '', path = ''] = operation.split(' ');
       if (method !== 'GET') continue;
       const asked = path.replace('{decisionId}', decisionId).replace(/\{\w+\}/, 'walked');
-      const about = /\/client(\/|$)/.test(asked) ? '?clientIdKey=walked' : '';
-      const url = `${service.application.platformUrl}${asked}${about}`;
+      const ofClient = /\/client(\/|$)/.test(asked) ? '?clientIdKey=walked' : '';
+      const query = asked.endsWith('/find') ? '?text=walked' : ofClient;
+      const url = `${service.application.platformUrl}${asked}${query}`;
       const most = await rows.of(async () => {
         const answer = await fetch(url, { headers });
         await answer.text();
