@@ -206,12 +206,12 @@ const OF_EVERY_LISTENER: readonly RefusalNote[] = [
 
 /** Lists an operation's own refusals, and those that follow from its parameters, body and key. */
 function listRefusals(
-  { refusals = [], parameters = [], grant, body }: DescribedOperation,
+  { refusals = [], ignoresQuery, grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
 ): readonly RefusalNote[] {
   return [
     ...refusals,
-    ...(isStrict && (grant !== null || parameters.length > 0) ? [BAD_PARAMETER] : []),
+    ...(isStrict && ignoresQuery !== true ? [BAD_PARAMETER] : []),
     ...(body === null || body.onlyLines === true
       ? []
       : [MALFORMED_BODY, createLargeBodyRefusal(body.bytesMax ?? BODY_BYTES_MAX)]),

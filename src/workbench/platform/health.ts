@@ -36,6 +36,7 @@ const readLiveness = declareOpenOperation({
   route: `get ${HEALTH_PATHS[0]}`,
   description: NO_KEY,
   label: 'livez',
+  ignoresQuery: true,
   summary: 'Whether the process runs',
   answers: declareJsonAnswer('It does', LivenessSchema),
   answer: async () => ({ status: 'live' }),
@@ -45,6 +46,7 @@ const readReadiness = declareOpenOperation({
   route: `get ${HEALTH_PATHS[1]}`,
   description: NO_KEY,
   label: 'readyz',
+  ignoresQuery: true,
   summary: 'Whether the process should get traffic',
   answers: {
     ...declareJsonAnswer('It should', ReadinessSchema),
@@ -64,6 +66,7 @@ const readMetrics = declareOpenOperation({
   route: `get ${HEALTH_PATHS[2]}`,
   description: NO_KEY,
   label: 'metrics',
+  ignoresQuery: true,
   summary: 'Prometheus metrics',
   answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
   answer: async (ctx, { metrics }: PlatformOperationParts) => {

@@ -4,7 +4,7 @@ import {
   type ReadableBody,
   readBody,
 } from '#checkout/http/operation/operation.ts';
-import type { RouteContext } from '#checkout/http/operation/parameter.ts';
+import { type RouteContext, requireKnownParameters } from '#checkout/http/operation/parameter.ts';
 import { REQUEST_TIMED_OUT } from '#checkout/http/request/refusals.ts';
 
 interface OpenSpec<Parts, Body> extends OperationSpec {
@@ -26,6 +26,7 @@ export function declareOpenOperation<Parts, Body = never>(
     run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
       ctx.state.operation = label;
       own(ctx, null);
+      if (isStrict && rest.ignoresQuery !== true) requireKnownParameters(ctx, rest.parameters ?? []);
       return answer(ctx, parts, () => readInTime(openBodyMs, readBody(ctx, body, isStrict)));
     },
   };

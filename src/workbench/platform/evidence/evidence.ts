@@ -201,16 +201,7 @@ async function requestJob(
 ): Promise<JobView> {
   const asked = question.options.filter(({ name }) => given[name] !== undefined);
   const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
-  const ruleSets: Record<string, string> = {};
-  let draft: DraftText | null = null;
-  for (const { name, kind } of asked) {
-    const version = options[name];
-    if (kind !== 'version' || typeof version !== 'string') continue;
-    const named = parseBodyVersion(name, version);
-    const kept = await readKeptDraft(caller, named, parts, hungUp);
-    if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
-    else [draft, ruleSets[version]] = [kept.draft, kept.digest];
-  }
+  const { ruleSets, draft } = await findNamedRules(caller, asked, options, parts, hungUp);
   // Nobody would learn of the job.
   hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...readSpan(caller, given) };
@@ -221,6 +212,34 @@ async function requestJob(
     if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();
     throw error;
   }
+}
+
+/** Finds the rule sets that options name, with the digests of their files. Throws when one is none, or is not sound. */
+async function findNamedRules(
+  caller: Caller,
+  asked: Question['options'],
+  options: Readonly<Record<string, unknown>>,
+  parts: EvidenceParts,
+  hungUp: AbortSignal,
+) {
+  const ruleSets: Record<string, string> = {};
+  let draft: DraftText | null = null;
+  for (const { name, kind } of asked) {
+    const version = options[name];
+    if (kind === 'versions') requireVersions(name, version);
+    if (kind !== 'version' || typeof version !== 'string') continue;
+    const named = parseBodyVersion(name, version);
+    const kept = await readKeptDraft(caller, named, parts, hungUp);
+    if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
+    else [draft, ruleSets[version]] = [kept.draft, kept.digest];
+  }
+  return { ruleSets, draft };
+}
+
+/** Throws 400 with a pointer to the first text of a member that is no version. */
+function requireVersions(member: string, versions: unknown): void {
+  if (!Array.isArray(versions)) return;
+  for (const [index, version] of versions.entries()) parseBodyVersion(`${member}/${index}`, String(version));
 }
 
 async function readKeptDraft(
