@@ -14,6 +14,7 @@ export interface Schema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
@@ -23,6 +24,8 @@ export interface Schema {
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly propertyNames?: Schema;
+  readonly maxProperties?: number;
 }
 
 export interface DescribedParameter {

@@ -32,7 +32,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 export const ARCHIVE = join(temporaryDirectory(), 'archive');
 
 /** Paths that only a key of the installation may ask. */
-const OPERATES = /\/rules\/(roll(out|back)(\?|$)|versions\/p)/;
+const OPERATES = /\/rules\/(roll(out|back)(\?|$)|versions\/.)/;
 
 /** A store that fails on demand, with a separate switch for access keys. */
 function troubled<T extends object>(
@@ -69,6 +69,7 @@ export class Live {
   readonly #gated: Application;
   readonly #keys: Keys;
   readonly #end: () => Promise<void>;
+  readonly #issued = new Map<string, Promise<string>>();
   readonly store: Store;
   static trouble: Error | null = null;
   static keysTrouble: Error | null = null;
@@ -145,9 +146,10 @@ export class Live {
   }
 
   /** One request with the key of all operations, unless the headers bring another. */
-  async ask({ method, path, body, headers = {}, by, key: given }: Ask): Promise<LiveAnswer> {
+  async ask({ method, path, body, headers = {}, by, key: given, elsewhere }: Ask): Promise<LiveAnswer> {
     const { callerUrl, platformUrl } = by === undefined ? this.application : this.#gated;
-    const base = path.startsWith('/v1/client') ? callerUrl : platformUrl;
+    const isOfCallers = path.startsWith('/v1/client') !== (elsewhere === true);
+    const base = isOfCallers ? callerUrl : platformUrl;
     const usual = by ?? (OPERATES.test(path) ? 'operator' : 'all');
     const key = given ?? headers['X-KA-Access-Key'] ?? this.#keys[usual];
     const answer = await fetch(base + path, {
@@ -169,12 +171,27 @@ export class Live {
   }
 
   /** A key of all operations that grant none of these. */
-  async keyWithout(path: string, lacking: readonly string[]): Promise<string> {
-    const platform = OPERATES.test(path) ? INSTALLATION_PLATFORM : toPlatformName('shop');
-    const others = GRANTABLE_OPERATIONS.filter(
-      (one) => !addIncludedOperations([one]).some((granted) => lacking.includes(granted)),
+  keyWithout(path: string, lacking: readonly string[]): Promise<string> {
+    return this.keyOf(
+      path,
+      GRANTABLE_OPERATIONS.filter(
+        (one) => !addIncludedOperations([one]).some((granted) => lacking.includes(granted)),
+      ),
     );
-    return (await this.application.keys.issue(platform, others, KEY_LIFETIME_MS)).key;
+  }
+
+  /** A key of these operations alone, one for all who ask for the same. */
+  keyOf(path: string, operations: readonly string[]): Promise<string> {
+    // Only a key of the installation operates.
+    const operates = OPERATES.test(path) || operations.join() === 'operate';
+    const platform = operates ? INSTALLATION_PLATFORM : toPlatformName('shop');
+    const granted = GRANTABLE_OPERATIONS.filter((one) => operations.includes(one));
+    const name = `${platform} ${granted.join()}`;
+    const key =
+      this.#issued.get(name) ??
+      this.application.keys.issue(platform, granted, KEY_LIFETIME_MS).then((issued) => issued.key);
+    this.#issued.set(name, key);
+    return key;
   }
 
   /** How much the store has recorded. */
@@ -199,6 +216,8 @@ export interface Ask {
   readonly by?: 'all' | 'ann' | 'bob' | 'ann of all';
   /** Instead of the key of all operations. */
   readonly key?: string;
+  /** On the listener that the path does not belong to. */
+  readonly elsewhere?: true;
 }
 
 type Headed = Readonly<Record<string, string>>;

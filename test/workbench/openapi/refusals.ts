@@ -9,14 +9,18 @@ import {
   type Schema,
 } from './described-request.ts';
 import { type Ask, type Live, NO_KEY } from './live-api.ts';
+import { refusedMembers, refusedQueryValues, refusedTexts } from './refused-values.ts';
 
 /** A request that an operation refuses, because of what the document says of it. */
 export interface Refused {
   /** Goes on after "refuses". */
   readonly title: string;
   readonly status: number;
-  readonly code: string;
+  /** Left out where operations have codes of their own for it. */
+  readonly code?: string;
   readonly detail?: string;
+  /** One of the faults that the answer lists. Its detail is null where the document does not tell it. */
+  readonly fault?: { readonly pointer: string; readonly detail: string | null };
   /** Of the header Allow, sorted. */
   readonly allow?: readonly string[];
   readonly ask: (live: Live) => Ask | Promise<Ask>;
@@ -73,22 +77,32 @@ function refusedKeys(described: DescribedOperation): readonly Refused[] {
   const { security = [] } = described.operation;
   const alternatives = security.map(({ accessKey }) => accessKey ?? []);
   const unknown = { status: 401, code: 'unknown-key' };
+  const notKnown = 'The access key is not known, was revoked, or has expired.';
   const lacking = alternatives.length === 1 ? (alternatives[0] ?? []) : [];
   return [
     {
       ...unknown,
       title: 'a request without a key, before it looks at anything else',
+      detail: 'The header X-KA-Access-Key is missing.',
       ask: () => ({ ...wrong, key: NO_KEY }),
     },
     {
       ...unknown,
       title: 'a key that was never issued, before it looks at anything else',
+      detail: notKnown,
       ask: () => ({ ...wrong, key: UNKNOWN_KEY }),
+    },
+    {
+      ...unknown,
+      title: 'a good key with one more character',
+      detail: notKnown,
+      ask: async (live: Live) => ({ ...wrong, key: `${await live.keyOf(described.path, [])}A` }),
     },
     ...lacking.map((operation) => ({
       title: `a key of all operations but ${operation}, before it looks at the request`,
       status: 403,
       code: `not-provisioned-for-${operation.replace(':', '-')}`,
+      detail: `The access key was not issued for the operation "${operation}"; the platform owner grants operations.`,
       ask: async (live: Live) => ({ ...wrong, key: await live.keyWithout(described.path, [operation]) }),
     })),
     ...(alternatives.length === 1
@@ -107,8 +121,45 @@ function refusedKeys(described: DescribedOperation): readonly Refused[] {
   ];
 }
 
+/** The operations, one or several together, each of which a key must have been issued for to be let in. */
+export function sufficientGrants({ operation: { security = [] } }: DescribedOperation) {
+  return security.map(({ accessKey = [] }) => accessKey);
+}
+
+/** A request with a mistake, which is found after the key is let in, and its status. */
+export function refusedAfterKey(described: DescribedOperation): {
+  readonly ask: Ask;
+  readonly status: number;
+} {
+  return { ask: wrongRequest(described), status: isStrict(described) ? 400 : 415 };
+}
+
 function refusedParameters(described: DescribedOperation): readonly Refused[] {
-  if (!isStrict(described) || !needsKey(described)) return [];
+  const bad = { status: 400, code: 'bad-parameter' };
+  const all = parametersOf(described);
+  const apart = all
+    .filter((one) => one.in !== 'query')
+    .flatMap((one) =>
+      refusedTexts(one).map((text) => ({
+        status: 400,
+        title: `the ${one.in === 'path' ? 'parameter' : 'header'} ${one.name} as ${shown(text)}`,
+        ask: () => askWith(described, { [one.name]: text }),
+      })),
+    );
+  const absent = all.filter((one) => one.required && one.in !== 'path');
+  return [
+    ...apart,
+    ...absent.map((one) => ({
+      status: 400,
+      title: `a request without the ${one.in === 'query' ? 'parameter' : 'header'} ${one.name}`,
+      ...(one.in === 'query' ? { ...bad, detail: `The parameter ${one.name} is required.` } : {}),
+      ask: () => askWith(described, { [one.name]: undefined }),
+    })),
+    ...(isStrict(described) ? refusedQueries(described) : []),
+  ];
+}
+
+function refusedQueries(described: DescribedOperation): readonly Refused[] {
   const bad = { status: 400, code: 'bad-parameter' };
   const queried = parametersOf(described).filter((one) => one.in === 'query');
   const names = queried.map(({ name }) => name);
@@ -118,7 +169,7 @@ function refusedParameters(described: DescribedOperation): readonly Refused[] {
       ...bad,
       title: 'a parameter that it does not know, before it looks at the body',
       detail: `The parameter "stray" is not known. ${known}.`,
-      ask: () => wrongRequest(described),
+      ask: () => ownSite(described, wrongRequest(described)),
     },
     ...queried.flatMap((one) => [
       {
@@ -127,50 +178,25 @@ function refusedParameters(described: DescribedOperation): readonly Refused[] {
         detail: `The parameter ${one.name} must come once.`,
         ask: () => withQuery(without(described, one), `${one.name}=1&${one.name}=1`),
       },
-      ...refusedValues(one).map(([value, detail]) => ({
+      ...refusedQueryValues(one).map(([value, detail]) => ({
         ...bad,
         title: `the parameter ${one.name} as ${shown(value)}`,
         ...(detail === null ? {} : { detail }),
         ask: () => withQuery(without(described, one), new URLSearchParams({ [one.name]: value }).toString()),
       })),
-      ...(one.required
-        ? [
-            {
-              ...bad,
-              title: `a request without the parameter ${one.name}`,
-              detail: `The parameter ${one.name} is required.`,
-              ask: () => without(described, one),
-            },
-          ]
-        : []),
     ]),
   ];
 }
 
-/** Values that a parameter does not take, and what is said of them where the schema tells it. */
-function refusedValues({ name, schema }: DescribedParameter): readonly (readonly [string, string | null])[] {
-  const said = (detail: string) => `The parameter ${name} must be ${detail}.`;
-  const { type, format, pattern, minimum = 0, maximum = 0, maxLength = 256 } = schema;
-  if (schema.enum !== undefined) return [['no-such-word', said(`one of ${schema.enum.join(', ')}`)]];
-  if (type === 'integer') {
-    const detail = said(`a whole number from ${minimum} to ${maximum}`);
-    return [minimum - 1, maximum + 1, 'ten', '1e2'].map((value) => [String(value), detail]);
-  }
-  if (format === 'date-time') return [['yesterday', said('a moment like 2026-11-21T10:00:00Z')]];
-  if (pattern !== undefined) return [['?', null]];
-  const length = `${name} must have 1 to ${maxLength} characters of well-formed Unicode.`;
-  return [
-    ['', length],
-    ['😀'.repeat(maxLength + 1), length],
-    ['a\0b', `${name} must not contain U+0000.`],
-  ];
+function without(described: DescribedOperation, { name }: DescribedParameter): Ask {
+  return askWith(described, { [name]: undefined });
 }
 
-function without(described: DescribedOperation, { name }: DescribedParameter): Ask {
-  const { [name]: left, ...given } = requiredOf(described);
+/** A good request with other values of some parameters. */
+function askWith(described: DescribedOperation, others: Readonly<Record<string, string | undefined>>): Ask {
   const [content] = Object.entries(described.operation.requestBody?.content ?? {});
   const [type, { example }] = content ?? [null, { example: null }];
-  return askOf(described, given, type, example);
+  return ownSite(described, askOf(described, { ...requiredOf(described), ...others }, type, example));
 }
 
 function withQuery(ask: Ask, query: string): Ask {
@@ -187,23 +213,26 @@ function refusedBodies(described: DescribedOperation): readonly Refused[] {
     body: tooLong(described),
   });
   const unsupported = { status: 415, code: 'unsupported-type' };
+  const types = Object.keys(content);
   const json = content['application/json'];
   return [
     {
       ...unsupported,
       title: 'a body of another type, before it looks at its length',
+      detail: `Content-Type must be ${types.join(' or ')}, once, and in UTF-8.`,
       ask: () => typed('text/plain'),
     },
     {
       ...unsupported,
       title: 'a body in another encoding than UTF-8',
-      ask: () => typed(`${Object.keys(content)[0]}; charset=latin1`),
+      detail: `Content-Type must be ${types.join(' or ')}, once, and in UTF-8.`,
+      ask: () => typed(`${types[0]}; charset=latin1`),
     },
     {
       ...unsupported,
       title: 'a compressed body',
       detail: 'Content-Encoding is not supported.',
-      ask: () => typed(Object.keys(content)[0] ?? '', { 'Content-Encoding': 'br' }),
+      ask: () => typed(types[0] ?? '', { 'Content-Encoding': 'br' }),
     },
     ...(json === undefined ? [] : refusedJson(described, good, json.schema, json.example)),
   ];
@@ -215,11 +244,7 @@ function refusedJson(
   schema: Schema,
   example: unknown,
 ): readonly Refused[] {
-  const malformed = { status: 400, code: 'malformed-body' };
   const sent = (body: object | string): Ask => ({ ...good, body });
-  const { properties = {}, required = [] } = objectOf(described, schema);
-  const names = Object.keys(properties);
-  const whole = { ...Object(example) };
   return [
     {
       title: 'a body that is too long',
@@ -231,72 +256,62 @@ function refusedJson(
     ...[
       ['', 'The body is empty.'],
       ['{', 'The body is not valid JSON.'],
+      ['\uFEFF{}', 'The body starts with a byte order mark; send plain UTF-8.'],
       ['null', 'The body must be a JSON object.'],
       ['[]', 'The body must be a JSON object.'],
       ['{"twice":1,"twice":1}', 'The body has the member "twice" twice.'],
     ].map(([body = '', detail = '']) => ({
-      ...malformed,
+      ...MALFORMED,
       detail,
       title: `the body ${JSON.stringify(body)}`,
       ask: () => sent(body),
     })),
+    ...objectsOf(described, schema, example).flatMap((one) => refusedObject(described, one, sent)),
+  ];
+}
+
+const MALFORMED = { status: 400, code: 'malformed-body' };
+
+/** A body that is right, and what it is taken for. */
+interface DescribedObject {
+  readonly whole: object;
+  readonly schema: Schema;
+  /** Goes before the title, where the body may be of several kinds. */
+  readonly kind: string;
+}
+
+function refusedObject(
+  described: DescribedOperation,
+  { whole, schema: { properties = {}, required = [] }, kind }: DescribedObject,
+  sent: (body: object) => Ask,
+): readonly Refused[] {
+  const names = Object.keys(properties);
+  const stray = `is not known; allowed: ${names.join(', ')}`;
+  return [
     ...(isStrict(described) && names.length > 0
       ? [
           {
-            ...malformed,
-            title: 'a member that it does not know',
-            detail: `/stray is not known; allowed: ${names.join(', ')}.`,
+            ...MALFORMED,
+            title: `${kind}a member that it does not know`,
+            fault: { pointer: '/stray', detail: stray },
             ask: () => sent({ ...whole, stray: 1 }),
           },
         ]
       : []),
     ...required.map((name) => ({
-      ...malformed,
-      title: `a body without the member ${name}`,
-      detail: `/${name} is required.`,
+      ...MALFORMED,
+      title: `${kind}a body without the member ${name}`,
+      fault: { pointer: `/${name}`, detail: 'is required' },
       ask: () => sent({ ...whole, [name]: undefined }),
     })),
     ...Object.entries(properties).flatMap(([name, member]) =>
-      refusedMembers(member).map(([value, detail]) => ({
-        ...malformed,
-        title: `the member ${name} as ${shown(value)}`,
-        detail: `/${name} ${detail}.`,
+      refusedMembers(member, required.includes(name)).map(({ value, below, detail }) => ({
+        ...MALFORMED,
+        title: `${kind}the member ${name} as ${shown(value)}`,
+        fault: { pointer: `/${name}${below}`, detail },
         ask: () => sent({ ...whole, [name]: value }),
       })),
     ),
-  ];
-}
-
-/** Values that a member does not take, and what is said of them. */
-function refusedMembers(schema: Schema): readonly (readonly [unknown, string])[] {
-  const { type, format, pattern, minLength = 0, maxLength } = schema;
-  const types = [type ?? []].flat();
-  if (schema.enum !== undefined)
-    return [['no-such-word', `must be one of ${schema.enum.filter((one) => one !== null).join(', ')}`]];
-  if (types.includes('boolean')) return [['true', 'must be true or false']];
-  if (types.includes('array')) return [['a', 'must be a JSON array'], ...refusedLengths(schema)];
-  if (format === 'date-time') return [['tomorrow', 'must be a moment like "2026-11-21T10:00:00Z"']];
-  if (!types.includes('string')) return [];
-  return [
-    [7, 'must be a JSON string'],
-    [['a'], 'must be a JSON string'],
-    ...(pattern === undefined && minLength > 0 && !types.includes('null')
-      ? [['', 'must not be empty'] as const]
-      : []),
-    ...(pattern === undefined && maxLength !== undefined
-      ? [['😀'.repeat(maxLength + 1), `must have at most ${maxLength} characters`] as const]
-      : []),
-  ];
-}
-
-/** Arrays with too few and too many items, and what is said of them. */
-function refusedLengths({ minItems = 0, maxItems }: Schema): readonly (readonly [unknown, string])[] {
-  const items = (count: number) => (count === 1 ? '1 item' : `${count} items`);
-  return [
-    ...(minItems > 0 ? [[[], `must have at least ${items(minItems)}`] as const] : []),
-    ...(maxItems === undefined
-      ? []
-      : [[Array(maxItems + 1).fill('a'), `must have at most ${items(maxItems)}`] as const]),
   ];
 }
 
@@ -305,9 +320,25 @@ function shown(value: unknown): string {
   return text.length > 40 ? `something of ${text.length} characters` : text;
 }
 
-/** The schema of a body that is one object; nothing where it is one of several. */
-function objectOf({ api }: DescribedOperation, { $ref = '' }: Schema): Schema {
-  return Object(api.document.components.schemas[$ref.replace(/^.*\//, '')]);
+/** The objects that a body may be: one, or one of each kind. */
+function objectsOf(
+  { api }: DescribedOperation,
+  schema: Schema,
+  example: unknown,
+): readonly DescribedObject[] {
+  const named = ({ $ref = '' }: Schema): Schema =>
+    Object(api.document.components.schemas[$ref.replace(/^.*\//, '')]);
+  const one = named(schema);
+  const kinds = (one.oneOf ?? []).map(named);
+  if (kinds.length === 0) return [{ schema: one, whole: { ...Object(example) }, kind: '' }];
+  const all = kinds.flatMap(({ properties }) => properties?.['kind']?.enum ?? []);
+  return kinds.map(({ properties, required = [] }, index) => ({
+    schema: { properties: { ...properties, kind: { type: 'string', enum: all } }, required },
+    whole: Object.fromEntries(
+      required.map((name) => [name, name === 'kind' ? all[index] : (SAMPLES[name] ?? '')]),
+    ),
+    kind: `in a body of the kind ${all[index]}, `,
+  }));
 }
 
 /** Where no key is needed, the console itself must be asking. */
@@ -336,22 +367,20 @@ export function refusalsAt(path: string, all: readonly DescribedOperation[]): re
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => SAMPLES[name] ?? '');
   // Where `{version}` may be anything, it may be the name of another path, too.
   const at = all.filter((one) => patternOf(one.path).test(address)).map(({ method }) => method);
-  const taken = new Set(at.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
-  const allow = [...taken].toSorted();
-  const others = METHODS.filter((method) => !taken.has(method));
   const capital = address.replace(
     /^(\/v1)?\/[a-z]/,
     (start) => start.slice(0, -1) + start.slice(-1).toUpperCase(),
   );
   const otherPaths = [`${address}/`, capital, `/v2${address.replace('/v1', '')}`];
   return [
-    ...others.map((method) => ({
-      title: `the method ${method}, also to those without a key`,
-      status: 405,
-      code: 'method-not-allowed',
-      allow,
-      ask: () => ({ method, path: address, key: NO_KEY }),
-    })),
+    ...refusedMethods(address, at),
+    {
+      title: 'to be asked on the other listener',
+      status: 404,
+      code: 'not-found',
+      detail: `There is nothing at ${address}.`,
+      ask: () => ({ method: at[0] ?? 'GET', path: address, elsewhere: true }),
+    },
     ...otherPaths.map((other) => ({
       title: `${other}, which is another path`,
       status: 404,
@@ -360,6 +389,18 @@ export function refusalsAt(path: string, all: readonly DescribedOperation[]): re
       ask: () => ({ method: at[0] ?? 'GET', path: other }),
     })),
   ];
+}
+
+/** What is refused at a path that takes these methods. */
+export function refusedMethods(path: string, taking: readonly string[]): readonly Refused[] {
+  const taken = new Set(taking.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
+  return METHODS.filter((method) => !taken.has(method)).map((method) => ({
+    title: `the method ${method}, also to those without a key`,
+    status: 405,
+    code: 'method-not-allowed',
+    allow: [...taken].toSorted(),
+    ask: () => ({ method, path, key: NO_KEY }),
+  }));
 }
 
 function patternOf(path: string): RegExp {
