@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { asking } from '../../rule-fixtures/declared-attributes.ts';
 import { edited } from '../../rule-fixtures/sound-rules.ts';
-import type { Problem } from '../../service/http-call.ts';
-import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -115,7 +113,6 @@ describe('the attributes of a checkout', () => {
     const { body } = await ask('attribute=ipCountry&span=week');
     expect(body.exploration.values.map(({ value }) => value)).to.have.members(['DE', 'FR', 'not known']);
     expect((await ask('attribute=never')).body.exploration.values).to.deep.equal([]);
-    expect((await ask('attribute=a-b')).status).to.equal(400);
   });
 
   it('are no members that the answer names as ignored', async () => {
@@ -132,46 +129,6 @@ describe('the attributes of a checkout', () => {
     expect(await verdictOf('blank', { cardCountry: null, ipCountry: '' })).to.equal('GET_NEW');
     expect(await factsOf('blank')).to.include({ 'attribute(cardCountry)': null });
   });
-
-  for (const [what, attributes, pointer, detail] of [
-    ['a list', ['DE'], '/attributes', 'must be a JSON object'],
-    ['a text', 'DE', '/attributes', 'must be a JSON object'],
-    [
-      'an object in an object',
-      { card: { country: 'DE' } },
-      '/attributes/card',
-      'must be a JSON string or a JSON number or true or false',
-    ],
-    [
-      'a text of 65 characters',
-      { note: 'x'.repeat(65) },
-      '/attributes/note',
-      'must have at most 64 characters',
-    ],
-    ['U+0000', { note: 'a\0' }, '/attributes/note', 'must not contain U+0000'],
-    [
-      'a name of 65 characters',
-      { ['n'.repeat(65)]: 1 },
-      `/attributes/${'n'.repeat(65)}`,
-      'has a name that must have at most 64 characters',
-    ],
-    ['a name without characters', { '': 1 }, '/attributes/', 'has a name that must not be empty'],
-    [
-      '17 of them',
-      Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`a${n}`, n])),
-      '/attributes',
-      'must have at most 16 members',
-    ],
-  ] as const) {
-    it(`are refused by name in another form: ${what}`, async () => {
-      for (const operation of ['score', 'verdict'] as const) {
-        const body = (operation === 'score' ? scoreBody : verdictBody)({ attributes });
-        const { status, body: problem } = await shop.post<Problem>(operation, body);
-        expect(status).to.equal(400);
-        expect(problem.errors?.[0]).to.deep.equal({ pointer, detail });
-      }
-    });
-  }
 
   it('may be 16, with texts and names of 64 characters', async () => {
     const attributes = Object.fromEntries(

@@ -198,13 +198,6 @@ describe('the console over HTTP', () => {
       ]);
     });
 
-    it('that do not exist are 404, and names that are no version 400, also when they lead out of the folder', async () => {
-      const statusOf = async (name: string) => (await shop.ask('GET', `rules/versions/${name}`)).status;
-      expect(await statusOf('p9.v9')).to.equal(404);
-      for (const name of ['..%2f..', 'p2.v10%2f..%2fp2.v10', 'schema'])
-        expect(await statusOf(name), name).to.equal(400);
-    });
-
     it('are compared by meaning', async () => {
       const answer = await shop.ask<{ differences: readonly { text: string }[] }>(
         'GET',

@@ -101,13 +101,15 @@ export class DescribedApi {
 
   #problemComplaints(parts: readonly unknown[], value: unknown): readonly string[] {
     const [{ $ref }, { properties }] = [Object(parts[0]), Object(parts[1])];
-    const { code, title } = Object(value);
+    const { code, title, retryable } = Object(value);
     const isListed = properties.code.enum.includes(code);
     const documented = Object.values(this.document.components.examples).map((example) => example.value);
-    const isTitled = documented.some((example) => example.code === code && example.title === title);
+    const [example] = documented.filter((one) => one.code === code && one.title === title);
+    const isTitled = example !== undefined;
     return [
       ...this.schemaComplaints({ $ref }, value),
       ...(isListed ? [] : [`the code ${code} is not listed`]),
+      ...(isTitled && example.retryable !== retryable ? [`retryable of ${code} is ${retryable}`] : []),
       ...(!isListed || (isTitled && properties.title.enum.includes(title))
         ? []
         : [`the title ${title} is not documented for the code ${code}`]),

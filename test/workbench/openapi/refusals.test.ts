@@ -69,11 +69,14 @@ describe('what operations refuse', () => {
     expect(answer.status, answer.text).to.equal(status);
     const allowed = answer.headers.get('Allow')?.split(', ') ?? [];
     if (allow !== undefined) expect(allowed.toSorted()).to.deep.equal(allow);
+    if (status === 401)
+      expect(answer.headers.get('WWW-Authenticate')).to.equal('ApiKey header="X-KA-Access-Key"');
     // Without a body.
     if (request.method === 'HEAD') return answer;
     const problem = JSON.parse(answer.text);
     expect(problem).to.deep.include({ status, ...(code === undefined ? {} : { code }) });
     if (allow !== undefined) expect(problem.detail).to.equal(`Use ${allowed.join(' or ')}.`);
+    expect(problem.requestId).to.equal(answer.headers.get('X-Request-Id'));
     if (detail !== undefined) expect(problem.detail).to.equal(detail);
     if (fault !== undefined) expectFault(problem, fault);
     return answer;

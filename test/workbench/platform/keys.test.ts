@@ -136,14 +136,6 @@ describeOnStores('keys over HTTP', (store) => {
     await service.application.keys.revoke(body.record.id);
     expect((await shop.ask('POST', 'keys', SOME)).status).to.equal(200);
   });
-
-  it('need an operation, and an end within ten years', async () => {
-    const shop = await tenant();
-    const none = await shop.ask('POST', 'keys', { operations: [], days: 1 });
-    expect([none.status, none.body.errors?.[0]?.pointer]).to.deep.equal([400, '/operations']);
-    const long = await shop.ask('POST', 'keys', { ...SOME, days: 3651 });
-    expect([long.status, long.body.errors?.[0]?.pointer]).to.deep.equal([400, '/days']);
-  });
 });
 
 describeOnStores('keys that a person issues', (store) => {

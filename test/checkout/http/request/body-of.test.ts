@@ -24,9 +24,6 @@ const REQUIRED: Readonly<Record<Operation, readonly string[]>> = {
   verdict: ['sellPointKey', 'clientIdKey', 'method', 'amountRequested', 'orderRef'],
 };
 
-const NO_TEXTS: readonly unknown[] = [0, 7, 25.5, true, [], ['a'], {}];
-const NO_BOOLEANS: readonly unknown[] = ['true', 0, 1, [], {}];
-
 const NO_DECIMAL =
   'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or space';
 const NO_CURRENCY = 'must be 3 or 4 letters or digits, like "EUR"';
@@ -37,34 +34,11 @@ function bodyOf(operation: Operation, members: object): object {
   return operation === 'score' ? scoreBody(members) : verdictBody(members);
 }
 
-type Refusal = readonly [pointer: string, detail: string, values: readonly unknown[]];
-
-/** What is refused of the members, and how, beside what openapi/refusals.test.ts has of every operation; what is a decimal-string and what is not has client/amount.test.ts. */
-function refusals(operation: Operation): readonly Refusal[] {
-  const required = REQUIRED[operation];
-  const ofTexts = Object.keys(TEXTS[operation]).flatMap((member): readonly Refusal[] => [
-    [`/${member}`, 'must be a JSON string', required.includes(member) ? [...NO_TEXTS, null] : NO_TEXTS],
-    [`/${member}`, 'must be well-formed Unicode, without lone surrogates', ['a\ud800', '\udc00b']],
-    [`/${member}`, 'must not contain U+0000', ['\0', 'a\0b']],
-  ]);
-  const ofHints: readonly Refusal[] = [
-    ['/clientHints', 'must be a JSON object', ['jsOk', 7, true, []]],
-    ['/clientHints/jsOk', 'must be true or false', NO_BOOLEANS.map((jsOk) => ({ jsOk }))],
-    [
-      '/clientHints/honeypotTriggered',
-      'must be true or false',
-      NO_BOOLEANS.map((honeypotTriggered) => ({ honeypotTriggered })),
-    ],
-  ];
-  return [
-    ...ofTexts,
-    ['/amountRequested', 'must be a JSON string', [...NO_TEXTS, null]],
-    ['/amountRequested', NO_DECIMAL, ['1e5', '', '1\n', '1'.repeat(39)]],
-    ['/toPayCurrency', NO_CURRENCY, ['EU', 'EUROS', 'E R', '€€€', 'EU\ud800']],
-    ['/toPayCurrency', 'must be a JSON string', [978]],
-    ...(operation === 'score' ? ofHints : []),
-  ];
-}
+/** Members whose forms have words of their own. What follows from the documents is in openapi/refusals.test.ts. */
+const REFUSALS = [
+  ['amountRequested', NO_DECIMAL, ['1e5', '', '1\n', '1'.repeat(39)]],
+  ['toPayCurrency', NO_CURRENCY, ['EU', 'EUROS', 'E R', '€€€', 'EU\ud800']],
+] as const;
 
 /** What is taken, by member. */
 function taken(operation: Operation): readonly (readonly [member: string, values: readonly string[]])[] {
@@ -85,23 +59,16 @@ describe('the members of a request body', () => {
     });
 
     for (const operation of operations) {
-      for (const [pointer, detail, values] of refusals(operation)) {
-        it(`${operation}: ${pointer} ${detail}`, async () => {
-          const member = pointer.split('/')[1] ?? '';
+      for (const [member, detail, values] of REFUSALS)
+        it(`${operation}: /${member} ${detail}`, async () => {
           for (const value of values) {
             const { status, body } = await shop.post(operation, bodyOf(operation, { [member]: value }));
-            expect({ ...body, status, requestId: '' }, JSON.stringify(value)).to.deep.equal({
-              title: 'malformed JSON body',
-              status: 400,
-              code: 'malformed-body',
-              retryable: false,
-              detail: `${pointer} ${detail}.`,
-              errors: [{ pointer, detail }],
-              requestId: '',
-            });
+            expect([status, body.errors], JSON.stringify(value)).to.deep.equal([
+              400,
+              [{ pointer: `/${member}`, detail }],
+            ]);
           }
         });
-      }
 
       it(`${operation} whose members come only from a __proto__ member`, async () => {
         const text = `{"__proto__":${JSON.stringify(bodyOf(operation, {}))}}`;

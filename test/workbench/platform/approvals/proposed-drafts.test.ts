@@ -220,12 +220,4 @@ describeOnStores('the proposed draft of a platform', (store) => {
     expect(reads).to.be.above(drafts.length);
     expect(await Promise.all(proposals)).to.deep.equal([409, 409, 409, 409]);
   });
-
-  it('was begun with a version, and with no other path', async () => {
-    const { status, body } = await replay.ask<Problem>('PUT', 'rules/drafts/p2.v26', {
-      from: '../../etc',
-      files: {},
-    });
-    expect([status, body.errors?.[0]?.pointer]).to.deep.equal([400, '/from']);
-  });
 });
