@@ -6,7 +6,7 @@ import { until } from '../../../test/servers/until.ts';
 import { never } from '../figure.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
-import { killAgainAndAgain, SAMPLES_A_ROUND_MAX } from './kills.ts';
+import { killAgainAndAgain, requireNoneLost, SAMPLES_A_ROUND_MAX } from './kills.ts';
 
 const END_LIMIT_MS = 10_000;
 
@@ -45,7 +45,7 @@ export const refusedSyncs: Scenario = {
     );
     return [
       ...figures,
-      never('acknowledged verdicts lost', rounds.flatMap((round) => round.lost).length),
+      requireNoneLost(rounds),
       never('200s to what was asked while the disk refused', late.length),
       never('refusals after which the service went on', survived),
     ];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import { sampleVerdict } from '../../../scripts/bench/sample.ts';
 import { account, firstVerdictMs } from '../../../scripts/chaos/accidents/disk-full.ts';
-import { differences, requisitesAtOnce } from '../../../scripts/chaos/accidents/fleet.ts';
+import { differences, dropPrediction, requisitesAtOnce } from '../../../scripts/chaos/accidents/fleet.ts';
 import { overFigures } from '../../../scripts/chaos/attacks/overload.ts';
 import { flatness, lookOf } from '../../../scripts/chaos/attacks/soak.ts';
 import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chaos/figure.ts';
@@ -77,6 +77,13 @@ describe('a drill of a fleet', () => {
   it('accepts a second one after the wait, waits, and other payers', () => {
     const decisions = [shown('a', 0), shown('a', 10, 'WAIT'), shown('a', 30_000), shown('b', 30_001)];
     expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal([]);
+  });
+
+  it('compares no verdict that a payer would get at the moment of the question', () => {
+    const answer = (at: number) => ({ decisionCount: 1, nextVerdict: { now: { at, verdict: 'WAIT' } } });
+    expect(dropPrediction(answer(1))).to.deep.equal(dropPrediction(answer(2)));
+    expect(dropPrediction(answer(1))).to.deep.equal({ decisionCount: 1 });
+    expect(dropPrediction({ next: 'cursor' })).to.deep.equal({ next: 'cursor' });
   });
 
   it('shows where answers differ, also after a long common beginning', () => {
