@@ -181,7 +181,7 @@ function placeInColumn(
     return null;
   }
   if (left !== undefined || !mayBegin(kind, column, line, top))
-    return explainMisplaced(kind, column, line, top, left);
+    return explainMisplaced(kind, column, line, levels, left);
   const lastKey = kind === 'members' ? line.key : null;
   levels.push({ kind, column, first: line, lastKey, entries: 1, isOpen: true, afterEmpty: null });
   const isItem = kind === 'members' && column === line.indent && LIST_MEMBERS.has(top?.lastKey ?? '');
@@ -213,16 +213,16 @@ function explainMisplaced(
   kind: Level['kind'],
   column: number,
   line: LayoutLine,
-  top: Level | undefined,
+  levels: readonly Level[],
   left: Level | undefined,
 ): SyntaxFault | null {
-  const isBesideItems = kind === 'members' && top?.kind === 'items' && top.column === column;
-  if (isBesideItems && top.first.key === line.key) return reportMissingDash(line, top.first);
-  if (isBesideItems && /^(?:\+|\d+[.)]) /.test(line.body)) return reportOtherDash(line);
-  if (kind === 'items' && top?.kind !== 'items' && left?.kind === 'members')
-    return reportMissingDash(left.first, line);
+  const top = levels.at(-1);
+  const known = kind === 'items' ? explainDash(column, line, levels, left) : explainMember(column, line, top);
+  if (known !== null) return known;
   const near = [top, left].find((level) => level?.kind === kind) ?? left ?? top;
   if (near === undefined) return null;
+  if (near.column === column)
+    return kind === 'items' ? reportSecondValue(line, near) : reportBesideDashes(line, near);
   if (near.afterEmpty !== null && column > near.column)
     return reportIndent(near.afterEmpty, near.column, column);
   // If two lines differ, the line with an odd number of blanks is the wrong one.
@@ -232,10 +232,55 @@ function explainMisplaced(
     : reportIndent(line, column, near.column);
 }
 
+/** Reports a member that should begin with a dash, as the items beside it do. */
+function explainMember(column: number, line: LayoutLine, top: Level | undefined): SyntaxFault | null {
+  if (top?.kind !== 'items' || top.column !== column) return null;
+  if (top.first.key === line.key) return reportMissingDash(line, top.first);
+  return /^(?:\+|\d+[.)]) /.test(line.body) ? reportOtherDash(line) : null;
+}
+
+/** Reports a dash among the members of another item, or a list whose first item lacks its dash. */
+function explainDash(
+  column: number,
+  line: LayoutLine,
+  levels: readonly Level[],
+  left: Level | undefined,
+): SyntaxFault | null {
+  const top = levels.at(-1);
+  const list = levels.findLast(({ kind }) => kind === 'items');
+  if (list !== undefined && top?.column === column && !LIST_MEMBERS.has(top.lastKey ?? ''))
+    return reportDashAmongMembers(line, column, list);
+  return top?.kind !== 'items' && left?.kind === 'members' ? reportMissingDash(left.first, line) : null;
+}
+
 function reportIndent({ number, offset }: LayoutLine, has: number, others: number): SyntaxFault {
   return {
     offset: offset + has,
     message: `line ${number} is indented by ${formatBlanks(has)}, its neighbours by ${others}`,
+  };
+}
+
+/** Reports a list that follows a member which has a value. */
+function reportSecondValue({ offset }: LayoutLine, { column, lastKey }: Level): SyntaxFault {
+  return {
+    offset: offset + column,
+    message: `"${lastKey}" has a value, so no list can follow it; remove one of the two`,
+  };
+}
+
+/** Reports an item whose dash stands in the column of the members of the item before it. */
+function reportDashAmongMembers({ offset }: LayoutLine, column: number, list: Level): SyntaxFault {
+  return {
+    offset: offset + column,
+    message: `this dash stands under the members of an item; if another item begins here, indent the dash by ${formatBlanks(list.column)}, as in line ${list.first.number}`,
+  };
+}
+
+/** Reports a member in the column of the dashes of a list. */
+function reportBesideDashes({ offset, column, body, key }: LayoutLine, { first }: Level): SyntaxFault {
+  return {
+    offset: offset + column,
+    message: `"${key}" stands under the dashes of a list; write "- ${shorten(body)}" if it is another item, or indent it by ${formatBlanks(first.column)} if it belongs to the item above`,
   };
 }
 
