@@ -69,14 +69,16 @@ export class JournalIndexing {
     const batch = this.#batch;
     const { indexed, indexedKey } = this.#table.progress();
     if (batch === null || batch.after !== indexed) return false;
-    const left = batch.entries.slice(batch.entries.findLastIndex(({ key }) => key <= indexedKey) + 1);
-    const lastKey = left[this.#sizes.stepKeys - 1]?.key ?? Number.POSITIVE_INFINITY;
+    const { entries } = batch;
+    const begin = entries.findLastIndex(({ key }) => key <= indexedKey) + 1;
+    const lastKey = entries[begin + this.#sizes.stepKeys - 1]?.key ?? Number.POSITIVE_INFINITY;
     // The progress is noted by key, so all entries with the last key belong to this step.
-    for (const { key, position } of left) {
-      if (key > lastKey) break;
-      this.#table.index(key, position);
+    for (let place = begin; place < entries.length; place++) {
+      const entry = entries[place];
+      if (entry === undefined || entry.key > lastKey) break;
+      this.#table.index(entry.key, entry.position);
     }
-    const isLast = (left.at(-1)?.key ?? 0) <= lastKey;
+    const isLast = (entries.at(-1)?.key ?? 0) <= lastKey;
     this.#table.noteProgress(isLast ? { indexed: batch.last, indexedKey: -1 } : { indexedKey: lastKey });
     return true;
   }
