@@ -1,9 +1,9 @@
 import type { Registers } from './store.ts';
 
-/** The register that holds the id of the archive for the decisions of this store. */
+/** The register with the id of the archive that has the decisions of this store. */
 export const ARCHIVE_REGISTER = 'archive';
 
-/** Reads the id of the archive for the decisions of this store. Returns null if there is none. */
+/** Reads the id of the archive that has the decisions of this store. Returns null if there is none. */
 export function readClaimedArchive(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return registers.read(ARCHIVE_REGISTER);
 }

@@ -3,16 +3,16 @@ import { parseJsonObject } from '#base/files/json-object.ts';
 import { RETENTION } from './retention.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
-/** A stored entry of the audit. Its hash follows from its number, the hash of the previous entry, and its body. */
+/** A stored entry of the audit. Its hash is computed from its number, the hash of the previous entry, and its body. */
 export interface AuditLink {
   /** Counted from 1 without gaps. */
   readonly number: number;
-  /** The hash of the previous entry. Empty for the first. */
+  /** The hash of the previous entry. Empty for the first entry. */
   readonly previous: string;
   readonly hash: string;
-  /** Contains nothing that leads to a payer. */
+  /** The body contains nothing that leads to a payer. */
   readonly body: string;
-  /** Null if the entry is about no payer, or when the payer was forgotten. */
+  /** Null if the entry is about no payer, or if the payer was forgotten. */
   readonly payer: PayerPart | null;
 }
 
@@ -79,9 +79,9 @@ export function computePartDigest({ clientHash, text }: PayerPart): string {
 
 /** How a store keeps the entries of the audit. */
 export interface AuditRows {
-  /** Returns null if no entry was ever written. */
+  /** Returns the newest entry. Returns null if no entry was ever written. */
   newest(): Promise<ChainEnd | null>;
-  /** Adds an entry. Returns false if another entry took the number meanwhile. */
+  /** Adds an entry. Returns false if another entry took the number first. */
   add(link: AuditLink): Promise<boolean>;
   /** Reads entries after a number, the oldest first. */
   read(after: number, limit: number): Promise<readonly AuditLink[]>;
@@ -94,12 +94,13 @@ export interface AuditRows {
 /** A writer that loses the race for a number tries again. One writer always wins. */
 const TRIES_MAX = 100;
 
-/** The most old entries that a new one removes. */
+/** How many old entries a new one removes at most. */
 const DROPPED_MAX = 20;
 
 /**
- * What people and keys did, in the order in which it was noted. Each entry is chained to the previous one. Only age
- * removes entries. The newest of those older than RETENTION.auditMs stays, because the next entry refers to its hash.
+ * The deeds of people and keys, in the sequence in which they were noted. Each entry is chained to the previous one.
+ * Only age removes entries. The newest of the entries older than RETENTION.auditMs stays, because the next entry
+ * refers to its hash.
  */
 export class AuditLog {
   readonly #rows: AuditRows;
@@ -116,7 +117,7 @@ export class AuditLog {
   }
 
   /**
-   * Reads entries after a cursor, and the place after them. A null cursor starts at the oldest kept entry. Throws
+   * Reads entries after a cursor, and the position after them. A null cursor starts at the oldest kept entry. Throws
    * UnknownCursor.
    */
   async read(after: string | null, limit: number) {
@@ -133,7 +134,7 @@ export class AuditLog {
     }
   }
 
-  /** Returns the number that was given last, and 0 when there is none. */
+  /** Returns the number that was given last. Returns 0 if there is none. */
   async newest(): Promise<number> {
     return (await this.end())?.number ?? 0;
   }
@@ -143,8 +144,8 @@ export class AuditLog {
   }
 
   /**
-   * Notes that a client is forgotten, then removes from its entries what leads to it. When the client has no entries,
-   * the note is written only with `evenFromNone`.
+   * Notes that a client is forgotten, then removes from its entries everything that leads to the client. If the
+   * client has no entries, the note is written only with `evenFromNone`.
    */
   async forget(
     clientHash: string,
@@ -172,7 +173,7 @@ export class AuditLog {
     );
     const young = times.findIndex((at) => at !== null && at >= before);
     const untilYoung = young === -1 ? times : times.slice(0, young);
-    // The time of a changed entry proves nothing, so that entry is removed together with the next sound one.
+    // The time of a changed entry proves nothing, so the entry is removed together with the next sound one.
     const old = oldest.slice(0, untilYoung.findLastIndex((at) => at !== null) + 1);
     for (const { number, payer } of old)
       if (payer !== null) await this.#rows.forgetPayer(payer.clientHash, [number]);

@@ -9,12 +9,12 @@ export const UNSETTLED_MS = 600_000;
 interface Jump {
   /** When the jump was noticed, ms of the monotonic clock. */
   readonly atMs: number;
-  /** Positive when the clock was set ahead. */
+  /** Positive if the clock was set ahead. */
   readonly byMs: number;
 }
 
 /**
- * Notices that the clock was set, or ran on while the machine was suspended. It compares the clock with the monotonic
+ * Notices that the clock was set, or ran on while the machine was suspended. The clock is compared with the monotonic
  * clock of this process. Differences below two seconds are corrections by NTP.
  */
 export class ClockJumps {
@@ -36,13 +36,14 @@ export class ClockJumps {
     this.#monotonicMs = monotonicMs;
     this.#offsetMs = clock() - monotonicMs();
     const sinceMs = lastKnownMs === null ? 0 : clock() - lastKnownMs;
-    // The clock may have stood still or may have been set; nobody knows which. It is not reported as a jump.
+    // The clock may have been set, or the process may have been away. Nobody knows which, so this is not reported as
+    // a jump.
     this.#startedMs = Math.abs(sinceMs) > UNSETTLED_MS ? monotonicMs() : null;
   }
 
   readonly #startedMs: number | null;
 
-  /** Returns the last jump of more than two seconds within ten minutes, in ms, and 0 when there was none. */
+  /** Returns the last jump of more than two seconds within ten minutes, in ms. Returns 0 if there was none. */
   recentMs(): number {
     return this.#recent().at(-1)?.byMs ?? 0;
   }

@@ -1,4 +1,4 @@
-/** A larger offset is reported to the operator, because one of the clocks is wrong. */
+/** An offset above this is reported to the operator, because one of the clocks is wrong. */
 export const CLOCK_OFFSET_MS_MAX = 2000;
 
 /** A store's report of its time, with this process's clock before and after it. */
@@ -9,15 +9,15 @@ interface ClockReading {
 }
 
 /**
- * Estimates how far a store's clock is ahead of this process's. A reading proves that the offset lies between
+ * Estimates how far a store's clock is ahead of this process's clock. A reading proves that the offset lies between
  * `storeMs - arrivedMs` and `storeMs + 1 - sentMs`, because the store reports whole milliseconds. The highest lower
- * end is kept: it comes from the fastest answer, and a clock that is corrected by it does not run ahead of the
- * store's. A reading that contradicts the estimate starts a new one, because one of the clocks was set.
+ * end is kept. It comes from the fastest answer, and a clock that is corrected by it is never ahead of the store's. A
+ * reading that contradicts the estimate starts a new one, because one of the clocks was set.
  */
 export class ClockOffset {
   #offsetMs: number | null = null;
 
-  /** Null before the first reading. */
+  /** The estimated offset. Null before the first reading. */
   get offsetMs(): number | null {
     return this.#offsetMs;
   }
@@ -32,12 +32,15 @@ export class ClockOffset {
   }
 }
 
-/** Returns the median, so that a single wrong clock does not decide. Of two middle offsets it is the smaller. */
+/**
+ * Returns the median, so that a single wrong clock does not decide. If two offsets are in the middle, returns the
+ * smaller one.
+ */
 export function findMedianOffset(offsets: readonly number[]): number {
   return offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0;
 }
 
-/** Creates a clock that reads as the store's would, from this process's clock. */
+/** Creates a clock that shows the store's time, computed from this process's clock. */
 export function createStoreClock(
   local: () => number,
   { ownClock, clockOffsetMs }: { readonly clockOffsetMs: () => number; readonly ownClock?: () => number },

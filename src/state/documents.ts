@@ -9,12 +9,12 @@ import { type RunCall, StoreUnavailable } from './store-errors.ts';
  */
 export const STORE_ACCEPTED_REGISTER = 'accepted';
 
-/** Collections and registers that every node follows. A node reads them again only when their version has changed. */
+/** Collections and registers that every node follows. A node reads them again only if their version has changed. */
 const FOLLOWED: readonly string[] = ['access-keys', 'rollout', STORE_ACCEPTED_REGISTER];
 
 /** The versions of all followed collections and registers. Each change writes a new version. */
 export interface VersionTable {
-  /** Reads the versions by name. Names that never changed are absent. */
+  /** Reads the versions by name. Names that never changed are missing. */
   read(): Promise<Readonly<Record<string, string>>>;
   write(name: string, version: string): Promise<void>;
 }
@@ -25,7 +25,7 @@ interface SeenVersion {
   readonly asOfMs: number;
 }
 
-/** A version that is older than this is read again when somebody asks. */
+/** A version that is older than this is read again when a caller asks for it. */
 const REREAD_MS = 400;
 
 /** A version that was read longer ago is not used, so a change reaches every process within this time. */
@@ -52,8 +52,8 @@ export class FollowedVersions {
   }
 
   /**
-   * Returns the version if it was read recently, and null otherwise. It never waits. When the version is old, it
-   * starts a new read.
+   * Returns the version if it was read recently. Returns null otherwise. The call never waits. If the version is old,
+   * it starts a new read.
    */
   recent(name: string): SeenVersion | null {
     const fresh = this.#findKnownWithin(REREAD_MS);
@@ -62,7 +62,7 @@ export class FollowedVersions {
     return known === null ? null : toSeenVersion(known, name);
   }
 
-  /** Returns the version, and reads it first unless that was done just now. */
+  /** Returns the version. Reads it first, unless a read has just ended. */
   async current(name: string): Promise<SeenVersion> {
     const known = this.#findKnownWithin(REREAD_MS);
     if (known !== null) return toSeenVersion(known, name);
@@ -104,23 +104,23 @@ function toSeenVersion({ versions, askedMs }: Known, name: string): SeenVersion 
 }
 
 /**
- * Small JSON documents in named collections, stored by Keyv. Errors are thrown, so that a read that fails never looks
- * like a document that does not exist.
+ * Small JSON documents in named collections, stored by Keyv. Errors are thrown, so that a failed read never looks
+ * like a missing document.
  */
 export interface Documents {
   get<T>(collection: string, name: string): Promise<T | undefined>;
-  /** Without `ttlMs` the document is kept until it is deleted. */
+  /** Stores a document. If `ttlMs` is missing, the document is kept until it is deleted. */
   set<T>(collection: string, name: string, value: T, ttlMs?: number): Promise<void>;
   delete(collection: string, name: string): Promise<void>;
   list<T>(collection: string): Promise<readonly T[]>;
   /**
-   * Returns the version of a followed collection or register, which every change renews. Returns null if it was not
-   * read recently. It never waits.
+   * Returns the version of a followed collection or register. Every change makes a new version. Returns null if the
+   * version was not read recently. The call never waits.
    */
   recentVersion(collection: string): SeenVersion | null;
 }
 
-/** The names in a collection. Keyv alone could only walk over all keys of the store. */
+/** The names in a collection. Keyv itself could only read all keys of the store. */
 export interface DocumentIndex {
   add(collection: string, name: string): Promise<void>;
   remove(collection: string, name: string): Promise<void>;
@@ -129,7 +129,8 @@ export interface DocumentIndex {
 
 /**
  * Creates a Keyv whose documents expire by the store's clock alone. Keyv itself would note the end by the writer's
- * clock and delete by the reader's, so a node whose clock is ahead would delete documents that all others still need.
+ * clock and delete by the reader's. A node whose clock is ahead would then delete documents that all others still
+ * need.
  */
 export function createDocumentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>): Keyv {
   return new Keyv({
@@ -144,8 +145,8 @@ export function createDocumentsKeyv(options: Pick<KeyvOptions, 'store' | 'namesp
 const READ_AT_ONCE = 200;
 
 /**
- * Maps many items in batches, each batch in parallel. Between batches others get their turn, because SQLite answers
- * immediately and nobody else would be served before the last item.
+ * Maps many items in batches, each batch in parallel. Between batches other requests get their turn. SQLite answers
+ * immediately, so without batches nobody else would be served before the last item.
  */
 export async function mapInBatches<From, To>(
   items: readonly From[],
@@ -178,7 +179,7 @@ export function createKeyvDocuments(
   };
   return {
     get: (collection, name) => run(() => get(collection, name)),
-    // The index is written first: a name without a document is skipped, but a document without a name would be lost.
+    // The index is written first. A name without a document is skipped, but a document without a name would be lost.
     set: (collection, name, value, ttlMs) =>
       run(async () => {
         await index.add(collection, name);

@@ -48,7 +48,7 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   orderRef,
   /** The outcome that holds from now on. */
   order: OrderOutcomeSchema,
-  /** The report itself, when it says something else than the outcome that holds, or has an amount. */
+  /** The report itself, if it differs from the outcome that holds or has an amount. */
   report: Type.Optional(DatedReportSchema),
   amount: Type.Optional(
     word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
@@ -89,8 +89,8 @@ export const WaitEndedEntrySchema = shape('A person ended a wait of a client bef
 });
 
 /**
- * Where an entry stands in the journal. All entries of a client are in one partition, ordered by `ms` and then by
- * `seq`. Between partitions there is only the order of the servers' clocks.
+ * The position of an entry in the journal. All entries of a client are in one partition, sorted by `ms` and then by
+ * `seq`. Entries of different partitions are only sorted by the servers' clocks.
  */
 export const EntryPlaceSchema = shape('Where an entry stands in the journal', {
   partition: count('The part of the journal that the entry stood in, from 0; always the same for a client'),
@@ -103,7 +103,10 @@ export type EntryPlace = Shape<typeof EntryPlaceSchema>;
 export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 
-/** Reads how far an order had come when its report was accepted, as far as that makes a difference. */
+/**
+ * Reads how far an order had come when its report was accepted. The recorded value distinguishes only the stages that
+ * make a difference.
+ */
 export function readRecordedOrderStage(turnedAway: OutcomeEntry['turnedAway']): OrderStage {
   return toOrderStage(turnedAway !== true);
 }
@@ -131,16 +134,16 @@ export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
 
 export type JournalRecord = JournalEntry | ErasureEntry;
 
-export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
+export type PlacedEntry<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
 
-/** Where an entry stands among the entries of its client. */
+/** The position of an entry among the entries of its client. */
 export type HistoryPlace = { readonly at: number; readonly place: JournalPlace };
 
 /**
- * Compares entries of a client, the newest first. Their time decides before their place, because a restored store
- * counts its places again from the backup.
+ * Compares entries of a client, the newest first. Their time decides before their position, because a restored store
+ * counts its positions again from the backup.
  */
-export function compareNewestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
+export function compareNewestEntryFirst(a: PlacedEntry<JournalEntry>, b: PlacedEntry<JournalEntry>): number {
   return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
 }
 
@@ -150,17 +153,17 @@ export interface JournalPlace {
   readonly seq: number;
 }
 
-/** The place up to which each partition was read. Null or absent where nothing was read yet. */
+/** The position up to which each partition was read. Null or missing if nothing was read yet. */
 export type JournalPlaces = readonly (JournalPlace | null)[];
 
 export interface JournalCursors {
-  /** Throws UnknownCursor when the text is no cursor of this kind of store. */
+  /** Throws UnknownCursor if the text is no cursor of this kind of store. */
   readonly read: (cursor: string | null) => JournalPlaces;
   readonly write: (places: JournalPlaces) => string;
 }
 
-/** Whether the entry at a place was read. */
-export function isRead(places: JournalPlaces, { partition, ...place }: EntryPlace): boolean {
+/** Whether the entry at a position was read. */
+export function isPlaceRead(places: JournalPlaces, { partition, ...place }: EntryPlace): boolean {
   const read = places[partition] ?? null;
   return read !== null && comparePlaces(place, read) <= 0;
 }
@@ -194,14 +197,14 @@ export function pickLaterPlace(a: JournalPlace | null, b: JournalPlace | null): 
 }
 
 /**
- * Writes the places in all partitions as one text, `1.<place>.<place>...`. A place is empty where nothing was read
- * yet.
+ * Writes the positions in all partitions as one text, `1.<position>.<position>...`. A position is empty if nothing
+ * was read yet.
  */
 export function writeCursor(places: JournalPlaces): string {
   return [FORMAT, ...PARTITIONS.map((_, index) => writePlace(places[index] ?? null))].join('.');
 }
 
-/** Reads the places in the partitions. Throws UnknownCursor when `writeCursor` did not write the text. */
+/** Reads the positions in the partitions. Throws UnknownCursor if `writeCursor` did not write the text. */
 export function readCursor(cursor: string | null): JournalPlaces {
   if (cursor === null) return [];
   const [format, ...places] = cursor.split('.');
@@ -243,16 +246,16 @@ export interface LostVerdict {
 export interface UnreadableEntry {
   readonly kind: 'unreadable';
   readonly place: EntryPlace;
-  /** Empty if it is not known. */
+  /** Empty if the client is not known. */
   readonly clientHash: string;
   readonly why: string;
   /** The stored text. */
   readonly text: string;
 }
 
-export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
+export type ReadEntry = PlacedEntry<JournalRecord> | LostVerdict | UnreadableEntry;
 
-/** Collects the entries that cannot be read, as the member of a page. The member is absent when there are none. */
+/** Collects the entries that cannot be read, as the member of a page. The member is missing if there are none. */
 export function collectUnreadable(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];
 } {
@@ -268,8 +271,8 @@ const WAIT_ENDED = new PositionalCodec(WaitEndedEntrySchema);
 const ERASURE = new PositionalCodec(ErasureEntrySchema);
 
 /**
- * Encodes a journal entry: a letter for its kind, then its members by position. Throws when its time is invalid,
- * because nobody could read it again.
+ * Encodes a journal entry: a letter for its kind, then its members by position. Throws if its time is invalid,
+ * because nobody could read the entry again.
  */
 export function encodeJournalRecord(entry: JournalRecord): string {
   if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
@@ -309,8 +312,8 @@ export function decodeJournalRecord(text: string): JournalRecord | VerdictRefere
 }
 
 /**
- * Runs work on a stored entry. Returns why the entry cannot be read when the work throws. A store that is away is not
- * the entry's fault, so StoreUnavailable is thrown on.
+ * Runs work on a stored entry. If the work throws, returns why the entry cannot be read. StoreUnavailable is thrown
+ * on, because a store that is away is not the entry's fault.
  */
 export async function readOrExplain<T>(
   stored: Omit<UnreadableEntry, 'kind' | 'why'>,
@@ -328,7 +331,7 @@ export function parseErasure(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
 
-/** Joins the gap that verdicts without a record leave with a known gap. Returns null if there is neither. */
+/** Joins a known gap with the gap that verdicts without a record leave. Returns null if there is neither. */
 export function joinLostVerdicts(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }

@@ -3,10 +3,10 @@ import type { DeviceKind } from '#decision/facts/fact.ts';
 import { BASE64_DIGITS, type PlatformName } from '#decision/payer/client-key.ts';
 
 /**
- * The names of all keys in Redis. The keys of a client carry a hash tag that the first character of the client's hash
- * selects. There are 64 partitions, each in one slot together with its journal, so that one script can write all of a
- * change in a cluster too. Names that exist for each client are short, because they are a good part of what a client
- * costs.
+ * The names of all keys in Redis. The keys of a client carry a hash tag, which the first character of the client's
+ * hash selects. There are 64 partitions. Each lies in one slot together with its journal, so that one script can
+ * write all parts of a change, also in a cluster. Names that exist for each client are short, because they take a
+ * good part of a client's memory.
  */
 
 /**
@@ -45,14 +45,14 @@ export const decisionPrefix = (clientHash: string): string =>
 /** One decision record. String. */
 export const decisionKey = (clientHash: string, seq: number): string => decisionPrefix(clientHash) + seq;
 
-/** Further data of a client beside state and decisions. The fields are one of `NOTES` and a name. Hash. */
+/** Further data of a client beside state and decisions. The fields are one of `NOTE_KINDS` and a name. Hash. */
 export const notesKey = (clientHash: string): string => `n:${home(clientHash)}`;
 
 /**
  * The kinds of notes: orders that the state does not remember, answers under Idempotency-Keys, and the devices and
  * attribute values that an erasure must look at.
  */
-export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i', attribute: 'v' } as const;
+export const NOTE_KINDS = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i', attribute: 'v' } as const;
 
 /** A shape of decision records, stored once in each partition that holds such records. String. */
 export const shapeKey = (partition: string, id: string): string => `shape:{${partition}}${id}`;
@@ -60,7 +60,9 @@ export const shapeKey = (partition: string, id: string): string => `shape:{${par
 /** The journal of a partition. Stream. */
 export const journalKey = (partition: string): string => `journal:{${partition}}`;
 
-/** The entries that a partition's journal lost to its bound: how many, and their first and last id. Hash. */
+/**
+ * The entries that a partition's journal lost when it reached its limit: how many, and their first and last id. Hash.
+ */
 export const journalLossKey = (partition: string): string => `journal-loss:{${partition}}`;
 
 /** The journal of a partition while a script rewrites it. Stream, deleted when the script ends. */
@@ -99,7 +101,7 @@ export const deviceMember = (clientHash: string): string => clientHash.slice(0, 
 /** One letter for each bit of the marks of a sighting, the lowest bit first. */
 export const MARK_LETTERS = ['p', 'u', 'b', '1', '2', '3', '4', '5'] as const;
 
-/** All members that may stand for a client on a device: its name, and its name after the letter of each mark. */
+/** All members that may stand for a client on a device: its name alone, and its name after the letter of each mark. */
 export const deviceMembers = (clientHash: string): readonly string[] => {
   const member = deviceMember(clientHash);
   return [member, ...MARK_LETTERS.map((letter) => letter + member)];
@@ -118,8 +120,8 @@ export const orderBucket = (order: string): string => order.slice(0, BUCKET_CHAR
 export const ordersPrefix = (partition: string): string => `q:{${partition}}`;
 
 /**
- * Decisions by their orders, as `orderNote` writes them, by time. They lie beside the records, so that both are
- * written together. Sorted set.
+ * Decisions by their orders, as `orderNote` writes them, sorted by time. They lie beside the records, so that both
+ * are written together. Sorted set.
  */
 export const ordersKey = (partition: string, order: string): string =>
   ordersPrefix(partition) + orderBucket(order);
@@ -129,12 +131,13 @@ export const orderNote = (order: string, place: string): string =>
   `${order.slice(BUCKET_CHARACTERS)}.${place}`;
 
 /**
- * `<digits><seq>.<client>`. With the number of digits in front, Redis sorts decisions of the same millisecond by seq.
+ * Formats `<digits><seq>.<client>`. The number of digits comes first, so that Redis sorts decisions of the same
+ * millisecond by seq.
  */
 export const orderPlace = (clientHash: string, seq: number): string =>
   `${String(seq).length.toString(36)}${seq}.${clientHash}`;
 
-/** The hash of the request that first came with an Idempotency-Key. String. */
+/** The hash of the first request with an Idempotency-Key. String. */
 export const claimKey = (platform: PlatformName, name: string): string => `claim:${platform}:${name}`;
 
 /** Counts that many nodes add to. Hash. */
@@ -142,10 +145,10 @@ export const tallyKey = (tally: string): string => `tally:${tally}`;
 
 export const rateKey = (bucket: string): string => `rate:${bucket}`;
 
-/** A text that changes by compare-and-set. There are few, and none expires. String. */
+/** A text that changes by compare-and-set. There are few of them, and none expires. String. */
 export const registerKey = (name: string): string => `register:${name}`;
 
-/** The keys of a log of records, in one slot. The script `append-records` explains them. */
+/** The keys of a log of numbered entries, in one slot. The script `append-records` explains them. */
 const logKeys = (log: string) => ({
   records: `{${log}}:records`,
   numbers: `{${log}}:numbers`,
@@ -156,22 +159,22 @@ const logKeys = (log: string) => ({
 });
 
 /** The log of what people and keys did. Its parts lead to payers. */
-export const AUDIT = logKeys('audit');
+export const AUDIT_LOG_KEYS = logKeys('audit');
 
 /** The shared lists. */
-export const LISTS = logKeys('lists');
+export const LISTS_LOG_KEYS = logKeys('lists');
 
-/** All documents share one slot, so that a collection can be listed in one step. */
-export const DOCUMENTS = '{documents}';
+/** The hash tag of documents. All documents share one slot, so that a collection can be listed in one step. */
+export const DOCUMENTS_TAG = '{documents}';
 
 /** The versions of collections and registers that nodes follow. Hash */
-export const VERSIONS = `${DOCUMENTS}:versions`;
+export const VERSIONS_KEY = `${DOCUMENTS_TAG}:versions`;
 
-/** The names in a collection. Sorted set, by when they were last written. */
-export const documentNamesKey = (collection: string): string => `${DOCUMENTS}:names:${collection}`;
+/** The names in a collection, sorted by when they were last written. Sorted set. */
+export const documentNamesKey = (collection: string): string => `${DOCUMENTS_TAG}:names:${collection}`;
 
 /** The beginning of the key of a document, up to its name. */
-export const documentPrefix = (collection: string): string => `${DOCUMENTS}:document:${collection}/`;
+export const documentPrefix = (collection: string): string => `${DOCUMENTS_TAG}:document:${collection}/`;
 
 /**
  * Hashes an orderRef or Idempotency-Key of a platform to 72 bits of sha256, so that a key name is safe whatever

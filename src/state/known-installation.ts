@@ -11,14 +11,14 @@ export interface KnownInstallation {
 }
 
 /**
- * The register that holds the id of the installation. In Redis it serves a start that broke off before every
- * partition had the id.
+ * The register that holds the id of the installation. In Redis it helps a start after an earlier start was
+ * interrupted before every partition had the id.
  */
 export const INSTALLATION_REGISTER = 'installation';
 
-/** The installation that a store must hold, because something beside the store names it. */
+/** The installation that a store must hold, because a file or folder beside the store names it. */
 export interface ExpectedInstallation {
-  /** Null where only the salt is known, as beside an archive. */
+  /** Null if only the salt is known, as beside an archive. */
   readonly id: string | null;
   readonly salt: string;
   /** The file or folder that names the installation, for people. */
@@ -47,8 +47,8 @@ export function explainSaltDifference(): string {
 }
 
 /**
- * Throws AnotherStore when a store is empty where an installation was, or holds another installation. A differing
- * salt of an archive has its own refusal.
+ * Throws AnotherStore if a store is empty although an installation is expected, or if it holds another installation.
+ * A differing salt of an archive has its own error.
  */
 export function requireExpectedInstallation(
   name: string,
@@ -81,7 +81,7 @@ export function recallInstallation(dataDir: string, kind: StoreKind): ExpectedIn
   return typeof id === 'string' && typeof salt === 'string' ? { id, salt, toldBy: path } : null;
 }
 
-/** Notes in DATA_DIR which installation it belongs to, for a start with a store that lost its contents. */
+/** Notes in DATA_DIR which installation it belongs to. A later start then notices that the store lost its contents. */
 export function rememberInstallation(dataDir: string, kind: StoreKind, known: KnownInstallation): void {
   const text = JSON.stringify({ id: known.id, salt: known.salt });
   try {

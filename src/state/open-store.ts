@@ -8,7 +8,7 @@ import type { StoreUnavailable } from './store-errors.ts';
 /** Host names that mean this machine. */
 export const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/;
 
-/** Whether all state is on this machine. Throws when the URL is not one of the forms of REDIS_URL. */
+/** Whether all state is on this machine. Throws if the URL is not one of the forms of REDIS_URL. */
 export function isLocalStore(redisUrl: string | null): boolean {
   if (redisUrl === null) return true;
   const target = parseRedisUrl(redisUrl);
@@ -17,32 +17,32 @@ export function isLocalStore(redisUrl: string | null): boolean {
 }
 
 export interface StorePlace {
-  /** Null chooses SQLite under `dataDir`. */
+  /** The URL of Redis. Null for SQLite under `dataDir`. */
   readonly redisUrl: string | null;
   readonly redisSecurity?: RedisSecurity;
   readonly dataDir: string;
   /**
-   * For commands, for which a person waits: how long a call may take, and who is told of a long wait for another
-   * process.
+   * How long a call of a command may take, and the function that is told of a long wait for another process. A person
+   * waits for a command.
    */
   readonly patience?: LockPatience;
-  /** The salt of client hashes for a new store. The default is random. */
+  /** The salt of client hashes for a new store. If missing, a random one. */
   readonly salt?: string;
-  /** The installation that something beside the store names, where DATA_DIR names none. */
+  /** The installation that a file or folder beside the store names, if DATA_DIR names none. */
   readonly expected?: ExpectedInstallation | null | undefined;
   /**
    * Whether the store is opened for one command. A command may read a store that DATA_DIR does not know, but never
-   * starts a new one in the place of another.
+   * starts a new store in place of another one.
    */
   readonly isForCommand?: boolean;
-  /** Whether the store is accepted even when it is empty or another one than expected. */
+  /** Whether the store is accepted even if it is empty or another one than expected. */
   readonly isAccepted?: boolean;
 }
 
 /**
- * Opens Redis when there is a URL, and otherwise SQLite under `dataDir`. A node notes there which installation it is.
- * Throws StoreUnavailable when the store cannot be reached, and AnotherStore when it is not the one that `dataDir` or
- * `expected` names. `onLost` is called when a disk of this process refuses to keep what was written; the store must
+ * Opens Redis if there is a URL, and otherwise SQLite under `dataDir`. A node notes in `dataDir` which installation
+ * it is. Throws StoreUnavailable if the store cannot be reached, and AnotherStore if it is not the one that `dataDir`
+ * or `expected` names. `onLost` is called when a disk of this process refuses to keep written data. The store must
  * then be opened again.
  */
 export async function openStore(
@@ -66,7 +66,7 @@ async function openExpected(
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
   if (redisUrl === null) return openSqliteStore(dataDir, { onLost, patience, ...terms });
-  // Loaded only when used, because loading it would be most of a start on SQLite.
+  // Redis is loaded only when it is used, because loading it would be most of a start on SQLite.
   const { openRedisStore } = await import('./redis/store.ts');
   const options = { security: redisSecurity, commandTimeoutMs: patience?.limitMs, ...terms };
   return openRedisStore(redisUrl, onError, options);

@@ -3,9 +3,9 @@ import type { TObject } from '#base/json-schema.ts';
 import type { Shape } from '#base/shapes.ts';
 
 /**
- * Stores records by the positions of their members, which takes a third of the size that names would take. First come
- * all flags as the digits of one number, then the required members, then the optional ones. Absent members at the end
- * and constants are left out. A record that is read has its members in the order of the shape.
+ * Stores objects by the positions of their members, which takes a third of the size of objects with names. First come
+ * all flags as the digits of one number, then the required members, then the optional ones. Missing members at the
+ * end and constants are left out. An object that is read has its members in the sequence of the shape.
  */
 export class PositionalCodec<S extends TObject> {
   readonly #row: Row;
@@ -112,7 +112,7 @@ function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
 }
 
 /**
- * Writes flags as a number to the base of three, the first flag in the last digit: 0 for absent, 1 for false, 2 for
+ * Writes flags as a number to the base of three, the first flag in the last digit: 0 for missing, 1 for false, 2 for
  * true.
  */
 function encodeFlags(flags: readonly unknown[]): number {

@@ -8,7 +8,7 @@ export interface BucketSettings {
   readonly delayMsMax: number;
 }
 
-/** Whether a request is admitted, and after how many ms (0: now). */
+/** Whether a request is admitted, and the wait in ms before it proceeds (0 for none). */
 export type Admission = { readonly admitted: true; readonly delayMs: number } | { readonly admitted: false };
 
 export interface RateBuckets {
@@ -17,7 +17,10 @@ export interface RateBuckets {
   isFree(bucket: string, settings: BucketSettings): boolean;
 }
 
-/** A caller who forges addresses can push other buckets out, but cannot make the table grow. */
+/**
+ * The most buckets in the table. A caller who forges addresses can push other buckets out, but cannot make the table
+ * grow.
+ */
 const LOCAL_BUCKETS_MAX = 50_000;
 
 /**
@@ -47,7 +50,10 @@ export class LocalRateBuckets implements RateBuckets {
     return admission.admitted && admission.delayMs === 0;
   }
 
-  /** Adjusts a bucket to the delay that the shared bucket gave, because other nodes took from it too. */
+  /**
+   * Adjusts a bucket to the delay that the shared bucket gave, because other nodes took tokens from the shared
+   * bucket, too.
+   */
   learnDelay(bucket: string, { ratePerSecond, burst }: BucketSettings, delayMs: number): void {
     this.#fullAtMs.set(bucket, this.#monotonicMs() + delayMs + (burst * 1000) / ratePerSecond);
   }
@@ -73,7 +79,10 @@ export function takeToken(
   return { admission: { admitted: true, delayMs }, fullAtMs: next };
 }
 
-/** Leased tokens lapse after this time. A caller with more than `CALM_ASKS` requests to this node within it is busy. */
+/**
+ * Leased tokens lapse after this time. A caller with more than `CALM_ASKS` requests to this node within this time is
+ * busy.
+ */
 const LEASE_MS = 250;
 const CALM_ASKS = 2;
 
@@ -81,15 +90,18 @@ const CALM_ASKS = 2;
 const BURST_SHARE_MAX = 1 / 4;
 
 /**
- * At most about this share of a bucket's tokens may lapse unused, so that a caller who keeps to the rate is not
- * delayed by leases.
+ * At most about this share of a bucket's tokens may lapse unused, so that leases do not delay a caller who keeps to
+ * the rate.
  */
 const LAPSING_SHARE_MAX = 1 / 20;
 
-/** A caller who forges addresses can push other callers out, but cannot make the table grow. */
+/**
+ * The most callers in memory. A caller who forges addresses can push other callers out, but cannot make the table
+ * grow.
+ */
 const CALLERS_MAX = 10_000;
 
-/** What a node knows of one caller. Times are ms of its monotonic clock. */
+/** What a node knows about one caller. Times are ms of the node's monotonic clock. */
 interface Caller {
   /** Requests since `countedFromMs`, and in the LEASE_MS before that. */
   asks: number;
@@ -98,15 +110,15 @@ interface Caller {
   tokens: number;
   lapseAtMs: number;
   isLeasing: boolean;
-  /** Lapsed tokens that new leases have not yet made up for. */
+  /** Lapsed tokens for which new leases have not yet made up. */
   lapsed: number;
   lapsedAtMs: number;
 }
 
 /**
- * Tokens that this node took from shared buckets in advance, for callers who ask it again and again. One call to the
- * store then serves several requests. The tokens are taken out of the bucket, so no more requests proceed than it
- * allows.
+ * Tokens that this node took from shared buckets in advance, for callers who ask this node again and again. One call
+ * to the store then serves several requests. The tokens are removed from the bucket, so no more requests proceed than
+ * the bucket allows.
  */
 export class TokenLeases {
   readonly #monotonicMs: () => number;
@@ -117,8 +129,8 @@ export class TokenLeases {
   }
 
   /**
-   * Asks for a token for one request. Returns `leased` when a token is there already. Otherwise returns how many
-   * tokens to take in advance, beside the request's own.
+   * Asks for a token for one request. Returns `leased` if a token is there already. Otherwise returns how many tokens
+   * to take in advance, besides the token of the request.
    */
   ask(bucket: string, settings: BucketSettings): 'leased' | number {
     const now = this.#monotonicMs();
@@ -133,7 +145,7 @@ export class TokenLeases {
       return 'leased';
     }
     if (caller.isLeasing || asks <= CALM_ASKS) return 0;
-    // Half of the need in the time before. More tokens would often lapse.
+    // Takes half of the number in the time before. More tokens would often lapse.
     const wanted = Math.floor(Math.min(asks / 2, settings.burst * BURST_SHARE_MAX) - caller.lapsed);
     caller.isLeasing = wanted > 0;
     return Math.max(0, wanted);
@@ -158,7 +170,7 @@ function letLapse(caller: Caller, now: number, { ratePerSecond }: BucketSettings
   caller.tokens = 0;
 }
 
-/** Counts a request, and returns about how many there were within LEASE_MS up to now. */
+/** Counts a request. Returns about how many requests there were in the last LEASE_MS. */
 function countAsk(caller: Caller, now: number): number {
   const ageMs = now - caller.countedFromMs;
   if (ageMs >= LEASE_MS) {

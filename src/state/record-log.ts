@@ -1,47 +1,47 @@
 import type { AuditLink, AuditRows } from './audit-log.ts';
-import type { ListChange, ListLog, ListPage, ListRecord, OtherText } from './store.ts';
+import type { ListChange, ListLog, ListPage, ListRecord, OtherTextCondition } from './store.ts';
 
 /**
- * The one way in which a store keeps records under numbers: they are appended, read after a number, and trimmed up to a
- * number. When several records have the same id, the newest is kept. The lists and the audit stand on it.
+ * A log of texts under numbers. Texts are appended, read after a number, and trimmed up to a number. If several texts
+ * have the same id, the newest is kept. The shared lists and the audit are stored in such logs.
  */
-export interface RecordLog {
+export interface NumberedLog {
   /**
-   * Appends all records, or returns null when the terms are not met. A change whose record has another number than
-   * `expected` is left out.
+   * Appends all changes. Returns null if the terms are not met. A change is left out if the stored text of its id has
+   * another number than `expected`.
    */
   append(changes: readonly ListChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
   /** Reads the number that was given last (0 before the first), and the other members of the head. */
   head(): Promise<Omit<ListPage, 'records'>>;
   /**
-   * Reads the records after a number, the oldest first. A record that changes meanwhile may come with its newer text,
-   * and comes again under its newer number.
+   * Reads the texts after a number, the oldest first. A text that changes during the read may come with its newer
+   * content, and comes again under its newer number.
    */
   readAfter(after: number, limit: number): Promise<readonly ListRecord[]>;
-  /** Reads the text of the newest record. Returns null if there is none. */
+  /** Reads the newest text. Returns null if there is none. */
   newestText(): Promise<string | null>;
-  /** Removes the records up to a number without leaving a trace of them. */
+  /** Removes the texts up to a number. No trace of them stays. */
   trim(through: number): Promise<void>;
-  /** Reads the parts of the records with these numbers. A record without a part has null. */
+  /** Reads the parts of the texts with these numbers. Null stands for a text without a part. */
   readParts(numbers: readonly number[]): Promise<readonly (string | null)[]>;
-  /** Lists the numbers of the records whose part leads to an owner, the smallest first. */
+  /** Lists the numbers of the texts whose part leads to an owner, the smallest first. */
   listParts(owner: string): Promise<readonly number[]>;
   forgetParts(owner: string, numbers: readonly number[]): Promise<void>;
 }
 
-/** The conditions of an append, and the part of the first record that is stored separately. */
+/** The conditions of an append, and the part of the first text that is stored separately. */
 export interface AppendTerms {
-  readonly unless?: OtherText | undefined;
-  /** The number that the first record must get. */
+  readonly unless?: OtherTextCondition | undefined;
+  /** The number that the first text must get. */
   readonly number?: number;
-  /** The part that leads to an owner. It can be forgotten separately. */
+  /** The part that leads to an owner. An erasure can forget the part alone. */
   readonly part?: { readonly owner: string; readonly text: string } | null;
 }
 
-export function createListLog(log: RecordLog): ListLog {
+export function createListLog(log: NumberedLog): ListLog {
   return {
     write: (changes, unless) => log.append(changes, { unless }),
-    // The head is read first, so it never names a change that the records lack.
+    // The head is read first, so it never names a change that the texts lack.
     read: async (after, limit) => {
       const head = await log.head();
       return { ...head, records: head.latest <= after ? [] : await log.readAfter(after, limit) };
@@ -50,10 +50,10 @@ export function createListLog(log: RecordLog): ListLog {
 }
 
 /** Stores the audit in a log. The parts that lead to payers are stored apart from the entries. */
-export function createAuditRows(log: RecordLog): AuditRows {
+export function createAuditRows(log: NumberedLog): AuditRows {
   return {
-    // The head is read before the text. If another entry is added in between, the number is taken already, and the
-    // addition fails instead of following the wrong entry.
+    // The head is read before the text. If another entry is added in between, the number is taken already. The
+    // addition then fails and does not follow the wrong entry.
     newest: async () => {
       const { latest } = await log.head();
       const text = await log.newestText();

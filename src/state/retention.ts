@@ -9,7 +9,7 @@ export const RETENTION = {
    * before.
    */
   decisionMs: 90 * DAY_MS,
-  /** Orders that a state no longer remembers, where an archive can be asked for them afterwards. */
+  /** Orders that a state no longer remembers, if an archive can be asked for them later. */
   displacedOrderMs: 3 * DAY_MS,
   /** The shapes of decision records. A shape in use is stored again. */
   shapeMs: 180 * DAY_MS,
@@ -23,29 +23,29 @@ export const RETENTION = {
   sightingMs: 7 * DAY_MS,
   /** The counts of a stage of a trial, after the last count. */
   tallyMs: 7 * DAY_MS,
-  /** Decisions listed for one order. */
+  /** The most decisions that are listed for one order. */
   decisionsPerOrder: 100,
   /**
-   * Decisions that one key in Redis finds by their orders: at a thousand verdicts a second there are some five of
-   * these keys.
+   * The most decisions in one key of Redis that finds them by their orders. At a thousand verdicts a second there are
+   * some five of these keys.
    */
   decisionsPerBucket: 10_000,
-  /** Orders, answers and devices in the notes of one client. */
+  /** The most orders, answers and devices in the notes of one client. */
   notesPerClient: 10_000,
   /** Entries of the audit. */
   auditMs: 400 * DAY_MS,
   /**
-   * About how many entries the whole journal keeps. Older ones are dropped even when nobody has shipped them. This is
-   * an hour of a thousand verdicts a second, each with a score and an outcome.
+   * About how many entries the whole journal keeps. Older ones are dropped even if nobody has shipped them. The
+   * number is enough for an hour of a thousand verdicts a second, each with a score and an outcome.
    */
   journalEntries: 12_000_000,
-  /** About how many entries stay even where the store has little room. Beyond that, each new entry drops an old one. */
+  /** About how many entries stay even if the store has little room. Beyond that, each new entry drops an old one. */
   journalEntriesMin: 1_000_000,
   /**
    * About how many entries stay in the journal after they were shipped, for the feed and for nodes that learn of a
    * segment late.
    */
   journalLookBackEntries: 100_000,
-  /** About how many erasures may wait to be shipped. Where nobody ships, the oldest are dropped. */
+  /** About how many erasures may wait to be shipped. If nobody ships, the oldest are dropped. */
   unshippedErasures: 64_000,
 } as const;

@@ -1,4 +1,4 @@
-/** The kinds of warnings: a server breaks a requirement, or the requirement could not be checked. */
+/** The requirement that a server breaks, or `unchecked` if the requirements could not be checked. */
 export const WARNING_KINDS = ['clock', 'version', 'eviction', 'append-only', 'memory', 'unchecked'] as const;
 
 export interface StoreWarning {
@@ -13,9 +13,12 @@ export interface ServerHealth {
   readonly server: string;
   /** Why the clients on this server get 503. Null if writes work. */
   readonly failure: string | null;
-  /** The server belongs to another store than the one that this process opened, or has lost its contents. */
+  /** Present if the server belongs to another store than the one that this process opened, or has lost its contents. */
   readonly isAnotherStore?: true;
-  /** Another node reaches this server and all others, so the fault lies between this node and the server. */
+  /**
+   * Present if another node reaches this server and all others, so that the fault lies between this node and the
+   * server.
+   */
   readonly onlyHere?: true;
   readonly warnings: readonly StoreWarning[];
   /**

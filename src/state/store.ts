@@ -14,7 +14,7 @@ import type {
   JournalEntry,
   JournalGap,
   JournalRecord,
-  Placed,
+  PlacedEntry,
   UnreadableEntry,
 } from './journal.ts';
 import type { KnownInstallation } from './known-installation.ts';
@@ -22,9 +22,9 @@ import type { RateBuckets } from './rate-buckets.ts';
 import type { StoreHealth } from './store-health.ts';
 
 /**
- * Where all state lives. One conformance suite holds the two adapters, `sqlite/` and `redis/`, to the same behaviour.
- * Every method throws StoreUnavailable when the store cannot be reached in time. A call that failed so is never
- * applied later.
+ * The place of all state. One conformance suite holds the two adapters, `sqlite/` and `redis/`, to the same
+ * behaviour. Every method throws StoreUnavailable if the store cannot be reached in time. A call that failed so is
+ * never applied later.
  */
 export interface Store {
   /** Names the store and its place for people, without secrets. */
@@ -34,13 +34,13 @@ export interface Store {
   readonly installation: KnownInstallation;
 
   /**
-   * Explains why this is another store than the one that this process opened; every call then throws
-   * StoreUnavailable. Returns null while it is the known store. A change, and the return of the known store, is
-   * noticed within a second.
+   * Explains why this is another store than the one that this process opened. Every call then throws
+   * StoreUnavailable. Returns null if it is the known store. A change of the store, and the return of the known
+   * store, is noticed within a second.
    */
   readonly refusal: () => string | null;
 
-  /** Hashes clients under the salt that this store made at its first start. Every node has the same. */
+  /** Hashes clients under the salt that this store made at its first start. Every node has the same salt. */
   readonly clientKeys: ClientKeys;
 
   /** Access keys, node reports and other data that need no atomic step with a client's state. */
@@ -49,26 +49,28 @@ export interface Store {
   /** Single texts that change by compare-and-set, such as the rollout. */
   readonly registers: Registers;
 
-  /** The audit: what people and keys did. */
+  /** The audit: the deeds of people and keys. */
   readonly auditLog: AuditLog;
 
-  /** The stored texts, for finding and repairing those that cannot be read. */
+  /** The stored texts, for finding and repairing texts that cannot be read. */
   readonly texts: StoredTexts;
 
-  /** The records of the shared lists, of which every node keeps a copy. */
+  /** The texts of the shared lists, of which every node keeps a copy. */
   readonly listLog: ListLog;
 
-  /** Counts of a trial that all nodes add to. */
+  /** Counts of a trial, to which all nodes add. */
   readonly tallies: Tallies;
 
-  /** The buckets of the rate limit. The fleet shares them where it shares the store. */
+  /** The buckets of the rate limit. If the fleet shares the store, it shares the buckets. */
   readonly rateBuckets: RateBuckets;
 
-  /** Loads a client's state, and what the coming commit depends on. An unknown client has UNKNOWN_CLIENT. */
-  load(client: ClientKey, also?: LoadAlso): Promise<Snapshot>;
+  /**
+   * Loads a client's state, and everything on which the coming commit depends. An unknown client has UNKNOWN_CLIENT.
+   */
+  load(client: ClientKey, also?: LoadOptions): Promise<Snapshot>;
 
   /**
-   * Writes all parts of a change at once or none of them. Returns 'conflict' when the state is no longer the one in
+   * Writes all parts of a change at once, or none of them. Returns 'conflict' if the state is no longer the one in
    * the snapshot. The caller then loads and decides again.
    */
   commit(change: Change): Promise<'committed' | 'conflict'>;
@@ -78,12 +80,12 @@ export interface Store {
    * included.
    */
   sightings(ask: SightingsAsk): Promise<Sightings>;
-  /** Notes a payment on the client's latest sightings. No verdict has to wait for it. */
+  /** Notes a payment on the client's latest sightings. No verdict has to wait for the note. */
   notePayment(payment: NotedPayment): Promise<void>;
 
   /**
-   * Binds an Idempotency-Key of a platform to the first request that came with it, until RETENTION.claimMs after that
-   * request last came. Returns the hash of the first request.
+   * Binds an Idempotency-Key of a platform to the first request with it, until RETENTION.claimMs after that request
+   * last came. Returns the hash of the first request.
    */
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string>;
 
@@ -91,7 +93,7 @@ export interface Store {
 
   /**
    * Finds decisions about an order, the newest first. Several clients may have used the orderRef. Returns at most
-   * RETENTION.decisionsPerOrder; with that many there may be older ones.
+   * RETENTION.decisionsPerOrder. If there are that many, there may be older ones.
    */
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]>;
 
@@ -99,8 +101,8 @@ export interface Store {
   decisionsOfClient(client: ClientKey, limit: number, beforeSeq?: number): Promise<readonly Decision[]>;
 
   /**
-   * Reads journal entries after a cursor in the order in which they were accepted. A null cursor starts at the oldest
-   * kept entry. Throws UnknownCursor.
+   * Reads journal entries after a cursor, in the sequence in which they were accepted. A null cursor starts at the
+   * oldest kept entry. Throws UnknownCursor.
    */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
@@ -110,47 +112,50 @@ export interface Store {
   journalLength(): Promise<number>;
 
   /**
-   * Returns a cursor after which about this many of the newest entries follow. Returns null if there are hardly
-   * more.
+   * Returns a cursor after which about this many of the newest entries follow. Returns null if there are hardly more.
    */
   newestCursor(entries: number): Promise<string | null>;
 
   /**
-   * Deletes journal entries up to and including the cursor's place, because the archive has them, and the gaps before
-   * that place. From then on their decisions are kept for `decisionsHotMs` at most; before, they are kept for
-   * RETENTION.decisionMs.
+   * Deletes journal entries up to and including the cursor's position, because the archive has them. Deletes the gaps
+   * before that position, too. From then on the decisions of these entries are kept for `decisionsHotMs` at most.
+   * Before, they are kept for RETENTION.decisionMs.
    */
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void>;
 
   /**
-   * Returns the erasures in the journal that trimJournal has not reached, in any order: copies elsewhere may still
+   * Returns the erasures in the journal that trimJournal has not reached, in any sequence. Copies elsewhere may still
    * hold these clients. About the newest RETENTION.unshippedErasures are kept.
    */
-  unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]>;
+  unshippedErasures(): Promise<readonly PlacedEntry<ErasureEntry>[]>;
 
   /** Erases a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;
   /** Says what still holds bytes of erased clients, and until when. Returns null if nothing does. */
   tracesOfErased(): Promise<string | null>;
 
-  /** The store's clock, epoch ms, where it is this machine's. It follows the system's clock. */
+  /**
+   * The store's clock, epoch ms, if it is the clock of this machine. It follows the system's clock. Otherwise
+   * missing.
+   */
   readonly ownClock?: () => number;
   /**
-   * How far the store's clock is ahead of this process's, ms. `createStoreClock` makes the clock that decides from
-   * it. Where the store's clock is this machine's, it is by how much that clock was set in the last ten minutes.
+   * How far the store's clock is ahead of this process's clock, in ms. `createStoreClock` makes the deciding clock
+   * from it. If the store's clock is the clock of this machine, it is by how much that clock was set in the last ten
+   * minutes.
    */
   readonly clockOffsetMs: () => number;
 
-  /** Tries a small write on every server. It never rejects; a server that fails is reported in the result. */
+  /** Tries a small write on every server. It never rejects. A server that fails is reported in the result. */
   check(): Promise<StoreHealth>;
 
   close(): Promise<void>;
 }
 
 export interface Registers {
-  /** Returns null if nothing was ever written. */
+  /** Reads a register. Returns null if nothing was ever written. */
   read(name: string): Promise<string | null>;
-  /** Writes `next` only if the register still holds `expected`. Returns false if somebody else was faster. */
+  /** Writes `next` only if the register still holds `expected`. Returns false if another writer was faster. */
   compareAndSet(name: string, expected: string | null, next: string): Promise<boolean>;
   /**
    * Returns the version of a followed register. Every change makes a new version, which is known within half a
@@ -166,27 +171,27 @@ export interface KeptAfterShipping {
   readonly decisionsHotMs: number;
 }
 
-export interface LoadAlso {
-  /** Also loads what is known of this order when the state does not remember it. */
+export interface LoadOptions {
+  /** An order to load as well, if the state does not remember it. */
   readonly orderRef?: string;
   readonly idempotencyKey?: string;
 }
 
 export interface Snapshot {
   readonly state: ClientState;
-  /** An order that the state does not remember. Null if the store does not know it. */
+  /** The known reports of an order that the state does not remember. Null if the store does not know the order. */
   readonly order: KnownOrder | null;
   readonly answer: StoredAnswer | null;
-  readonly stamp: Stamp;
+  readonly stamp: LoadStamp;
 }
 
-/** What the adapter read and when. The commit gets it back. */
-export interface Stamp {
+/** The data that the adapter read and when. The commit gets it back. */
+export interface LoadStamp {
   /** The stored state. Null if there was none. */
   readonly raw: string | null;
   /** The store's own clock when the state was read, epoch ms. */
   readonly storeTimeMs: number;
-  /** This process's monotonic clock when the answer arrived, ms. */
+  /** This process's monotonic clock when the answer arrived, in ms. */
   readonly arrivedMs: number;
 }
 
@@ -198,12 +203,12 @@ export interface StoredAnswer {
 
 export interface Change {
   readonly client: ClientKey;
-  readonly stamp: Stamp;
+  readonly stamp: LoadStamp;
   readonly state: ClientState;
   readonly entry: JournalEntry;
-  /** For a verdict: the record that explains it. The journal refers to it. */
+  /** For a verdict: the record that explains it. The journal refers to the record. */
   readonly decision?: Decision;
-  /** The members that all records of a rule set share. Without it the record repeats them. */
+  /** The members that all records of a rule set share. If missing, the record repeats them. */
   readonly shape?: RecordShape;
   /** For an outcome report: orders that the state no longer remembers, and how long they are kept beside it. */
   readonly displaced?: { readonly orders: readonly RecentOrder[]; readonly keptMs: number };
@@ -217,7 +222,7 @@ export interface SightingsAsk {
   readonly client: ClientKey;
   /** Epoch ms. */
   readonly at: number;
-  /** HMACs. Null if the caller did not send them. */
+  /** The HMAC of the fingerprint. Null if the caller did not send one. */
   readonly fingerprint: string | null;
   readonly ip: string | null;
   readonly sharing: SharingQuestions;
@@ -225,60 +230,62 @@ export interface SightingsAsk {
   readonly attributes?: readonly AskedAttribute[];
   /** The marks with which the client is noted. */
   readonly marks: SightingMarks;
-  /** Whether the client and its marks are noted on the device first. A verdict is, a score is not. */
+  /** Whether the client and its marks are noted on the device first. They are for a verdict, and not for a score. */
   readonly record: boolean;
   /**
-   * Whether the verdict was noted already and is decided again. It then does not count again among the verdicts of
-   * its device.
+   * Whether the verdict was noted already and is decided again. The verdict then does not count again on its device.
    */
   readonly isRepeated?: boolean;
 }
 
-/** A client's payment, which is noted where the client was seen after `since` (epoch ms). */
+/** A client's payment. It is noted on every sighting of the client after `since` (epoch ms). */
 export interface NotedPayment extends PaymentNote {
   readonly client: ClientKey;
 }
 
 export interface JournalPage {
-  readonly entries: readonly Placed<JournalRecord>[];
+  readonly entries: readonly PlacedEntry<JournalRecord>[];
   /**
-   * The place after the last entry: an opaque text that stays valid across restarts. Null if nothing was read yet.
+   * The position after the last entry: an opaque text that stays valid across restarts. Null if nothing was read yet.
    */
   readonly cursor: string | null;
-  /** The entries that cannot be read, absent when there are none. A reader that continues at `cursor` skips them. */
+  /** The entries that cannot be read. Missing if there are none. A reader that continues at `cursor` skips them. */
   readonly unreadable?: readonly UnreadableEntry[];
-  /** The entries that were dropped by the journal's bound between the requested cursor and the first entry. */
+  /**
+   * The entries that were dropped between the requested cursor and the first entry, because the journal reached its
+   * limit.
+   */
   readonly gap: JournalGap | null;
 }
 
 /**
- * The records of the shared lists. Each id has its newest text and the number of the change that wrote it. Nodes keep
- * a copy of all records and ask for later changes. A removed record leaves its id and number for
- * LIST_REMOVAL_KEPT_MS, so that copies learn of the removal.
+ * The texts of the shared lists. Each id has its newest text and the number of the change that wrote it. Nodes keep a
+ * copy of all texts and ask for later changes. A removed text leaves its id and number for LIST_REMOVAL_KEPT_MS, so
+ * that copies learn of the removal.
  */
 export interface ListLog {
   /**
-   * Writes the changes one after the other, each under its own number. Returns which of them were made, or null when
-   * `unless` applied and nothing was written.
+   * Writes the changes one after the other, each under its own number. Returns which of them were made. Returns null
+   * if `unless` applied and nothing was written.
    */
-  write(changes: readonly ListChange[], unless?: OtherText): Promise<readonly boolean[] | null>;
-  /** Reads at most `limit` changes after a number, the oldest first. An empty copy reads those after 0. */
+  write(changes: readonly ListChange[], unless?: OtherTextCondition): Promise<readonly boolean[] | null>;
+  /** Reads at most `limit` changes after a number, the oldest first. An empty copy reads the changes after 0. */
   read(after: number, limit: number): Promise<ListPage>;
 }
 
 export interface ListChange {
   readonly id: string;
-  /** Null removes the record, if there is one. */
+  /** The new text. Null removes the stored text, if there is one. */
   readonly text: string | null;
-  /** The change is made only if the record still has this number. */
+  /** If present, the change is made only if the stored text still has this number. */
   readonly expected?: number;
 }
 
 /**
- * A condition that prevents a write: after change number `since`, a record whose id begins with `idsBegin` got a text
- * that does not begin with `textsBegin`.
+ * A condition that prevents a write: after change number `since`, an id that begins with `idsBegin` got a text that
+ * does not begin with `textsBegin`.
  */
-export interface OtherText {
+export interface OtherTextCondition {
   readonly since: number;
   readonly idsBegin: string;
   readonly textsBegin: string;
@@ -287,7 +294,7 @@ export interface OtherText {
 export interface ListRecord {
   readonly id: string;
   readonly version: number;
-  /** Null if the record was removed. */
+  /** Null if the text was removed. */
   readonly text: string | null;
 }
 
@@ -295,9 +302,9 @@ export interface ListPage {
   readonly records: readonly ListRecord[];
   /** The number of the newest change. */
   readonly latest: number;
-  /** A copy older than this may hold records that were removed, and must be read again from the start. */
+  /** A copy older than this may hold texts that were removed, and must be read again from the start. */
   readonly horizon: number;
-  /** Changes when the store was emptied. Null until something is written. */
+  /** An id that changes when the store was emptied. Null until something is written. */
   readonly epoch: string | null;
 }
 
@@ -306,22 +313,22 @@ export const LIST_REMOVAL_KEPT_MS = 7 * 24 * 3600_000;
 /** The most changes that are written in one step, during which no other request is served. */
 export const LIST_CHANGES_MAX = 100;
 
-/** Counts that many processes add to, by tally and field. */
+/** Counts to which many processes add, by tally and field. */
 export interface Tallies {
-  /** Adds a batch exactly once: repeating the writer's last batch changes nothing. */
+  /** Adds a batch exactly once. A repetition of the writer's last batch changes nothing. */
   add(tally: string, batch: TallyBatch): Promise<void>;
-  /** Reads the counts by field. They are empty when nobody added to the tally for RETENTION.tallyMs. */
+  /** Reads the counts by field. They are empty if nobody added to the tally for RETENTION.tallyMs. */
   read(tally: string): Promise<Readonly<Record<string, number>>>;
 }
 
 export interface TallyBatch {
   readonly writer: string;
-  /** Higher than the number of the writer's previous batch, and never 0. */
+  /** A number that is higher than that of the writer's previous batch, and never 0. */
   readonly number: number;
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** The prefix of the field that holds the number of a writer's last batch. No count has it. */
+/** The prefix of the field that holds the number of a writer's last batch. No count has this prefix. */
 const WRITER = 'writer:';
 
 export function formatWriterField(writer: string): string {
@@ -361,8 +368,8 @@ export interface StoredText extends TextPlace {
 }
 
 /**
- * A text with a stamp of its stored bytes, which a replacement names. Decoding a damaged text may lose some of its
- * bytes.
+ * A text with a stamp of its stored bytes. A replacement names the stamp, because decoding a damaged text may lose
+ * some of its bytes.
  */
 export interface StampedText {
   readonly text: string;
@@ -378,17 +385,14 @@ export interface StatesPage {
   readonly next: string | null;
 }
 
-/**
- * The stored texts, for repairing those that cannot be read and for making states smaller. No request is served from
- * here.
- */
+/** The stored texts, for repairing texts that cannot be read and for making states smaller. No request uses them. */
 export interface StoredTexts {
-  /** Reads every text. Texts that change meanwhile may be left out. */
+  /** Reads every text. Texts that change during the read may be left out. */
   all(): AsyncIterable<StoredText>;
 
   read(place: TextPlace): Promise<StampedText | null>;
 
-  /** Replaces a text, or removes it when `next` is null. Returns false if the text has changed since `stamp`. */
+  /** Replaces a text. Removes it if `next` is null. Returns false if the text has changed since `stamp`. */
   replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;
 
   /** Reads some of the clients' states. `from` is null for the first page, and `next` is null after the last. */
@@ -397,6 +401,6 @@ export interface StoredTexts {
   /** Replaces the state `text` without extending how long it is kept. Returns false if the state has changed. */
   replaceState(clientHash: string, text: string, next: string): Promise<boolean>;
 
-  /** Returns the number of the client's newest stored decision, and 0 when there is none. */
+  /** Returns the number of the client's newest stored decision. Returns 0 if there is none. */
   newestDecision(clientHash: string): Promise<number>;
 }

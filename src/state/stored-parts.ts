@@ -33,8 +33,8 @@ export function readSnapshot({ state, order, answer }: StoredParts, storeTimeMs:
 }
 
 /**
- * Decodes a state. An unreadable one throws StoreUnavailable with its own message, so that the client looks neither
- * new nor like one of a store that is away.
+ * Decodes a state. An unreadable one throws StoreUnavailable with its own message. So the client looks neither new
+ * nor like a client of a store that is away.
  */
 function readState(text: string): ClientState {
   try {
@@ -48,7 +48,7 @@ function readState(text: string): ClientState {
   }
 }
 
-/** Returns a database value when it is a text, and otherwise null. */
+/** Returns a database value if it is a text. Otherwise returns null. */
 export function toTextOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
@@ -75,7 +75,7 @@ export class RecordReader {
     this.#readShape = readShape;
   }
 
-  /** Decodes a record. Throws RecordDamaged when its form is unknown. */
+  /** Decodes a record. Throws RecordDamaged if its form is unknown. */
   async decision({ clientHash, text }: StoredRecord): Promise<Decision> {
     const record = parseRecord(text);
     if (!isDecisionRow(record)) return record;

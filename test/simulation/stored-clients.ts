@@ -27,10 +27,10 @@ import {
   decodeJournalRecord,
   encodeJournalRecord,
   type JournalRecord,
-  type Placed,
+  type PlacedEntry,
   toVerdictEntry,
 } from '#state/journal.ts';
-import type { Change, LoadAlso, NotedPayment, SightingsAsk, Snapshot } from '#state/store.ts';
+import type { Change, LoadOptions, NotedPayment, SightingsAsk, Snapshot } from '#state/store.ts';
 import { readSnapshot, toStoredAnswer } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
@@ -57,7 +57,7 @@ export class StoredClients {
   readonly #shapes = new Map<string, RecordShape>();
   #journal: readonly JournalRow[] = [];
 
-  load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso, nowMs: number): Snapshot {
+  load(client: ClientKey, { orderRef, idempotencyKey }: LoadOptions, nowMs: number): Snapshot {
     const stored = this.#clients.get(client.hash);
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(toShortHash(orderRef));
@@ -151,7 +151,7 @@ export class StoredClients {
   }
 
   /** The entries after a number of them, in the order in which they were accepted. */
-  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly Placed<JournalRecord>[] {
+  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly PlacedEntry<JournalRecord>[] {
     return this.#journal
       .flatMap((row, index) => (index < after ? [] : this.#placed(row, index)))
       .slice(0, limit);
@@ -179,7 +179,7 @@ export class StoredClients {
   }
 
   /** The entry of a row; none where the decision that it refers to is not kept. */
-  #placed({ clientHash, text }: JournalRow, seq: number): readonly Placed<JournalRecord>[] {
+  #placed({ clientHash, text }: JournalRow, seq: number): readonly PlacedEntry<JournalRecord>[] {
     const [parsed, place] = [decodeJournalRecord(text), { partition: 0, ms: 0, seq }];
     if ('kind' in parsed) return [{ ...parsed, place }];
     const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;

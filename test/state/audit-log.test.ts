@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { AuditLink, AuditLog, AuditNote } from '#state/audit-log.ts';
-import { AUDIT } from '#state/keys.ts';
+import { AUDIT_LOG_KEYS } from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -255,7 +255,7 @@ async function onRedis(): Promise<Opened> {
   return {
     store,
     put: async (links, newest) => {
-      const { records, numbers, parts, head } = AUDIT;
+      const { records, numbers, parts, head } = AUDIT_LOG_KEYS;
       await command(url, ['DEL', records, numbers, parts]);
       for (const { number, previous, hash, body, payer } of links) {
         const name = String(number);

@@ -11,7 +11,7 @@ import {
   stateKey,
 } from '#state/keys.ts';
 import { findMemoryRoom } from '#state/redis/health.ts';
-import { hasRoom } from '#state/sqlite/retention.ts';
+import { hasRoomForJournal } from '#state/sqlite/retention.ts';
 
 const SLOTS = 16_384;
 
@@ -69,7 +69,7 @@ describe('the journal of an archive that is away', () => {
 
   it('gives way on a disk with less than 10 % and less than 2 GB free', () => {
     const disk = (freeGb: number, ofGb: number) =>
-      hasRoom({ bavail: freeGb * 1e6, blocks: ofGb * 1e6, bsize: 1000 });
+      hasRoomForJournal({ bavail: freeGb * 1e6, blocks: ofGb * 1e6, bsize: 1000 });
     const rooms = [disk(1.9, 100), disk(2, 100), disk(1, 5), disk(0.4, 5)];
     expect(rooms).to.deep.equal([false, true, true, false]);
   });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import type { JournalEntry, JournalRecord, Placed } from '#state/journal.ts';
+import type { JournalEntry, JournalRecord, PlacedEntry } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 
 /** An entry as it was written, without the place that the store gave it. */
-export function withoutPlace({ place: _, ...entry }: Placed<JournalRecord>): JournalRecord {
+export function withoutPlace({ place: _, ...entry }: PlacedEntry<JournalRecord>): JournalRecord {
   return entry;
 }
 

@@ -6,7 +6,7 @@ import { DAY_MS } from '#base/duration.ts';
 import { encodeDecision, getRecordShape } from '#decision/decision-record.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { RETENTION } from '#state/retention.ts';
-import { JournalIndexing } from '#state/sqlite/journal-index.ts';
+import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
 import { JournalTable } from '#state/sqlite/journal-table.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -113,9 +113,9 @@ async function insertDecisions(dataDir: string, count: number): Promise<number> 
       table.appendDecision(Math.round(at), order, hash, record, null);
     }
     db.exec('COMMIT');
-    await indexAll(db, new JournalIndexing(table, async (work) => work(), sizes));
+    await indexAll(db, new JournalIndexWriter(table, async (work) => work(), sizes));
   }
-  await indexAll(db, new JournalIndexing(table, async (work) => work()));
+  await indexAll(db, new JournalIndexWriter(table, async (work) => work()));
   const newest = table.newest();
   table.noteProgress({ forgotten: newest, shipped: newest, hotMs: RETENTION.decisionMs });
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -124,7 +124,7 @@ async function insertDecisions(dataDir: string, count: number): Promise<number> 
 }
 
 /** Indexes all that makes a whole batch. */
-async function indexAll(db: DatabaseSync, indexing: JournalIndexing): Promise<void> {
+async function indexAll(db: DatabaseSync, indexing: JournalIndexWriter): Promise<void> {
   for (let isMore = true; isMore; ) {
     isMore = false;
     await indexing.read();

@@ -4,7 +4,7 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { chooseEventTime, compactState } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import type { Change, LoadAlso, Snapshot, Store } from '#state/store.ts';
+import type { Change, LoadOptions, Snapshot, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** The clock of this process, which ignores changes of the system's clock. */
@@ -29,7 +29,7 @@ interface Turn {
   /** The operation's name in metrics and messages. */
   readonly operation: string;
   readonly client: ClientKey;
-  readonly also?: LoadAlso;
+  readonly also?: LoadOptions;
   /**
    * Resolves to whether the request may change anything. The client is loaded in the meantime. If missing, the
    * request may.

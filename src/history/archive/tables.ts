@@ -11,7 +11,7 @@ import {
   type JournalRecord,
   OutcomeEntrySchema,
   OverrideEntrySchema,
-  type Placed,
+  type PlacedEntry,
   ScoreEntrySchema,
   toVerdictEntry,
   WaitEndedEntrySchema,
@@ -243,8 +243,8 @@ export interface ArchiveRow {
  * Returns the rows of numbered entries, without what a client did before it was erased. `erasedAt` maps the client's
  * number to the number of the erasure. `hashOf` returns the hash of an entry's client.
  */
-export function toRows<Entry extends Placed<JournalEntry>>(
-  numbered: readonly (readonly [number, Entry | Placed<ErasureEntry>])[],
+export function toRows<Entry extends PlacedEntry<JournalEntry>>(
+  numbered: readonly (readonly [number, Entry | PlacedEntry<ErasureEntry>])[],
   erasedAt: ReadonlyMap<string, number>,
   hashOf: (entry: Entry) => string,
 ): readonly ArchiveRow[] {
@@ -257,7 +257,7 @@ export function toRows<Entry extends Placed<JournalEntry>>(
 
 /** Returns the rows of a page of the journal, without what a client did before it was erased. */
 export function toPageRows(
-  entries: readonly Placed<JournalRecord>[],
+  entries: readonly PlacedEntry<JournalRecord>[],
   clientKeys: ClientKeys,
 ): readonly ArchiveRow[] {
   const numbered = [...entries.entries()];
@@ -277,7 +277,7 @@ const TABLE_OF = {
   waitEnded: 'waits_ended',
 } as const satisfies Record<JournalEntry['kind'], TableName>;
 
-export function toRow(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
+export function toRow(entry: PlacedEntry<JournalEntry>, clientHash: string): ArchiveRow {
   const { kind, platform, at, place } = entry;
   const base = { table: TABLE_OF[kind], platform, at };
   const client_hash = toClientNumber(clientHash);
@@ -292,7 +292,7 @@ export function toRow(entry: Placed<JournalEntry>, clientHash: string): ArchiveR
  * them by the client's number.
  */
 export function toTombstone(
-  erasure: Placed<ErasureEntry>,
+  erasure: PlacedEntry<ErasureEntry>,
   rowsRemoved: ReadonlyMap<string, number>,
 ): ArchiveRow {
   const { platform, at, place, clientNumber } = erasure;
@@ -305,7 +305,7 @@ export function toJournalEntry(
   table: TableName,
   row: DuckRow,
   clientKeys: ClientKeys,
-): Placed<JournalEntry> | null {
+): PlacedEntry<JournalEntry> | null {
   const entry = toJournalRecord(table, row, clientKeys);
   return entry.kind === 'erasure' ? null : entry;
 }
@@ -315,7 +315,7 @@ export function toJournalRecord(
   table: TableName,
   row: DuckRow,
   clientKeys: ClientKeys,
-): Placed<JournalRecord> {
+): PlacedEntry<JournalRecord> {
   return { ...readUnplacedRecord(table, row, clientKeys), place: PLACE.read(row) };
 }
 

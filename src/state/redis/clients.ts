@@ -8,7 +8,7 @@ import { encodeClientState } from '#decision/payer/state-document.ts';
 import { encodeJournalRecord } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { Change, LoadAlso, Stamp, Store } from '#state/store.ts';
+import type { Change, LoadOptions, LoadStamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { readSnapshot, toStoredAnswer } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
@@ -19,11 +19,11 @@ import {
   isTextOrNull,
   requireItems,
   requireTextOrNull,
-  requireWhole,
+  requireWholeNumber,
 } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import type { MemoryRoom } from './health.ts';
-import { type Installation, shapeMember } from './installation.ts';
+import { type InstallationCheck, shapeMember } from './installation.ts';
 import { formatJournalLine } from './journal.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { createTicket, RedisScript } from './script.ts';
@@ -36,15 +36,15 @@ const loadScript = new RedisScript('load-2.lua');
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
 
 /**
- * One commit in this many also drops old and surplus entries and notes. When memory is short, every commit does.
- * Doing so costs a tenth of a commit.
+ * One commit in this many also drops old and surplus entries and notes. If memory is short, every commit does. The
+ * work costs a tenth of a commit.
  */
 export const COMMITS_A_TIDYING = 16;
 
-/** How often a change whose answer was lost with its connection is looked for. */
+/** How often a change is looked for if its answer was lost with the connection. */
 const LOOK_AGAIN_MS = 10;
 
-/** A change that took effect may be found for this long before it counts as lost. */
+/** A commit is valid until this long before its caller's limit, so that time remains to look whether it took effect. */
 const ANSWER_MARGIN_MS = 20;
 
 interface RedisClientsParts {
@@ -52,7 +52,7 @@ interface RedisClientsParts {
   readonly calls: NodeCalls;
   readonly clocks: NodeClocks;
   readonly decisions: RedisDecisions;
-  readonly installation: Installation;
+  readonly installation: InstallationCheck;
   /** The room in the servers' memory. */
   readonly memory: { readonly room: MemoryRoom };
 }
@@ -63,7 +63,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   const { commands } = connection;
   const commitScript = createCommitScript({ ...COMMIT_RETENTION, installation: installation.known.id });
   let commits = 0;
-  /** When this process stored a shape in a partition, ms of its monotonic clock. */
+  /** When this process stored a shape in a partition, in ms of its monotonic clock. */
   const storedShapes = new Map<string, number>();
 
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
@@ -82,8 +82,9 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   };
 
   /**
-   * Whether a change took effect, when its answer cannot be trusted. It looks for the state that the change would
-   * leave, for as long as the change could still arrive. The connection is back within some milliseconds.
+   * Whether a change took effect. It is called if the answer cannot be trusted. It looks for the state that the
+   * change would leave, for as long as the change could still arrive. The connection is back within some
+   * milliseconds.
    */
   const isStored = async (
     { client, stamp }: Change,
@@ -139,27 +140,28 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   };
 }
 
-/** Returns the arguments of the load script, and null when the state alone is wanted. */
-function createLoadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
+/** Returns the arguments of the load script. Returns null if only the state is wanted. */
+function createLoadArgs(hash: string, { orderRef, idempotencyKey }: LoadOptions): readonly string[] | null {
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
-    orderRef === undefined ? '' : redis.NOTES.order + toShortHash(orderRef),
-    idempotencyKey === undefined ? '' : redis.NOTES.answer + redis.hashName(idempotencyKey),
+    orderRef === undefined ? '' : redis.NOTE_KINDS.order + toShortHash(orderRef),
+    idempotencyKey === undefined ? '' : redis.NOTE_KINDS.answer + redis.hashName(idempotencyKey),
     redis.decisionPrefix(hash),
   ];
 }
 
 /**
- * Computes the last moment at which a commit may be applied, by the store's clock. Its caller is refused after that.
+ * Computes the last moment at which a commit may be applied, by the store's clock. After that moment its caller is
+ * refused.
  */
-function computeValidUntilMs({ storeTimeMs, arrivedMs }: Stamp, limitMs: number): number {
+function computeValidUntilMs({ storeTimeMs, arrivedMs }: LoadStamp, limitMs: number): number {
   const nowMs = storeTimeMs + (performance.now() - arrivedMs);
   return Math.floor(nowMs + limitMs - ANSWER_MARGIN_MS);
 }
 
 /**
- * Whether Redis may have done what it was asked and only the answer was lost. That is not so when it refused, was
- * late, or was never asked.
+ * Whether Redis may have executed a call whose answer was lost. It has not if it refused the call, was late, or was
+ * never asked.
  */
 function isAnswerLost(error: unknown): boolean {
   if (!(error instanceof StoreUnavailable) || error instanceof StoreLate) return false;
@@ -184,7 +186,7 @@ function readLoadReply(what: string, reply: unknown) {
   const [time, state, order, answered] = requireItems(what, reply);
   const [seconds, micros] = requireItems(what, time);
   return {
-    time: requireWhole(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
+    time: requireWholeNumber(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
     state: requireTextOrNull(what, state) || null,
     order: requireTextOrNull(what, order),
     answered: requireTextOrNull(what, answered),
@@ -208,8 +210,9 @@ function toCommitResult(status: CommitStatus): 'committed' | 'conflict' {
 }
 
 /**
- * The result of a commit. `expired`: it arrived after its caller had given up. `shapeless`: the shape of its record
- * is not stored beside it. `foreign`: the server belongs to another installation or to none.
+ * The result of a commit. With `expired` the commit arrived after its caller had given up. With `shapeless` the shape
+ * of its record is not stored beside the record. With `foreign` the server belongs to another installation or to
+ * none.
  */
 type CommitStatus = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
@@ -222,7 +225,7 @@ export const COMMIT_RETENTION = {
   notes: RETENTION.notesPerClient,
 };
 
-/** The journal's bound for each partition, in the form that commit-5.lua takes. */
+/** The journal's limit for each partition, in the form that commit-5.lua takes. */
 const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
   enough: Math.ceil(RETENTION.journalEntries / redis.PARTITIONS.length),
   little: -Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
@@ -251,8 +254,8 @@ interface CommitTerms {
   readonly validUntilMs: number;
   readonly storesShape: boolean;
   /**
-   * About how many entries the journal of the partition keeps. Negative where memory is short, null for a commit that
-   * tidies nothing.
+   * About how many entries the journal of the partition keeps. Negative if memory is short, and null for a commit
+   * that removes nothing.
    */
   readonly journalEntries: number | null;
   readonly installation: string;
@@ -270,7 +273,7 @@ export function createCommitCall(
   const order = decision === undefined ? '' : redis.orderName(platform, decision.orderRef);
   const told = encodeJournalRecord(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
-  // A decision that does not fit the shape is stored whole and needs none.
+  // A decision that does not fit the shape is stored whole and needs no shape.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
   return {
     keys: [
@@ -311,22 +314,26 @@ function listNotes({
   const notes: string[] = [];
   const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
   for (const order of displaced?.orders ?? [])
-    note(redis.NOTES.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
+    note(redis.NOTE_KINDS.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
   if (decision === undefined) return notes;
   if (idempotencyKey !== undefined)
-    note(redis.NOTES.answer + redis.hashName(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
+    note(
+      redis.NOTE_KINDS.answer + redis.hashName(idempotencyKey),
+      String(decision.seq),
+      RETENTION.idempotencyMs,
+    );
   for (const { name, value } of notedAttributes ?? [])
-    note(redis.NOTES.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
+    note(redis.NOTE_KINDS.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
   // Devices are noted, so that an erasure still finds a device after newer devices have displaced it from the state.
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
-    for (const id of listIdsOfDevice(hint)) note(redis.NOTES[kind] + id, '', RETENTION.sightingMs);
+    for (const id of listIdsOfDevice(hint)) note(redis.NOTE_KINDS[kind] + id, '', RETENTION.sightingMs);
   }
   return notes;
 }
 
-/** Lists a device's HMAC, and the one under the previous secret. */
+/** Lists a device's HMAC, and its HMAC under the previous secret. */
 export function listIdsOfDevice({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }
@@ -351,7 +358,7 @@ function readCommitReply(what: string, reply: unknown): CommitStatus {
 /** Lists the names in a client's notes of one kind. */
 export function filterNotesByKind(
   notes: readonly string[],
-  kind: keyof typeof redis.NOTES,
+  kind: keyof typeof redis.NOTE_KINDS,
 ): readonly string[] {
-  return notes.filter((name) => name.startsWith(redis.NOTES[kind])).map((name) => name.slice(1));
+  return notes.filter((name) => name.startsWith(redis.NOTE_KINDS[kind])).map((name) => name.slice(1));
 }

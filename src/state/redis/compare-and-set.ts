@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import { RESP_TYPES } from '@redis/client';
 import type { StampedText } from '#state/store.ts';
 import type { RedisAccess } from './connection/connection.ts';
-import { callChecked, requireWhole } from './connection/reply.ts';
+import { callChecked, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 /**
- * The only way in which a text that was read before is changed in Redis: it is replaced or removed only if it is
- * still the text that was read. A stamp stands for that text, because a damaged text may not be UTF-8 and could not
- * be sent back.
+ * The only functions that change a text in Redis after it was read. The text is replaced or removed only if it is
+ * still the same. A stamp stands for the text, because a damaged text may not be UTF-8 and could not be sent back.
  */
 
 type RedisDoor = Pick<RedisAccess, 'connection' | 'runOn'>;
@@ -31,8 +30,8 @@ export async function readStamped(
 const compareAndSetScript = new RedisScript('compare-and-set-1.lua');
 
 /**
- * Replaces the text that has the stamp, or removes it when `next` is null. Returns false if the text has changed.
- * Without `keptMs` the new text expires when the old one would have.
+ * Replaces the text that has the stamp. Removes it if `next` is null. Returns false if the text has changed. If
+ * `keptMs` is missing, the new text expires when the old one would have.
  */
 export async function compareAndSet(
   door: RedisDoor,
@@ -42,5 +41,5 @@ export async function compareAndSet(
   keptMs?: number,
 ): Promise<boolean> {
   const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs === undefined ? '' : String(keptMs)];
-  return (await compareAndSetScript.on(door, [key], args, requireWhole)) === 1;
+  return (await compareAndSetScript.on(door, [key], args, requireWholeNumber)) === 1;
 }

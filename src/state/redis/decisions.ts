@@ -36,12 +36,15 @@ export class RedisDecisions {
     return decision?.decisionId === decisionId ? decision : null;
   }
 
-  /** Reads the decisions at some places of one partition, in the order of the places. A missing decision is null. */
+  /**
+   * Reads the decisions at some positions of one partition, in the sequence of the positions. A missing decision is
+   * null.
+   */
   async at(places: readonly DecisionPlace[]): Promise<readonly (Decision | null)[]> {
     return (await this.each(places)).map((read) => read?.() ?? null);
   }
 
-  /** Reads decisions as `at` does. A decision that cannot be read throws only when it is taken. */
+  /** Reads decisions as `at` does. A decision that cannot be read throws only when the caller takes it. */
   async each(places: readonly DecisionPlace[]): Promise<readonly ((() => Decision) | null)[]> {
     const decisions: ((() => Decision) | null)[] = [];
     for (let start = 0; start < places.length; start += BATCH_RECORDS_MAX) {
@@ -78,7 +81,7 @@ export class RedisDecisions {
 
   /**
    * Finds the newest decisions of an order, the newest first. The commit of a decision notes its order beside the
-   * client. So a verdict asks only one server, and the rare search for an order asks all of them.
+   * client. Therefore a verdict asks only one server, and the rare search for an order asks all servers.
    */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
     const order = redis.orderName(platform, orderRef);

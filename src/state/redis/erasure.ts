@@ -9,7 +9,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import { filterNotesByKind, listIdsOfDevice } from './clients.ts';
 import { readStamped } from './compare-and-set.ts';
 import { type RedisAccess, type RedisCommands, scanKeys } from './connection/connection.ts';
-import { areRows, callChecked, requireWhole } from './connection/reply.ts';
+import { areStreamEntries, callChecked, requireWholeNumber } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { readClientHash } from './journal.ts';
 import { RedisScript } from './script.ts';
@@ -22,16 +22,19 @@ const BATCH_KEYS_MAX = 200;
 /** The most unshipped erasures of one partition. */
 const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / redis.PARTITIONS.length);
 
-/** How often the erasure of a client that keeps changing is retried. More would mean a fault. */
+/**
+ * How often the erasure of a client that keeps changing is retried. If more tries were needed, something else would
+ * be wrong.
+ */
 const ERASURE_ROUNDS_MAX = 10;
 
 /** The part of a client key that an erasure may know. */
 type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 
 interface StampedState {
-  /** Null if there is no state, or it cannot be read. */
+  /** Null if there is no state, or if it cannot be read. */
   readonly state: ClientState | null;
-  /** NO_TEXT_STAMP when there is no state. */
+  /** NO_TEXT_STAMP if there is no state. */
   readonly stamp: string;
 }
 
@@ -45,8 +48,8 @@ function decodeStateOrNull(raw: string): ClientState | null {
 }
 
 /**
- * Erases clients. The state is removed last, because it leads to everything else, so an interrupted erasure can be
- * repeated.
+ * Erases clients. The state is removed last, because it leads to everything else. Therefore an interrupted erasure
+ * can be repeated.
  */
 export class ClientErasure {
   readonly #door: RedisAccess;
@@ -62,7 +65,7 @@ export class ClientErasure {
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#readState(redis.stateKey(hash));
       const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
-      const noted = (kind: keyof typeof redis.NOTES) => filterNotesByKind(notes, kind);
+      const noted = (kind: keyof typeof redis.NOTE_KINDS) => filterNotesByKind(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(
           [...noted(kind), ...listKnownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
@@ -75,7 +78,7 @@ export class ClientErasure {
       );
       const newest = stamp === NO_TEXT_STAMP ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
-      // Claims have slots of their own.
+      // Claims of Idempotency-Keys have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
       await this.#removeFromJournal(redis.journalKey(redis.getPartition(hash)), hash);
       if (await this.#removeState(client, stamp)) return;
@@ -84,8 +87,8 @@ export class ClientErasure {
   }
 
   /**
-   * Finds the number of the newest decision when the state cannot be read. It walks over all keys of the server, so
-   * it is only for a damaged client.
+   * Finds the number of the newest decision if the state cannot be read. It reads all keys of the server, so it is
+   * used only for a damaged client.
    */
   async newestDecision(clientHash: string): Promise<number> {
     const prefix = redis.decisionPrefix(clientHash);
@@ -97,8 +100,8 @@ export class ClientErasure {
   }
 
   /**
-   * Reads the state. A stamp of its bytes stands for it, because a damaged state may be no text that could be
-   * compared.
+   * Reads the state, and a stamp of its bytes. The stamp is needed because a damaged state may be no text and could
+   * not be compared.
    */
   async #readState(key: string): Promise<StampedState> {
     const stored = await readStamped(this.#door, key);
@@ -126,13 +129,13 @@ export class ClientErasure {
   }
 
   /**
-   * Removes a client's entries from the journal. An entry keeps its id and its client, so one command can find it and
-   * the next remove it.
+   * Removes a client's entries from the journal. An entry keeps its id and its client, so one command can find the
+   * entry and the next command can remove it.
    */
   async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
     for (let from = '-'; ; ) {
       const entries = await this.#call(journal, (commands, key) =>
-        callChecked('XRANGE', commands.xRange(key, from, '+', { COUNT: BATCH_KEYS_MAX }), areRows),
+        callChecked('XRANGE', commands.xRange(key, from, '+', { COUNT: BATCH_KEYS_MAX }), areStreamEntries),
       );
       const own = entries?.filter((row) => readClientHash(row) === clientHash).map(({ id }) => id) ?? [];
       if (own.length > 0) await this.#call(journal, (commands, key) => commands.xDel(key, own));
@@ -156,7 +159,9 @@ export class ClientErasure {
     } as const;
     const args = [stamp, platform, encodeJournalRecord(erasure), String(ERASURES_MAX)];
     const others = [redis.notesKey(hash), redis.journalKey(partition), redis.unshippedErasuresKey(partition)];
-    return (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, requireWhole)) === 1;
+    return (
+      (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, requireWholeNumber)) === 1
+    );
   }
 
   /** Removes keys of one slot. */
@@ -171,15 +176,15 @@ export class ClientErasure {
   }
 }
 
-/** Lists the devices that the state names. They come beside those that were noted in the last days. */
+/** Lists the devices that the state names. An erasure also looks at the devices that were noted in the last days. */
 function listKnownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint }) => (hint.kind === kind ? listIdsOfDevice(hint) : []));
 }
 
 /**
- * Lists the attribute values that scores of the last day stated. They come beside those that were noted in the last
- * days.
+ * Lists the attribute values that scores of the last day stated. An erasure also looks at the values that were noted
+ * in the last days.
  */
 function listKnownValues(state: ClientState | null): readonly string[] {
   const shown = state?.hints?.shown ?? [];

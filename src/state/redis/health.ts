@@ -9,24 +9,24 @@ import {
 } from '#state/store-health.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
-import { BadReply, requireItems, requireWhole } from './connection/reply.ts';
-import type { Installation } from './installation.ts';
+import { BadReply, requireItems, requireWholeNumber } from './connection/reply.ts';
+import type { InstallationCheck } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
 
 const PROBE = 'probe-1.lua';
 const probeScript = new RedisScript(PROBE);
 
-/** How long a node's report about the servers counts, and how long the key of a probe lives. */
+/** How long a node's report about the servers is valid, and how long the key of a probe lives. */
 const TOLD_FOR_MS = 30_000;
 
 /** A node whose report is newer than the failure by this much has also tried the server that fails here. */
 const LOOKED_LATER_MS = 2000;
 
-/** People rarely change settings, so they are checked once a minute, however often health is asked for. */
+/** Settings are checked at most this often, however often health is asked for, because people rarely change them. */
 const SETTINGS_AGE_MS_MAX = 55_000;
 
-/** A server that may evict keys is asked more often whether it has begun to. */
+/** A server that may evict keys is asked at this interval whether it has begun to evict. */
 const EVICTION_AGE_MS_MAX = 5_000;
 
 interface KnownSettings {
@@ -34,26 +34,26 @@ interface KnownSettings {
   readonly readMs: number;
 }
 
-/** Whether every server has memory to spare. Unknown when one of them does not report it. */
+/** Whether every server has memory to spare. Unknown if one of them does not report its memory. */
 export type MemoryRoom = 'enough' | 'little' | 'unknown';
 
 /**
- * A server that uses more than this share of its memory has little left. The rest is for payers and for rewriting its
- * log.
+ * A server that uses more than this share of its memory has little left. The rest is for payers and for rewriting the
+ * server's log.
  */
 const JOURNAL_SHARE_MAX = 0.8;
 
 type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
 
-/** What a node reported after it last tried all servers. */
+/** The report of a node after it last tried all servers. */
 interface ReachReport {
-  /** When it tried them, by a server's clock, epoch ms. */
+  /** When the node tried the servers, by a server's clock, epoch ms. */
   readonly atMs: number;
-  /** The number of servers that it could not reach. */
+  /** The number of servers that the node could not reach. */
   readonly unreached: number;
 }
 
-type OwnInstallation = Pick<Installation, 'strangerOn' | 'refusal' | 'recheck'>;
+type OwnInstallation = Pick<InstallationCheck, 'strangerOn' | 'refusal' | 'recheck'>;
 
 /** Checks every server separately, because one that hangs says nothing about the others. */
 export class RedisHealth {
@@ -66,7 +66,7 @@ export class RedisHealth {
   readonly #name = randomUUID();
   /** The time that a server reported last, epoch ms. */
   #nowMs = 0;
-  /** When each server became unreachable from here, by the clock of the reachable ones, epoch ms. */
+  /** When each server became unreachable from here, by the clock of the reachable servers, epoch ms. */
   readonly #failingSince = new Map<string, number>();
   #looked: ReachReport = { atMs: 0, unreached: 0 };
 
@@ -77,10 +77,10 @@ export class RedisHealth {
     this.#clocks = clocks;
   }
 
-  /** The memory of the servers at their last report, at most a minute ago. */
+  /** The memory of the servers at their last report, which is at most a minute old. */
   room: MemoryRoom = 'unknown';
 
-  /** Throws StoreUnavailable when a server is too old. */
+  /** Throws StoreUnavailable if a server is too old. */
   async refuseOldServers(): Promise<void> {
     for (const node of this.#connection.nodes()) {
       const info = await this.#infoOf(node);
@@ -107,8 +107,8 @@ export class RedisHealth {
   }
 
   /**
-   * Whether only this node cannot reach a server. That is never so on all nodes at once, because it takes a node that
-   * reaches every server.
+   * Whether only this node cannot reach a server. This is never true on all nodes at once, because it requires
+   * another node that reaches every server.
    */
   #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly ReachReport[]): boolean {
     const sinceMs = this.#failingSince.get(server);
@@ -156,7 +156,7 @@ export class RedisHealth {
       this.#clocks.timed(key, () =>
         probeScript.run(this.#connection, [key], args, (what, reply) => {
           const [time, ...words] = requireItems(what, reply);
-          return { time: requireWhole(what, time), words };
+          return { time: requireWholeNumber(what, time), words };
         }),
       ),
     );
@@ -164,7 +164,7 @@ export class RedisHealth {
     return words.map(parseReachReport);
   }
 
-  /** Reads a server's INFO. Returns null if the server does not give it: a managed one may forbid INFO. */
+  /** Reads a server's INFO. Returns null if the server does not give it. A managed server may forbid INFO. */
   async #infoOf(node: string): Promise<string | null> {
     const known = this.#settings.get(node);
     const mayEvict = mayEvictKeys(known?.info ? readInfoField(known.info, 'maxmemory_policy') : null);
@@ -200,14 +200,14 @@ const MAJOR_VERSION_MIN = 7;
 /** A server that uses more than this share of its memory should get more in time. */
 const MEMORY_SHARE_MAX = 0.85;
 
-/** Explains by its INFO why a server is too old. Returns null if it is not. */
+/** Explains by the INFO why a server is too old. Returns null if it is not. */
 function explainTooOld(server: string, info: string): string | null {
   const version = readInfoField(info, 'redis_version');
   if (version === null || Number.parseInt(version, 10) >= MAJOR_VERSION_MIN) return null;
   return `${server} is version ${version}, and ${MAJOR_VERSION_MIN}.0 or newer is needed; upgrade it, or set REDIS_URL to another`;
 }
 
-/** Lists the requirements that a server's settings break, by its INFO. INFO is null when the server did not give it. */
+/** Lists the requirements that a server's settings break, by its INFO. INFO is null if the server did not give it. */
 function listSettingWarnings(server: string, info: string | null): readonly StoreWarning[] {
   const field = (name: string) => (info === null ? null : readInfoField(info, name));
   const policy = field('maxmemory_policy');
@@ -268,22 +268,25 @@ function explainEviction(policy: string | null, info: string | null): string | n
     : `${has}: when memory runs out it evicts payers, who then look new; set noeviction.`;
 }
 
-/** Returns the number of keys that a server evicted to stay within its memory, and null when it does not report it. */
+/**
+ * Returns the number of keys that a server evicted to stay within its memory. Returns null if it does not report the
+ * number.
+ */
 function readEvictedKeys(info: string | null): number | null {
   const evicted = info === null ? null : readInfoField(info, 'evicted_keys');
   return evicted === null ? null : Number(evicted);
 }
 
 /**
- * Returns the used share of a server's maxmemory, 0 to 1. Returns null if it has no such bound or does not report
- * it.
+ * Returns the used share of a server's maxmemory, 0 to 1. Returns null if the server has no such limit or does not
+ * report it.
  */
 function computeMemoryUsedShare(info: string | null): number | null {
   const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && readInfoField(info, name)));
   return used && bound ? used / bound : null;
 }
 
-/** Finds the room in memory of all servers together by their INFO. An INFO is null when a server gives none. */
+/** Finds the room in the memory of all servers together by their INFO. An INFO is null if a server gives none. */
 export function findMemoryRoom(infos: readonly (string | null)[]): MemoryRoom {
   const shares = infos.map((info) => {
     if (info === null) return Number.NaN;

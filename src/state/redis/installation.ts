@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSalt, SALT_REGISTER } from '#state/client-salt.ts';
-import { DOCUMENTS, getPartition, installationKey, PARTITIONS, VERSIONS } from '#state/keys.ts';
+import { DOCUMENTS_TAG, getPartition, installationKey, PARTITIONS, VERSIONS_KEY } from '#state/keys.ts';
 import {
   ANOTHER_STORE_REMEDY,
   type ExpectedInstallation,
@@ -21,15 +21,15 @@ import { agreeOnText } from './shared-records.ts';
 const HINT = 'installation';
 
 /**
- * The member that stands beside the installation for each shape in a partition, so that a commit can ask for both at
- * once. Both are written together, and a node that believes a shape is there stored it long before it expires.
+ * The member of the installation's set for a shape in a partition. A commit can ask for both at once. Both are
+ * written together, and a node that believes that a shape is there stored it long before it expires.
  */
 export const shapeMember = (installation: string, shapeId: string): string => `${installation} ${shapeId}`;
 
-/** What a store is expected to hold, and the salt with which a new one begins. */
+/** What a store is expected to hold, and the salt with which a new store begins. */
 interface OpenInstallation {
   readonly expected: ExpectedInstallation | null;
-  /** Whether somebody accepts the store whatever it holds, even when it is empty. */
+  /** Whether somebody accepts the store whatever it holds, even if it is empty. */
   readonly isAccepted: boolean;
   readonly salt: string | undefined;
 }
@@ -37,11 +37,12 @@ interface OpenInstallation {
 type OwnRegisters = Pick<Registers, 'read' | 'compareAndSet'>;
 
 /**
- * Guards which installation the masters belong to. Since the first start each partition has a key with its id, which
- * moves with the partition. A commit is refused where the key is missing or names another installation. So neither a
- * restored copy that joins the running cluster nor a server that came back empty decides for payers.
+ * Checks which installation the masters belong to. Since the first start each partition has a key with the
+ * installation's id, and the key moves with the partition. A commit is refused if the key is missing or names another
+ * installation. Therefore neither a restored copy that joins the running cluster nor a server that came back empty
+ * decides for payers.
  */
-export class Installation {
+export class InstallationCheck {
   readonly #door: RedisAccess;
   readonly #registers: OwnRegisters;
   #known: KnownInstallation = { id: '', salt: '' };
@@ -60,12 +61,12 @@ export class Installation {
     return this.#known;
   }
 
-  /** Returns why this store may not be used now, and null while it is the one that was opened. */
+  /** Returns why this store may not be used now. Returns null if it is the store that was opened. */
   readonly refusal = (): StoreUnavailable | null => this.#refusal;
 
   /**
-   * Adopts the installation that the masters hold, or creates one when they are empty. Throws StoreUnavailable when
-   * they belong to several installations, and AnotherStore when they do not hold the expected one.
+   * Adopts the installation that the masters hold, or creates one if they are empty. Throws StoreUnavailable if they
+   * belong to several installations, and AnotherStore if they do not hold the expected one.
    */
   async open({ expected, isAccepted, salt }: OpenInstallation): Promise<void> {
     const { name } = this.#door.connection;
@@ -83,7 +84,7 @@ export class Installation {
     await this.#putHint();
   }
 
-  /** Finds what the masters hold: an id and a salt, null where there is none, and the partitions that have the id. */
+  /** Finds what the masters hold: an id and a salt (null if there is none), and the partitions that have the id. */
   async #findHeld() {
     const registered = await this.#registers.read(INSTALLATION_REGISTER);
     const ids = await this.#readIds(PARTITIONS);
@@ -100,20 +101,20 @@ export class Installation {
   }
 
   /**
-   * Compares a hint that was just read with the known installation. When it is missing or differs, the store is
-   * examined. Throws StoreUnavailable when this is not the known store.
+   * Compares a hint that was just read with the known installation. If it is missing or differs, the store is
+   * examined. Throws StoreUnavailable if this is not the known store.
    */
   async verify(hint: string | undefined): Promise<void> {
     if (hint !== this.#known.id || this.#refusal !== null) await this.look();
     if (this.#refusal !== null) throw this.#refusal;
   }
 
-  /** Reads the hint and verifies it. It never rejects: when something cannot be read, the known result stays. */
+  /** Reads the hint and verifies it. It never rejects. If something cannot be read, the known result stays. */
   async recheck(): Promise<void> {
     const { commands, runOn } = this.#door;
     try {
       const [hint, salt] = await Promise.all([
-        runOn(VERSIONS)(() => callChecked('HGET', commands.hGet(VERSIONS, HINT), isTextOrNull)),
+        runOn(VERSIONS_KEY)(() => callChecked('HGET', commands.hGet(VERSIONS_KEY, HINT), isTextOrNull)),
         this.#registers.read(SALT_REGISTER),
       ]);
       const isKnown = hint === this.#known.id && salt === this.#known.salt && this.#refusal === null;
@@ -140,8 +141,8 @@ export class Installation {
   }
 
   /**
-   * Explains why commits on a server are refused, and returns null when they are not. `evicts` says whether the
-   * server has evicted keys.
+   * Explains why commits on a server are refused. Returns null if they are not. `evicts` says whether the server has
+   * evicted keys.
    */
   async strangerOn(node: string, evicts: () => Promise<boolean>): Promise<string | null> {
     const own = PARTITIONS.filter((one) => this.#nodeOf(one) === node);
@@ -155,7 +156,7 @@ export class Installation {
   }
 
   /**
-   * Explains what a server lost. A server that evicts keys may also have evicted the ids of its partitions; they are
+   * Explains what a server lost. A server that evicts keys may also have evicted the ids of its partitions. These are
    * written again.
    */
   async #explainLoss(own: readonly string[], evicts: () => Promise<boolean>): Promise<string | null> {
@@ -169,7 +170,7 @@ export class Installation {
 
   async #look(): Promise<void> {
     const { id, salt } = this.#known;
-    const home = this.#door.connection.nodeOf(DOCUMENTS);
+    const home = this.#door.connection.nodeOf(DOCUMENTS_TAG);
     const near = PARTITIONS.filter((one) => this.#nodeOf(one) === home);
     const asked = near.length === 0 ? PARTITIONS : near;
     const [{ others, without }, kept] = await Promise.all([
@@ -194,7 +195,7 @@ export class Installation {
 
   async #putHint(): Promise<void> {
     const { commands, runOn } = this.#door;
-    await runOn(VERSIONS)(() => commands.hSet(VERSIONS, HINT, this.#known.id));
+    await runOn(VERSIONS_KEY)(() => commands.hSet(VERSIONS_KEY, HINT, this.#known.id));
   }
 
   async #claim(partition: string): Promise<void> {

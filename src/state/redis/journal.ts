@@ -12,7 +12,7 @@ import {
   joinLostVerdicts,
   type LostVerdict,
   PARTITION_CURSORS,
-  type Placed,
+  type PlacedEntry,
   parseErasure,
   parsePlace,
   type ReadEntry,
@@ -27,22 +27,22 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
 import type { RedisAccess } from './connection/connection.ts';
-import { areRows, callChecked, isWhole, requireWhole } from './connection/reply.ts';
+import { areStreamEntries, callChecked, isWholeNumber, requireWholeNumber } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
 const trimScript = new RedisScript('trim-journal-4.lua');
 
 /**
- * The most entries that are read or deleted at once: about a fifth of a millisecond, during which Redis serves no
- * other request.
+ * The most entries that are read or deleted at once. That takes about a fifth of a millisecond, in which Redis serves
+ * no other request.
  */
 const BATCH_ENTRIES_MAX = 100;
 
 /** The number of readers whose next pages are kept. */
 const READERS_MAX = 4;
 
-/** A journal entry as it is stored, with its client and place. */
+/** A journal entry as it is stored, with its client and position. */
 interface StoredEntry {
   /** Empty for an erasure. */
   readonly clientHash: string;
@@ -50,13 +50,13 @@ interface StoredEntry {
   readonly place: EntryPlace;
 }
 
-/** A row with its content. When the content is gone, the row has the time at which it was made. */
+/** A row with its content. If the content is gone, the row has the time at which it was made. */
 interface ReadRow {
   readonly place: JournalPlace;
   readonly entry: ReadEntry;
 }
 
-/** A partition while the journal is read forwards. */
+/** The rows of a partition while the journal is read forwards. */
 interface Feed {
   readonly partition: string;
   /** The last entry that was fetched, and the last that was returned. */
@@ -67,8 +67,8 @@ interface Feed {
 }
 
 /**
- * Reads the journal over its partitions. A later entry comes later in its partition, so a cursor with a place in each
- * partition skips and repeats nothing. Between partitions there is only the order of the servers' clocks.
+ * Reads the journal over its partitions. A later entry comes later in its partition, so a cursor with a position in
+ * each partition skips and repeats nothing. Entries of different partitions are only sorted by the servers' clocks.
  */
 export function createRedisJournal(
   door: RedisAccess,
@@ -85,7 +85,7 @@ export function createRedisJournal(
     journalLength: async () => {
       const lengths = await mapPartitions(async (partition) => {
         const key = redis.journalKey(partition);
-        return runOn(key)(() => callChecked('XLEN', commands.xLen(key), isWhole));
+        return runOn(key)(() => callChecked('XLEN', commands.xLen(key), isWholeNumber));
       });
       return lengths.reduce((sum, length) => sum + length, 0);
     },
@@ -118,7 +118,7 @@ function mapPartitions<T>(read: (partition: string, number: number) => Promise<T
   return Promise.all(redis.PARTITIONS.map(read));
 }
 
-/** Finds the place of the entry after which this many newer ones follow. Returns null if there are not as many. */
+/** Finds the position of the entry after which this many newer ones follow. Returns null if there are fewer entries. */
 async function findPlaceBefore(
   { commands, runOn }: RedisAccess,
   key: string,
@@ -130,7 +130,7 @@ async function findPlaceBefore(
     const from: string = reached === null ? '+' : `(${reached}`;
     const rows = await searchThrottle.run(() =>
       runOn(key)(() =>
-        callChecked('XREVRANGE', commands.xRevRange(key, from, '-', { COUNT: count }), areRows),
+        callChecked('XREVRANGE', commands.xRevRange(key, from, '-', { COUNT: count }), areStreamEntries),
       ),
     );
     reached = rows?.at(-1)?.id ?? null;
@@ -160,7 +160,7 @@ async function trimShipped(
     const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
     const prefixes = [redis.recordsPrefix(partition), redis.ordersPrefix(partition)];
     const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
-    const trimSome = () => trimScript.run(connection, keys, args, requireWhole);
+    const trimSome = () => trimScript.run(connection, keys, args, requireWholeNumber);
     while ((await runOn(redis.journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
   }
 }
@@ -171,8 +171,8 @@ class JournalReader {
   readonly #decisions: RedisDecisions;
   /**
    * Rows that were read beyond the last pages, by cursor, so that a reader who continues there need not read them
-   * twice. When a client is erased meanwhile, the erasure comes after these entries, as it comes after entries that
-   * were returned.
+   * twice. If a client is erased in the meantime, the erasure comes after these entries, as it comes after entries
+   * that were returned.
    */
   readonly #ahead = new Map<string, readonly Feed[]>();
 
@@ -185,7 +185,7 @@ class JournalReader {
     const places = readCursor(after);
     const ahead = this.#takeAhead(after);
     const feeds = ahead ?? this.#feedsAfter(places);
-    const entries: Placed<JournalRecord>[] = [];
+    const entries: PlacedEntry<JournalRecord>[] = [];
     const others: (LostVerdict | UnreadableEntry)[] = [];
     let batch = computeBatch(limit);
     while (entries.length < limit) {
@@ -203,7 +203,7 @@ class JournalReader {
     const cursor = nothing ? after : writeCursor(given);
     // A reader who starts with the oldest kept entry misses nothing.
     const pushedOut = after === null ? null : await this.#gapAfter(places);
-    // Entries that were read ahead may count as lost by now, and would be reported twice.
+    // Entries that were read ahead may count as lost by now. They would be reported twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
@@ -231,7 +231,7 @@ class JournalReader {
     });
   }
 
-  /** Finds what the partitions lost after the places. Returns null if nothing was lost. */
+  /** Finds what the partitions lost after the positions. Returns null if nothing was lost. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await mapPartitions(async (partition, index) => {
       const key = redis.journalLossKey(partition);
@@ -255,7 +255,7 @@ class JournalReader {
     const key = redis.journalKey(feed.partition);
     const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
     const reply = await this.#door.runOn(key)(() =>
-      callChecked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
+      callChecked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areStreamEntries),
     );
     const partition = redis.getPartitionNumber(feed.partition);
     feed.rows.push(...(await this.#completeRows((reply ?? []).map((row) => toStoredEntry(partition, row)))));
@@ -263,7 +263,7 @@ class JournalReader {
     feed.ended = feed.rows.length < batch;
   }
 
-  /** Completes the rows. Of a verdict the journal only names the decision, which is read here. */
+  /** Completes the rows. For a verdict the journal only names the decision, which is read here. */
   async #completeRows(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
     const parsed = await Promise.all(
       stored.map(async (one) => ({
@@ -298,16 +298,16 @@ function findGap(loss: Readonly<Record<string, string>>, place: JournalPlace | n
 }
 
 /**
- * Computes the batch for each partition. Clients spread evenly, so it is the partition's share of the limit and some
- * more. Rows that are not returned were read in vain.
+ * Computes how many rows to read from each partition. Clients spread evenly, so it is the partition's share of the
+ * limit and some more. Rows that are not returned were read in vain.
  */
 function computeBatch(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITIONS.length));
 }
 
 /**
- * Takes rows in their order, until the next one is unknown because a feed must be filled again, or no more are
- * wanted.
+ * Takes rows by age, until no more are wanted or the next row is unknown. It is unknown if a feed must be filled
+ * again.
  */
 function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Generator<ReadRow> {
   while (isMoreWanted()) {
@@ -335,14 +335,14 @@ function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   return oldest.rows.shift() ?? null;
 }
 
-/** Formats the only field of a stream entry. Every further field would make each commit dearer. */
+/** Formats the only field of a stream entry. Every further field would make each commit slower. */
 export function formatJournalLine(platform: string, clientHash: string, text: string): string {
   return `${platform} ${clientHash} ${text}`;
 }
 
 type StreamRow = { readonly id: string; readonly message: Readonly<Record<string, string>> };
 
-/** Reads the client of a stream entry. Empty for an erasure. */
+/** Reads the client of a stream entry. Returns an empty text for an erasure. */
 export function readClientHash({ message }: StreamRow): string {
   return message['entry']?.split(' ', 2)[1] ?? '';
 }

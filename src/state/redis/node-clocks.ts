@@ -2,7 +2,7 @@ import { ClockOffset, findMedianOffset } from '#state/clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
-/** A server's time lies between these, 2020 and 2100. */
+/** The time that a server reports must lie between these limits, 2020 and 2100. */
 const EPOCH_MS_MIN = Date.UTC(2020);
 const EPOCH_MS_MAX = Date.UTC(2100);
 
@@ -20,8 +20,8 @@ export class NodeClocks {
   }
 
   /**
-   * Makes a call whose answer contains the time (epoch ms) of the server that answers for the key, and learns from
-   * it.
+   * Makes a call whose answer contains the time (epoch ms) of the server that answers for the key, and estimates the
+   * server's clock from it.
    */
   timed<T extends { readonly time: number }>(key: string, ask: () => Promise<T>): Promise<T> {
     const sentMs = this.#clock();
@@ -43,19 +43,19 @@ export class NodeClocks {
   }
 
   /**
-   * How far the clock that decides is ahead of this process's, ms. The clock that decides is the median of all
+   * How far the deciding clock is ahead of this process's clock, in ms. The deciding clock is the median of all
    * servers' clocks.
    */
   get offsetMs(): number {
     return this.#medianMs;
   }
 
-  /** How far one server's clock is ahead of this process's, ms. Null while it is not known. */
+  /** How far one server's clock is ahead of this process's clock, in ms. Null if it is not known. */
   offsetOf(node: string): number | null {
     return this.#offsets.get(node)?.offsetMs ?? null;
   }
 
-  /** The median over the present servers. A server that is gone no longer counts. */
+  /** Returns the median over the present servers. A server that is gone no longer counts. */
   #median(): number {
     return findMedianOffset(
       this.#connection

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { AUDIT } from '#state/keys.ts';
-import type { RecordLog } from '#state/record-log.ts';
+import type { AUDIT_LOG_KEYS } from '#state/keys.ts';
+import type { NumberedLog } from '#state/record-log.ts';
 import { LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import type { RedisAccess, RedisCommands } from './connection/connection.ts';
-import { areTexts, callChecked, requireItems, requireWhole } from './connection/reply.ts';
+import { areTexts, callChecked, requireItems, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const appendScript = new RedisScript('append-records-6.lua');
 
 /**
- * Creates a log in Redis. Records are appended under numbers, read after a number, and trimmed up to a number. When
- * several records have the same id, the newest is kept. All keys lie in one slot.
+ * Creates a log of numbered texts in Redis. Texts are appended, read after a number, and trimmed up to a number. If
+ * several texts have the same id, the newest is kept. All keys lie in one slot.
  */
-export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLog {
+export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS): NumberedLog {
   const { records, numbers, removals, head, parts, partsOf } = keys;
   const call = <T>(command: (commands: RedisCommands) => Promise<T>) =>
     door.runOn(head)(() => command(door.commands));
@@ -24,8 +24,8 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLo
   const onParts: RunCall = (command) => door.runOn(parts)(command);
   return {
     /**
-     * Appends all records, or returns null when the terms are not met. A change whose record has another number than
-     * `expected` is left out.
+     * Appends all changes. Returns null if the terms are not met. A change is left out if the stored text of its id
+     * has another number than `expected`.
      */
     append: (changes, { unless, number, part } = {}) => {
       const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
@@ -35,7 +35,7 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLo
       return appendScript.on(door, all, args, (what, made) =>
         made === undefined || made === null
           ? null
-          : requireItems(what, made).map((one) => requireWhole(what, one) === 1),
+          : requireItems(what, made).map((one) => requireWholeNumber(what, one) === 1),
       );
     },
     /** Reads the number that was given last (0 before the first), and the other members of the head. */
@@ -43,11 +43,11 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLo
       call(async (commands) => {
         const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);
         const [latest, horizon, epoch = null] = await callChecked('HMGET', fields, areTexts(3));
-        const number = (text: string | null | undefined) => requireWhole('HMGET', Number(text ?? '0'));
+        const number = (text: string | null | undefined) => requireWholeNumber('HMGET', Number(text ?? '0'));
         return { latest: number(latest), horizon: number(horizon), epoch };
       }),
     /**
-     * Reads the records after a number. A record that changes between the two commands comes with its newer text, and
+     * Reads the texts after a number. A text that changes between the two commands comes with its newer content, and
      * comes again under its newer number.
      */
     readAfter: async (after, limit) => {
@@ -58,17 +58,17 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLo
       const texts = await textsOf(found.map(({ value }) => value));
       return found.map(({ value, score }, place) => ({
         id: value,
-        version: requireWhole('ZRANGE', score),
+        version: requireWholeNumber('ZRANGE', score),
         text: texts[place] ?? null,
       }));
     },
-    /** Reads the text of the newest record. Returns null if there is none. */
+    /** Reads the newest text. Returns null if there is none. */
     newestText: async () => {
       const newest = () => door.commands.zRange(numbers, 0, 0, { REV: true });
       const [text = null] = await textsOf(await call(() => callChecked('ZRANGE', newest(), Array.isArray)));
       return text;
     },
-    /** Removes the records up to a number without leaving a trace of them. */
+    /** Removes the texts up to a number. No trace of them stays. */
     trim: async (through) => {
       const ids = await call((commands) => commands.zRange(numbers, '-inf', through, { BY: 'SCORE' }));
       if (ids.length === 0) return;
@@ -79,7 +79,7 @@ export function createRecordLog(door: RedisAccess, keys: typeof AUDIT): RecordLo
     readParts: (ofNumbers) => onParts(() => door.commands.hmGet(parts, ofNumbers.map(String))),
     listParts: (owner) =>
       onParts(async () => (await door.commands.sMembers(partsOf(owner))).map(Number).sort((a, b) => a - b)),
-    // The index of the owner's records is removed last, so that an interrupted erasure can be repeated.
+    // The index of the owner's texts is removed last, so that an interrupted erasure can be repeated.
     forgetParts: async (owner, ofNumbers) => {
       const names = ofNumbers.map(String);
       await onParts(() => door.commands.hDel(parts, names));

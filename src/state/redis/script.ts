@@ -5,14 +5,12 @@ import type { RedisAccess, RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
- * The code around each script.
- * A ticket goes with each call and comes back with its reply, so that the reply to another call cannot pass for it.
- * It stands before the colon of a number, before the equals sign of a text, or as the last of several items, because
- * a table within a table costs Redis more than the rest of many scripts.
- * `whole(n)` reads an argument that must be a whole number, and ends the script otherwise: Redis does not undo what a
- * script wrote before it failed.
- * The scripts that every verdict calls add the ticket themselves, because a function around them costs as much as a
- * command.
+ * The code around each script. A ticket goes with each call and comes back with its reply, so that the reply to
+ * another call cannot be taken for this one. The ticket stands before the colon of a number, before the equals sign
+ * of a text, or as the last of several items, because a table within a table costs Redis more than the rest of many
+ * scripts. `whole(n)` reads an argument that must be a whole number, and otherwise ends the script, because Redis
+ * does not undo what a script wrote before it failed. The scripts that every verdict calls add the ticket themselves,
+ * because a function around them costs as much as a command.
  */
 const TICKET = 'local ticket = table.remove(ARGV)\n';
 const WHOLE = `local function whole(n)
@@ -39,8 +37,8 @@ export function createTicket(): string {
 }
 
 /**
- * A Lua file of `scripts/`, whose first comment is its contract. The number at the end of its name says how many KEYS
- * it takes. Without a number it takes any.
+ * A Lua file of `scripts/`. The first comment of the file is its contract. The number at the end of its name says how
+ * many KEYS it takes. If there is no number, it takes any.
  */
 export class RedisScript {
   readonly #file: string;
@@ -66,8 +64,8 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script on the server that answers for its keys. The reply is read there too, so that a bad one ends the
-   * connection.
+   * Runs the script on the server that answers for its keys. The reply is read there too, so that a bad reply ends
+   * the connection.
    */
   on<T>(
     { connection, runOn }: Pick<RedisAccess, 'connection' | 'runOn'>,
@@ -79,8 +77,8 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script by its hash. A server that does not know it yet gets the source once. Throws BadReply when the
-   * reply does not belong to this call.
+   * Runs the script by its hash. A server that does not know the script yet gets the source once. Throws BadReply if
+   * the reply does not belong to this call.
    */
   run<T>(
     connection: Pick<RedisConnection, 'runScript'>,

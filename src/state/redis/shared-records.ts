@@ -27,7 +27,7 @@ import {
 import type { RunCall } from '#state/store-errors.ts';
 import { compareAndSet, computeStamp } from './compare-and-set.ts';
 import type { RedisAccess, RedisCommands, RedisConnection } from './connection/connection.ts';
-import { callChecked, isTextOrNull, requireItems, requireWhole } from './connection/reply.ts';
+import { callChecked, isTextOrNull, requireItems, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const documentNames = new RedisScript('document-names-1.lua');
@@ -36,8 +36,8 @@ const documentNames = new RedisScript('document-names-1.lua');
 const NAME_GRACE_MS = 60_000;
 
 /**
- * Stores documents in Keyv over an open connection that the caller owns. They must not be used after that connection
- * is closed, because the adapter would open it again.
+ * Stores documents in Keyv over an open connection that the caller owns. The documents must not be used after that
+ * connection is closed, because the adapter would open it again.
  */
 export function createRedisDocuments(
   connection: RedisConnection,
@@ -46,7 +46,7 @@ export function createRedisDocuments(
 ): Documents {
   const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
   return createKeyvDocuments(
-    createDocumentsKeyv({ store, namespace: redis.DOCUMENTS }),
+    createDocumentsKeyv({ store, namespace: redis.DOCUMENTS_TAG }),
     createNamesIndex(connection),
     run,
     versions,
@@ -56,16 +56,16 @@ export function createRedisDocuments(
 /** Stores versions in one hash beside the documents. */
 export function createRedisVersions(commands: RedisCommands, run: RunCall): VersionTable {
   return {
-    read: () => run(() => callChecked('HGETALL', commands.hGetAll(redis.VERSIONS), isJsonObject)),
+    read: () => run(() => callChecked('HGETALL', commands.hGetAll(redis.VERSIONS_KEY), isJsonObject)),
     write: (name, version) =>
       run(async () => {
-        await commands.hSet(redis.VERSIONS, name, version);
+        await commands.hSet(redis.VERSIONS_KEY, name, version);
       }),
   };
 }
 
 function createNamesIndex(connection: RedisConnection): DocumentIndex {
-  /** Notes the name `noted`. With an empty name it lists the names. */
+  /** Notes the name `noted`. If the name is empty, it lists the names. */
   const run = <T>(collection: string, noted: string, read: (what: string, reply: unknown) => T) => {
     const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS), noted];
     return documentNames.run(connection, [redis.documentNamesKey(collection)], args, read);
@@ -107,8 +107,8 @@ export function setRegister(
 }
 
 /**
- * Agrees with all nodes of a store on a text: the first node writes its `own` into a register, and the others read
- * it.
+ * Agrees with all nodes of a store on a text: the first node writes its `own` text into a register, and the others
+ * read it.
  */
 export async function agreeOnText(
   registers: Pick<Registers, 'read' | 'compareAndSet'>,
@@ -162,7 +162,7 @@ export function createRedisRateBuckets(door: Pick<RedisAccess, 'connection' | 'r
         door,
         [redis.rateKey(bucket)],
         args,
-        (what, reply) => requireItems(what, reply).map((item) => requireWhole(what, item)),
+        (what, reply) => requireItems(what, reply).map((item) => requireWholeNumber(what, item)),
       );
       leased = more;
       if (delayMs === 0) return ADMITTED_AT_ONCE;

@@ -20,7 +20,7 @@ import { RETENTION } from '#state/retention.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
 import { filterNotesByKind } from './clients.ts';
 import type { RedisAccess } from './connection/connection.ts';
-import { BadReply, requireItems, requireWhole } from './connection/reply.ts';
+import { BadReply, requireItems, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 export const sightingsScript = new RedisScript('sightings.lua', {
@@ -33,13 +33,13 @@ const notePaymentScript = new RedisScript('note-payment-1.lua');
 interface Place {
   readonly key: string;
   readonly question: SharingQuestion;
-  /** Whether clients are noted there without their marks. */
+  /** Present if clients are noted in the set without their marks. */
   readonly isUnmarked?: true;
 }
 
 /**
- * Counts who was seen on which device. One server is asked by one command. In a cluster each key needs its own,
- * because the keys lie on different servers.
+ * Counts who was seen on which device. If there is one server, one command asks it. In a cluster each key needs its
+ * own command, because the keys lie on different servers.
  */
 export function createRedisSightings(door: RedisAccess): Store['sightings'] {
   const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
@@ -55,7 +55,7 @@ export function createRedisSightings(door: RedisAccess): Store['sightings'] {
       const counts = requireItems(what, reply);
       const asked = places.reduce((sum, place) => sum + computeCountsInReply(place), 0);
       if (counts.length !== asked) throw new BadReply(what, counts);
-      return counts.map((count) => requireWhole(what, count));
+      return counts.map((count) => requireWholeNumber(what, count));
     });
   };
   return async (ask) => {
@@ -100,8 +100,8 @@ function formatMarkLetters(marks: readonly SightingMark[]): string {
 }
 
 /**
- * The letters of all marks, for places where a rule set counts unpaid orders, and the letters that are noted
- * everywhere.
+ * The letters of all marks, for sets in which a rule set counts unpaid orders, and the letters that are noted in all
+ * sets.
  */
 const EVERY_LETTER = formatMarkLetters(SIGHTING_MARKS);
 const LETTERS_WITHOUT_ORDERS = formatMarkLetters(['paying', 'unpaid', 'blocked']);
@@ -118,12 +118,12 @@ function createPlaceArgs({ question, isUnmarked }: Place, at: number): readonly 
   return [...args, ...firstMoments, String(steps.length), ...ofSteps.map(String)];
 }
 
-/** Formats a moment for the script. Its scores are texts, with the number of a mark before the moment. */
+/** Formats a moment for the script. The scores of the script are texts, with the number of a mark before the moment. */
 function formatMoment(atMs: number): string {
   return String(Math.max(0, atMs)).padStart(14, '0');
 }
 
-/** Returns the number of counts that come back for a place. */
+/** Returns the number of counts in the reply for a set. */
 function computeCountsInReply({ question: { windowsMs, marks, verdictWindowsMs, notes } }: Place): number {
   return windowsMs.length * (1 + marks.length) + (notes.verdicts ? verdictWindowsMs.length : 0);
 }
@@ -153,7 +153,7 @@ function groupByWindow(place: Place | null, counts: readonly number[]): Readonly
   );
 }
 
-/** Groups the counts by attribute and window. They come one value after the other. */
+/** Groups the counts by attribute and window. The reply has them one after the other. */
 function groupByAttribute(
   asked: readonly AskedAttribute[],
   counts: readonly number[],
@@ -168,7 +168,7 @@ function groupByAttribute(
   );
 }
 
-/** Notes a payment on the devices that the client's notes name. No verdict waits for it. */
+/** Notes a payment on the devices that the client's notes name. No verdict waits for the note. */
 export function createRedisPayments(door: RedisAccess): Store['notePayment'] {
   const { commands } = door.connection;
   return async ({ client: { platform, hash }, since, isUnpaid }) => {
@@ -178,6 +178,8 @@ export function createRedisPayments(door: RedisAccess): Store['notePayment'] {
       filterNotesByKind(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
     );
     const args = [redis.deviceMember(hash), String(Math.max(0, since)), isUnpaid ? '1' : '0'];
-    await Promise.all(devices.map((device) => notePaymentScript.on(door, [device], args, requireWhole)));
+    await Promise.all(
+      devices.map((device) => notePaymentScript.on(door, [device], args, requireWholeNumber)),
+    );
   };
 }

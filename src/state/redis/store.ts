@@ -2,7 +2,14 @@ import { readExactClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
 import { createClientKeys } from '#state/client-salt.ts';
 import { FollowedVersions } from '#state/documents.ts';
-import { AUDIT, claimKey, DOCUMENTS, hashName, LISTS, registerKey } from '#state/keys.ts';
+import {
+  AUDIT_LOG_KEYS,
+  claimKey,
+  DOCUMENTS_TAG,
+  hashName,
+  LISTS_LOG_KEYS,
+  registerKey,
+} from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
 import { createAuditRows, createListLog } from '#state/record-log.ts';
 import { RETENTION } from '#state/retention.ts';
@@ -16,10 +23,10 @@ import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
 import { RedisDecisions } from './decisions.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
-import { Installation } from './installation.ts';
+import { InstallationCheck } from './installation.ts';
 import { createRedisJournal } from './journal.ts';
 import { NodeClocks } from './node-clocks.ts';
-import { createRecordLog } from './record-log.ts';
+import { createNumberedLog } from './record-log.ts';
 import {
   createRedisDocuments,
   createRedisRateBuckets,
@@ -33,24 +40,24 @@ import { createRedisRawTexts } from './stored-texts.ts';
 
 /** The options of a Redis store. */
 export interface RedisStoreOptions {
-  /** The least time that a call, and the first connection, may take. Without it the round trip alone decides. */
+  /** The least time that a call, and the first connection, may take. If missing, the round trip alone decides. */
   readonly commandTimeoutMs?: number | undefined;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
   readonly security?: RedisSecurity;
-  /** The salt of client hashes for a new store. The default is random. */
+  /** The salt of client hashes for a new store. If missing, a random one. */
   readonly salt?: string | undefined;
-  /** The installation that the store must hold. Without it any is accepted. */
+  /** The installation that the store must hold. If missing, any is accepted. */
   readonly expected?: ExpectedInstallation | null | undefined;
-  /** Whether the store is accepted even when it is empty or another one than expected. */
+  /** Whether the store is accepted even if it is empty or another one than expected. */
   readonly isAccepted?: boolean | undefined;
 }
 
 /**
  * Opens a store that keeps all state in Redis 7.0 or later, shared by a fleet. `url` is a REDIS_URL: `redis://`,
- * `rediss://`, a comma-separated list for a cluster, `redis-sentinel://` or `rediss-sentinel://`. Throws when the
- * first connection fails, or when a server is too old or belongs to another installation. Later failures go to
- * `onError`, and the connection is restored automatically.
+ * `rediss://`, a comma-separated list for a cluster, `redis-sentinel://` or `rediss-sentinel://`. Throws if the first
+ * connection fails, or if a server is too old or belongs to another installation. Later failures go to `onError`, and
+ * the connection is restored automatically.
  */
 export async function openRedisStore(
   url: string,
@@ -119,20 +126,20 @@ async function openStoreOn(connection: RedisConnection, options: RedisStoreOptio
   };
 }
 
-/** Creates the installation check. Its calls reach the store whatever it holds. */
-function createInstallation(door: RedisAccess): Installation {
+/** Creates the check of the installation. Its calls reach the store whatever it holds. */
+function createInstallation(door: RedisAccess): InstallationCheck {
   const read = (name: string) =>
     door.runOn(registerKey(name))(() =>
       callChecked('GET', door.commands.get(registerKey(name)), isTextOrNull),
     );
-  return new Installation(door, { read, compareAndSet: (...change) => setRegister(door, ...change) });
+  return new InstallationCheck(door, { read, compareAndSet: (...change) => setRegister(door, ...change) });
 }
 
-function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: Installation) {
+function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: InstallationCheck) {
   const { commands, runOn } = door;
-  const onDocuments: RunCall = (call) => runOn(DOCUMENTS)(call);
+  const onDocuments: RunCall = (call) => runOn(DOCUMENTS_TAG)(call);
   const table = createRedisVersions(commands, onDocuments);
-  const anyTable = createRedisVersions(commands, (call) => anyCalls.on(DOCUMENTS)(call));
+  const anyTable = createRedisVersions(commands, (call) => anyCalls.on(DOCUMENTS_TAG)(call));
   const versions = new FollowedVersions({
     ...table,
     read: async () => {
@@ -145,9 +152,9 @@ function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installatio
     versions,
     documents: createRedisDocuments(door.connection, onDocuments, versions),
     registers: createRedisRegisters(door, versions),
-    auditLog: new AuditLog(createAuditRows(createRecordLog(door, AUDIT))),
+    auditLog: new AuditLog(createAuditRows(createNumberedLog(door, AUDIT_LOG_KEYS))),
     tallies: createRedisTallies(door),
-    listLog: createListLog(createRecordLog(door, LISTS)),
+    listLog: createListLog(createNumberedLog(door, LISTS_LOG_KEYS)),
   };
 }
 

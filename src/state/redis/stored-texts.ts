@@ -54,8 +54,8 @@ export function createRedisRawTexts(
 }
 
 /**
- * Reads a page of states. A cursor names the current server and the place there. Servers that are added meanwhile
- * wait for the next pass.
+ * Reads a page of states. A cursor names the current server and the position there. Servers that are added during the
+ * pass wait for the next pass.
  */
 async function readStatesPage(
   connection: RedisConnection,
@@ -66,7 +66,7 @@ async function readStatesPage(
   const [cursor = '0', started] = from?.split(' ') ?? [];
   const place = started === undefined ? 0 : nodes.indexOf(started);
   const node = nodes[place];
-  // The server is gone, and its clients are on others.
+  // The server is gone, and its clients are on other servers.
   if (node === undefined) return { states: [], next: null };
   const page = await calls.onNode(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
   const states = await Promise.all(
@@ -99,7 +99,7 @@ async function* readAllTexts(connection: RedisConnection, calls: NodeCalls): Asy
   }
 }
 
-/** Finds which stored text a key holds. Returns null for every other key. */
+/** Finds which stored text a key holds. Returns null for a key without such a text. */
 function parseTextPlace(key: string): TextPlace | null {
   const place = (kind: TextKind, pattern: RegExp) => {
     const name = pattern.exec(key)?.[1];

@@ -3,7 +3,7 @@ import { loadRuleSet } from './rule-folder.ts';
 import type { RuleReader } from './rule-reader.ts';
 import { scanRuleFolders } from './scan.ts';
 
-/** Creates a reader in this thread, for commands and tests, which have no other work meanwhile. */
+/** Creates a reader in this thread, for commands and tests, which have no other work in the meantime. */
 export function createDirectReader(rulesDir: string): RuleReader {
   return {
     scan: async () => scanRuleFolders(rulesDir),

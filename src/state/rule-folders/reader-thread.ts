@@ -7,8 +7,8 @@ const works = { scan: scanRuleFolders, load };
 export type ReaderWorks = typeof works;
 
 /**
- * Reads a rule set for another thread. Functions cannot be sent there, so its facts leave without theirs; `restoreFacts`
- * adds them again.
+ * Reads a rule set for another thread. Functions cannot be sent to a thread, so the facts are sent without them.
+ * `restoreFacts` adds the functions again.
  */
 function load(folder: string) {
   const read = readRuleSet(folder);

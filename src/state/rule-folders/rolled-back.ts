@@ -1,7 +1,10 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file in the folder of a version that was rolled back. It is no part of the rules and of no digest. */
+/**
+ * A file in the folder of a version that was rolled back. It is no part of the rules and does not count in any
+ * digest.
+ */
 export const ROLLED_BACK_FILE = 'rolled-back.json';
 
 interface RolledBack {
@@ -25,7 +28,7 @@ export function noteRolledBack(folder: string, { at, who, reason }: RolledBack):
   }
 }
 
-/** Removes the note when the version is wanted again. A note that cannot be removed stays. */
+/** Removes the note if the version is wanted again. A note that cannot be removed stays. */
 export function forgetRolledBack(folder: string): void {
   try {
     rmSync(join(folder, ROLLED_BACK_FILE), { force: true });

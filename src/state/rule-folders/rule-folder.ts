@@ -20,7 +20,7 @@ type ReadResult =
   | {
       readonly ok: true;
       readonly rules: ParsedRules;
-      /** sha256 over all files that decide, hex. */
+      /** The sha256 over all files that decide, in hex. */
       readonly digest: string;
       readonly released: boolean;
     }
@@ -32,17 +32,20 @@ export function loadRuleSet(folder: string): LoadResult {
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, read.digest, read.released) } : read;
 }
 
-/** Reads a rule set as `loadRuleSet` does, without compiling the functions that decide. Throws what json-rules-engine refuses. */
+/**
+ * Reads a rule set as `loadRuleSet` does, without compiling the functions that decide. Throws if json-rules-engine
+ * refuses a rule.
+ */
 export function readRuleSet(folder: string): ReadResult {
   const read = readFolder(folder);
-  // Trying the engine here is better than on a thread that answers requests.
+  // The engine is tried here and not on a thread that answers requests.
   if (read.ok) for (const rules of groupRulesByFile(read.rules)) new RuleEngine(rules, read.rules.facts);
   return read;
 }
 
 /**
- * The most comparisons in a rule set. A node receives sound rules from the reader's thread, and this limit keeps that
- * to some milliseconds.
+ * The most comparisons in a rule set. A node receives sound rules from the reader's thread, and this limit keeps the
+ * work of receiving them to some milliseconds.
  */
 const COMPARISONS_MAX = 5000;
 
@@ -74,8 +77,8 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
 }
 
 /**
- * Reads the texts of all rule files, lists and cases in a folder. Returns null if there is no such folder. A file
- * that cannot be read, or a link that leads out of the folder of rule sets, becomes a problem.
+ * Reads the texts of all rule files, lists and cases in a folder. Returns null if there is no such folder. A problem
+ * is reported for a file that cannot be read, and for a link that leads out of the folder of rule sets.
  */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
   const before = problems.length;
@@ -111,8 +114,8 @@ function listYamlFiles(folder: string, below: string, problems: Problem[]): read
 }
 
 /**
- * Reads the text of a file. Returns null if it is missing. A file that cannot be read or is not UTF-8 becomes a
- * problem.
+ * Reads the text of a file. Returns null if it is missing. A problem is reported for a file that cannot be read or is
+ * not UTF-8.
  */
 function readText(folder: string, path: string, problems: Problem[]): string | null {
   const place = resolvePlace(folder, path, problems);
@@ -135,7 +138,7 @@ function readText(folder: string, path: string, problems: Problem[]): string | n
   }
 }
 
-/** Resolves links of a path below a folder. Returns null if there is nothing there or it may not be read. */
+/** Resolves links of a path below a folder. Returns null if there is nothing at the path, or if it may not be read. */
 function resolvePlace(folder: string, path: string, problems: Problem[]): string | null {
   try {
     const place = realpathSync(join(folder, path));

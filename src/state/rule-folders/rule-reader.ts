@@ -16,7 +16,10 @@ export interface RuleReader {
   close(): Promise<void>;
 }
 
-/** A rule set takes milliseconds. Only one that is made hard to prove comes near these limits. */
+/**
+ * The limits of reading a rule set. A rule set takes milliseconds. Only a rule set that is made hard to prove comes
+ * near these limits.
+ */
 const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
 
 const THREAD = new URL('./reader-thread.ts', import.meta.url);
@@ -58,7 +61,7 @@ export class ThreadedReader implements RuleReader {
 
 /**
  * Gives the facts of rules their functions again. The list, the conditions and the reasons of rules share the same
- * fact objects, here as in the thread that read them.
+ * fact objects, as in the thread that read them.
  */
 function restoreFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {

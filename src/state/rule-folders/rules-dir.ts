@@ -40,7 +40,7 @@ export function explainSystemError(code: string): string {
   }
 }
 
-/** Returns the system's code of an error. Throws the error when it has none. */
+/** Returns the system's code of an error. Throws the error if it has none. */
 export function requireErrorCode(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;

@@ -6,7 +6,7 @@ import { listRuleVersions, RELEASE_FILE } from './rules-dir.ts';
 
 export interface ScannedFolder {
   readonly version: RuleVersion;
-  /** Changes whenever a file of the folder changes. */
+  /** A text that changes whenever a file of the folder changes. */
   readonly stamp: string;
   readonly rolledBack: boolean;
 }
@@ -20,7 +20,7 @@ export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
   });
 }
 
-/** Computes a stamp from the names, sizes and times of all files, which is cheap enough for every second. */
+/** Computes a stamp from the names, sizes and times of all files. This is cheap enough to be done every second. */
 function computeFolderStamp(folder: string): string {
   try {
     return [folder, join(folder, 'cases'), join(folder, 'lists')]

@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { serveWork } from '#base/work/serve-work.ts';
 
 /**
- * The interval, in ms, at which the log's pages are moved to their places. A page that is written twice in between is
- * moved once.
+ * The interval, in ms, at which the log's pages are copied into the database file. A page that is written twice in
+ * between is copied once.
  */
 const INTERVAL_MS = 250;
 
@@ -12,12 +12,12 @@ const TRUNCATE_TIMEOUT_MS = 100;
 
 let db: DatabaseSync | null = null;
 
-/** The callers that wait for an empty log. Every round tries, until the log is empty. */
+/** The callers that wait for an empty log. Every round tries to empty it, until it is empty. */
 let onTruncated: (() => void)[] = [];
 
 /**
- * The work of the thread of `SqliteCheckpoints`. It puts logged pages in their places without holding up any writer
- * or reader.
+ * The work of the thread of `SqliteCheckpointer`. It copies logged pages into the database file without holding up
+ * any writer or reader.
  */
 const works = {
   begin,
@@ -47,7 +47,7 @@ function checkpoint(): void {
       for (const resolve of waiting) resolve();
     }
   } catch {
-    // The disk is mostly full then. The log keeps everything, and the next round tries again.
+    // In most cases the disk is full. The log keeps everything, and the next round tries again.
   }
 }
 

@@ -13,8 +13,8 @@ const WRITES_MIN = 1000;
 
 /**
  * Runs SQLite's WAL checkpoints (copying pages from the log into the database file) in a thread. Without the thread
- * the writer would stop for it, for a tenth of a second under load. With it the writer has hardly anything left to do
- * when it begins a new log.
+ * the writer would stop for a checkpoint, for a tenth of a second under load. With the thread the writer has hardly
+ * anything left to do when it begins a new log.
  */
 export class SqliteCheckpointer {
   readonly #path: string;
@@ -25,16 +25,16 @@ export class SqliteCheckpointer {
     this.#path = path;
   }
 
-  /** Notes a write. Called for each transaction. */
+  /** Notes a write. It is called for each transaction. */
   noteWrite(): void {
     if (this.#writes++ !== WRITES_MIN) return;
-    // Without the thread SQLite does the work itself, only less evenly.
+    // If the thread cannot start, SQLite does the work itself, only less evenly.
     this.#thread.run('begin', this.#path).catch(() => {});
   }
 
   /**
    * Empties the log, which still holds pages as they were before an erasure. Readers and other processes may keep the
-   * log in use for as long as they like. Returns false if this was closed before the log was empty.
+   * log in use for as long as they like. Returns false if the database was closed before the log was empty.
    */
   truncate(): Promise<boolean> {
     return this.#thread.run('truncate', this.#path).then(

@@ -24,7 +24,7 @@ export function prepareClientStatements(db: DatabaseSync) {
   const sql = (source: string) => db.prepare(source);
   return {
     state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
-    // Adds a state only when there is none that is still valid.
+    // Adds a state only if there is no valid one.
     addState: sql(
       'INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at WHERE clients.expires_at <= ?',
     ),
@@ -117,7 +117,7 @@ export function eraseClient(
 }
 
 /**
- * Writes all parts of a change within the open transaction. Writes nothing when the state has changed since it was
+ * Writes all parts of a change within the open transaction. Writes nothing if the state has changed since it was
  * read. Shapes that are known to be stored are not written again.
  */
 function commitChange(

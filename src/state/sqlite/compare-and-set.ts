@@ -15,7 +15,7 @@ export function computeStamp(text: string): string {
 
 /**
  * Creates the access to a table of texts. A text that was read before is replaced or removed only if it is still the
- * same. Its stamp tells that, because a damaged text may not be valid UTF-8 and could then not be compared.
+ * same. Texts are compared by their stamps, because a damaged text may not be valid UTF-8.
  */
 export function createTextTable({ db, read, write }: SqliteFile, { table, name, text }: TextTable) {
   const one = db.prepare(`SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${name} = ?`);
@@ -34,8 +34,8 @@ export function createTextTable({ db, read, write }: SqliteFile, { table, name, 
         return row === undefined ? null : { text: String(row['text']), stamp: String(row['stamp']) };
       }),
     /**
-     * Replaces the text that has the stamp by `next`, or removes it when `next` is null. Returns false if the text
-     * has changed. `keep` runs in the same transaction.
+     * Replaces the text that has the stamp by `next`. Removes it if `next` is null. Returns false if the text has
+     * changed. `keep` runs in the same transaction.
      */
     compareAndSet: (ofName: string, stamp: string, next: string | null, keep: () => void = () => {}) =>
       write(() => {

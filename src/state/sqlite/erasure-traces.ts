@@ -14,8 +14,8 @@ const LEFT =
   'The payer is erased, but the write-ahead log of SQLite still holds bytes of it, because another process is reading the file. They are removed when that process has finished; the service tries four times a second, and again after a restart.';
 
 /**
- * Removes erased payers from SQLite's log of writes, which holds pages as they were before. A mark in the file stays
- * until the log was emptied. When a process is killed before that, the next one empties the log.
+ * Removes erased payers from SQLite's log of writes, which holds pages as they were before. A mark in the database
+ * file stays until the log was emptied. If a process is killed before that, the next process empties the log.
  */
 export class ErasureTraces {
   readonly #checkpoints: SqliteCheckpointer;
@@ -38,7 +38,7 @@ export class ErasureTraces {
     this.#forget = (mark) => void remove.run(REGISTER, mark);
   }
 
-  /** Erases in one transaction, and waits a while until the log no longer holds the erased data. */
+  /** Erases in one transaction. Then waits for a limited time until the log no longer holds the erased data. */
   async write(erase: () => void): Promise<void> {
     await this.#file.write(() => {
       erase();
@@ -48,8 +48,8 @@ export class ErasureTraces {
   }
 
   /**
-   * Empties the log of everything that was erased so far, also by a process that was killed. When the disk refuses,
-   * the next start does this.
+   * Empties the log of everything that was erased so far, also by a process that was killed. If the disk refuses, the
+   * next start does this.
    */
   async finish(): Promise<void> {
     const mark = this.#mark();

@@ -4,8 +4,9 @@ import { toClientIndexKey, toOrderIndexKey } from './newest-entries.ts';
 import { getDbPath } from './open-file.ts';
 
 /**
- * The first thing that is wrong with the file under a DATA_DIR; null when nothing is. It reads the whole file. SQLite checks its
- * pages, and not what the index of the journal leads to, because that is a table to it.
+ * Finds the first fault of the file under a DATA_DIR. Returns null if there is none. It reads the whole file. SQLite
+ * checks its pages. It does not check the entries that the journal's index leads to, because the index is a plain
+ * table to SQLite.
  */
 export function findFileFault(dataDir: string): string | null {
   try {

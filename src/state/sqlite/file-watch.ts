@@ -2,27 +2,27 @@ import { statSync } from 'node:fs';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /**
- * The identity of the file at a path: its device and number. No other file has the same while a process keeps this
- * one open.
+ * The identity of the file at a path: its device and number. No other file has the same identity while a process
+ * keeps this one open.
  */
 type FileIdentity = string | null;
 
 /**
  * Watches whether the opened files are still at their paths. A file that was replaced or removed stays open, but
- * nobody opens it again, so everything written to it is lost when the process ends.
+ * nobody opens it again. Everything written to it is lost when the process ends.
  */
 export class FileWatch {
   readonly #path: string;
   #opened: readonly (readonly [path: string, identity: FileIdentity])[];
   #refusal: StoreUnavailable | null = null;
 
-  /** `path` is that of an open database. Its log is beside it as long as the database is open. */
+  /** `path` is the path of an open database. Its log is beside it as long as the database is open. */
   constructor(path: string) {
     this.#path = path;
     this.#opened = [path, `${path}-wal`].map((one) => [one, readFileIdentity(one)] as const);
   }
 
-  /** Why nothing may be read or written, as of the last look. Null while the files are in their places. */
+  /** Why nothing may be read or written, by the last look. Null if the files are at their paths. */
   get refusal(): StoreUnavailable | null {
     return this.#refusal;
   }

@@ -13,13 +13,13 @@ interface Pending {
   readonly isSynced: boolean;
 }
 
-/** The most writes that may wait. More than this means that the disk does not keep up. */
+/** The most writes that may wait. If there are more, the disk does not keep up. */
 const PENDING_WRITES_MAX = 5000;
 
 /** How long a write waits for another process's write before it fails. */
 export interface LockPatience {
   readonly limitMs: number;
-  /** Called once for each wait that has become long. */
+  /** Is called once for each wait that has become long. */
   readonly onLongWait: () => void;
 }
 
@@ -27,22 +27,22 @@ export interface LockPatience {
 const PATIENCE_OF_CALLERS: LockPatience = { limitMs: 200, onLongWait: () => {} };
 
 /**
- * The time, in ms, after which background work releases the lock, however much is left, because verdicts of other
- * processes wait for it.
+ * The time, in ms, after which background work releases the lock, however much work is left, because verdicts of
+ * other processes wait for the lock.
  */
 const BACKGROUND_LOCK_MS = 20;
 
 /**
- * The pause, in ms, between two transactions of background work. In it others get the lock, also those that only try
- * now and then.
+ * The pause, in ms, between two transactions of background work. During the pause others get the lock, also those
+ * that try only now and then.
  */
 export const LOCK_FREE_MS = 10;
 
 /**
- * Repeats a step of background work within one transaction, until the step returns false because everything is done,
- * or until others need the lock. Returns whether there is more to be done.
+ * Repeats a step of background work within one transaction. It stops when the step returns false because everything
+ * is done, or when others need the lock. Returns whether there is more to be done.
  */
-export function repeatBriefly(step: () => boolean, nowMs = () => performance.now()): boolean {
+export function repeatWithinLockTime(step: () => boolean, nowMs = () => performance.now()): boolean {
   const beganMs = nowMs();
   for (;;) {
     if (!step()) return false;
@@ -50,12 +50,12 @@ export function repeatBriefly(step: () => boolean, nowMs = () => performance.now
   }
 }
 
-/** A person who waits longer than this, in ms, wants to know why. */
+/** The wait, in ms, after which a person wants to know the reason. */
 const LONG_WAIT_MS = 1000;
 
 /**
- * The time, in ms, after which a file that another process writes to is tried again. This process does other work
- * meanwhile.
+ * The time, in ms, after which a file that another process writes to is tried again. This process does other work in
+ * the meantime.
  */
 const RETRY_MS = 5;
 
@@ -69,12 +69,12 @@ interface Committed extends Pick<Pending, 'reject'> {
 
 /**
  * Runs all writes that arrive in one turn of the event loop in one transaction. It brings committed writes to the
- * disk in the background, with a few syncs at a time, each for what is committed when it begins. A write is
- * acknowledged only after its own sync; everything before it in the log is then on the disk, too. A write that is
+ * disk in the background. A few syncs run at a time, each for everything that is committed when it begins. A write is
+ * acknowledged only after its own sync. Everything before it in the log is then on the disk, too. A write that is
  * worth nothing without a later one is acknowledged when it is committed, and the sync of the later one keeps both.
  *
- * When the disk refuses a sync, no later write can be acknowledged either. The system may have dropped what it could
- * not write, a later sync would succeed all the same, and the log is read only up to the missing part.
+ * If the disk refuses a sync, no later write can be acknowledged either. The system may have dropped data that it
+ * could not write. A later sync would succeed all the same, but the log can be read only up to the missing part.
  */
 export class GroupCommit {
   readonly #db: DatabaseSync;
@@ -91,8 +91,8 @@ export class GroupCommit {
   #hasTold = false;
 
   /**
-   * `place` says whether the file that is written is still the one at its path. `onCommit` is called after each
-   * transaction, `onLost` when the disk refuses what was committed.
+   * `place` says whether the written file is still the one at its path. `onCommit` is called after each transaction,
+   * `onLost` when the disk refuses committed data.
    */
   constructor(
     db: DatabaseSync,
@@ -133,7 +133,7 @@ export class GroupCommit {
     return promise;
   }
 
-  /** Schedules one write of everything that waits, by `later`. */
+  /** Schedules by `later` one write of everything that waits. */
   #schedule(later: (flush: () => void) => void): void {
     if (this.#scheduled || this.#pending.length === 0) return;
     this.#scheduled = true;
@@ -169,7 +169,7 @@ export class GroupCommit {
       for (const { work, ...write } of batch) written.push({ ...write, acknowledge: work() });
       this.#db.exec('COMMIT');
     } catch (error) {
-      // A full disk ends the transaction by itself, and a closed database has none.
+      // A full disk ends the transaction by itself. A closed database has no transaction.
       if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
       const culprit = batch[written.length];
       if (culprit === undefined || !isFaultOfOneWrite(error)) rejectAll(batch, error);
@@ -192,7 +192,7 @@ export class GroupCommit {
   }
 
   /**
-   * Syncs everything that is committed by now. When too many syncs are under way, the first one that ends begins this
+   * Syncs everything that is committed by now. If too many syncs are under way, the first one that ends begins this
    * one.
    */
   #beginSync(): void {
@@ -257,7 +257,7 @@ function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): v
  */
 const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
 
-/** Whether the write itself is to blame, and not the disk or the file. Then the other writes need not fail. */
+/** Whether the write itself is at fault, and not the disk or the file. Then the other writes need not fail. */
 function isFaultOfOneWrite(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return true;
   // The lower byte is the code. The upper bytes only give details.
@@ -278,15 +278,15 @@ const syncFile = promisify(fdatasync);
 const SYNCS_AT_ONCE_MAX = 3;
 
 /**
- * Brings SQLite's log to the disk in the background. SQLite itself would do it within each COMMIT, and would stop the
+ * Brings SQLite's log to the disk in the background. SQLite itself would do so within each COMMIT, and would stop the
  * event loop for as long as the disk takes.
  */
 export class LogSync {
   readonly #free: number[];
 
   /**
-   * `path` is that of the database. The log is beside it as long as the database is open. All files are opened here,
-   * so that a process that can open no more files, because of its many connections, still keeps what it wrote.
+   * `path` is the path of the database. The log is beside it as long as the database is open. All files are opened
+   * here. A process with many connections may later be unable to open files, and must still keep its writes.
    */
   constructor(path: string) {
     this.#free = Array.from({ length: SYNCS_AT_ONCE_MAX }, () => openSync(`${path}-wal`, 'r+'));

@@ -4,10 +4,11 @@ import type { SqliteFile } from './open-file.ts';
 
 interface IndexingSizes {
   /**
-   * The number of entries whose keys are sorted together. Until then a search finds entries by their keys in memory.
+   * The number of entries whose keys are sorted together. Before they are sorted, a search finds the entries by their
+   * keys in memory.
    */
   readonly batchEntries: number;
-  /** The numbers of entries that are read, and of keys that are written, at once. That takes a millisecond or so. */
+  /** The numbers of entries that are read, and of keys that are written, at once. A step takes about a millisecond. */
   readonly stepEntries: number;
   readonly stepKeys: number;
 }
@@ -22,10 +23,10 @@ interface Batch {
 }
 
 /**
- * Writes the journal's index in sorted batches. The keys are random: written one by one, each would write a page of
- * its own. A sorted batch writes every page of a partition once.
+ * Writes the journal's index in sorted batches. The keys are random. If they were written one by one, each would
+ * write a page of its own. A sorted batch writes every page of a partition once.
  */
-export class JournalIndexing {
+export class JournalIndexWriter {
   readonly #table: JournalTable;
   readonly #newest: NewestEntries;
   readonly #readPage: SqliteFile['readPage'];
@@ -41,8 +42,8 @@ export class JournalIndexing {
   }
 
   /**
-   * Reads the new entries, and sorts the next batch when there are enough. What cannot be read is tried again the
-   * next time.
+   * Reads the new entries, and sorts the next batch if there are enough. Entries that cannot be read are tried again
+   * the next time.
    */
   async read(): Promise<void> {
     if (this.#isReading) return;

@@ -5,24 +5,24 @@ import { RETENTION } from '#state/retention.ts';
 import type { KeptAfterShipping } from '#state/store.ts';
 import { NewestEntries, toClientIndexKey, toOrderIndexKey } from './newest-entries.ts';
 
-export type Row = Readonly<Record<string, unknown>>;
+export type JournalRow = Readonly<Record<string, unknown>>;
 
-/** The progress of the journal, by positions. All are 0 at the beginning. */
+/** The progress of the journal, by positions. All positions are 0 at the beginning. */
 export interface JournalProgress {
-  /** Entries up to this position are forgotten. The table has only their decisions. */
+  /** Entries up to this position are forgotten. Only their decisions are left in the table. */
   readonly forgotten: number;
   /** The archive has the entries up to this position. Their decisions are kept for `hotMs`. */
   readonly shipped: number;
   readonly hotMs: number;
   /** `journal_index` has all entries up to this position. */
   readonly indexed: number;
-  /** Of the batch after `indexed`, the index has the entries whose key is at most this. */
+  /** Among the entries of the batch after `indexed`, the index has those whose key is at most this one. */
   readonly indexedKey: number;
 }
 
 const NO_PROGRESS: JournalProgress = { forgotten: 0, shipped: 0, hotMs: 0, indexed: 0, indexedKey: -1 };
 
-/** The number of entries that are forgotten, or checked for their age, at once. That takes a millisecond or so. */
+/** The number of entries that are forgotten, or checked for their age, at once. A step takes about a millisecond. */
 const STEP_ENTRIES = 200;
 
 /** The number of index rows that are removed at once. */
@@ -41,10 +41,10 @@ function journalOrder(platform: PlatformName, orderRef: string): string {
 }
 
 /**
- * Returns SQL that finds all entries of one payer or order: those that the index has under the key, those at the
- * known positions that are not indexed yet, and those that a look through the last entries finds.
+ * Returns SQL that finds all entries of one payer or order: the entries that the index has under the key, the entries
+ * at the known positions that are not indexed yet, and the matching ones among the last entries.
  */
-export const findBySql = (column: 'client' | 'order_name') => `
+export const findEntriesSql = (column: 'client' | 'order_name') => `
   WITH RECURSIVE partitions (partition) AS (
     SELECT max(partition) FROM journal_index
     UNION ALL SELECT partition - 1 FROM partitions WHERE partition > (SELECT min(partition) FROM journal_index)
@@ -59,8 +59,8 @@ export const findBySql = (column: 'client' | 'order_name') => `
 const NEWEST = '(SELECT max(position) FROM journal)';
 
 /**
- * The table of accepted inputs and decisions, in order. The row of a decision outlasts its entry: as an entry it is
- * forgotten when the archive has it, and as the decision's record it stays. The newest row is emptied instead of
+ * The table of accepted inputs and decisions, in sequence. The row of a decision outlasts its entry. The entry is
+ * forgotten when the archive has it, and the row stays as the decision's record. The newest row is emptied and not
  * removed, because SQLite would give its position to the next row.
  */
 export class JournalTable {
@@ -77,13 +77,16 @@ export class JournalTable {
 
   /**
    * Appends an entry that is no decision. `at` is the time of writing, in epoch ms. `clientHash` is null for an entry
-   * about no client. Returns its position.
+   * about no client. Returns the entry's position.
    */
   append(at: number, clientHash: string | null, entry: string): number {
     return Number(this.#sql.append.run(at, clientHash, entry).lastInsertRowid);
   }
 
-  /** Appends a decision and its record. `idempotencyKey` is null when the request had none. Returns its position. */
+  /**
+   * Appends a decision and its record. `idempotencyKey` is null if the request had none. Returns the entry's
+   * position.
+   */
   appendDecision(
     at: number,
     { seq, platform, orderRef }: Pick<Decision, 'seq' | 'platform' | 'orderRef'>,
@@ -97,11 +100,11 @@ export class JournalTable {
   }
 
   /** Returns entries that are not forgotten, the oldest first. */
-  entriesAfter(position: number, limit: number): readonly Row[] {
+  entriesAfter(position: number, limit: number): readonly JournalRow[] {
     return this.#sql.entries.all(Math.max(position, this.progress().forgotten), limit);
   }
 
-  /** Returns the position that was given last, or 0 before the first. */
+  /** Returns the position that was given last. Returns 0 before the first. */
   newest(): number {
     return Number(this.#sql.newest.get()?.['position'] ?? 0);
   }
@@ -111,24 +114,24 @@ export class JournalTable {
     return this.newest() - Math.max(this.progress().forgotten, oldest - 1);
   }
 
-  /** Returns the entries of a client, decisions included, in any order. */
-  ofClient(clientHash: string): readonly Row[] {
+  /** Returns the entries of a client, decisions included, in any sequence. */
+  ofClient(clientHash: string): readonly JournalRow[] {
     return this.#sql.ofClient.all(...this.#places(toClientIndexKey(clientHash)), clientHash);
   }
 
   /** Returns decisions about a client with a number below `beforeSeq`, the newest first. */
-  decisionsOfClient(clientHash: string, beforeSeq: number, limit: number): readonly Row[] {
+  decisionsOfClient(clientHash: string, beforeSeq: number, limit: number): readonly JournalRow[] {
     const places = this.#places(toClientIndexKey(clientHash));
     return this.#sql.decisionsOfClient.all(...places, clientHash, beforeSeq, limit);
   }
 
   /** Returns decisions about an order, the newest first. */
-  decisionsOfOrder(platform: PlatformName, orderRef: string, limit: number): readonly Row[] {
+  decisionsOfOrder(platform: PlatformName, orderRef: string, limit: number): readonly JournalRow[] {
     const order = journalOrder(platform, orderRef);
     return this.#sql.decisionsOfOrder.all(...this.#places(toOrderIndexKey(order)), order, limit);
   }
 
-  /** Returns what a search needs, in the form of `findBySql`. */
+  /** Returns the parameters of a search, in the form that `findEntriesSql` takes. */
   #places(key: number): readonly [key: number, positions: string, readThrough: number] {
     const { positions, readThrough } = this.newestEntries.find(key);
     return [key, JSON.stringify(positions), readThrough];
@@ -152,7 +155,7 @@ export class JournalTable {
     this.#sql.putProgress.run(forgotten, shipped, hotMs, indexed, indexedKey);
   }
 
-  /** Forgets some entries up to a position that were shipped. Returns whether there are more of them. */
+  /** Forgets some shipped entries up to a position. Returns whether there are more of them. */
   forgetShipped(through: number, { journalEntries, decisionsHotMs }: KeptAfterShipping): boolean {
     const last = Math.min(through, this.newest() - journalEntries);
     const end = this.#forget(last);
@@ -160,7 +163,7 @@ export class JournalTable {
     return end !== null && end < last;
   }
 
-  /** Pushes out some of the oldest entries, when there are more than `kept`. Returns null if there are no more. */
+  /** Forgets some of the oldest entries if there are more than `kept`. Returns null if there are not. */
   pushOut(kept: number): { readonly entries: number; from: number; to: number; position: number } | null {
     const { forgotten } = this.progress();
     const last = Math.min(this.newest() - kept, forgotten + STEP_ENTRIES);
@@ -171,7 +174,8 @@ export class JournalTable {
   }
 
   /**
-   * Forgets entries. Returns the position that it reached, or null when nothing up to `last` is left to be forgotten.
+   * Forgets entries. Returns the position that it reached. Returns null if nothing up to `last` is left to be
+   * forgotten.
    */
   #forget(last: number): number | null {
     const { forgotten } = this.progress();
@@ -185,7 +189,7 @@ export class JournalTable {
 
   /**
    * Removes decisions past their retention among the oldest ones. Returns whether there may be more. A decision whose
-   * clock was ahead is checked again when the process starts anew.
+   * clock was ahead is checked again after the process has started anew.
    */
   removeOld(nowMs: number): boolean {
     const { forgotten, shipped, hotMs } = this.progress();
@@ -203,7 +207,7 @@ export class JournalTable {
   }
 
   /**
-   * Removes a decision. When its entry is not forgotten, the entry stays without its record, so that readers learn of
+   * Removes a decision. If its entry is not forgotten, the entry stays without its record, so that readers learn of
    * the loss.
    */
   #remove(position: number, forgotten: number): void {
@@ -259,9 +263,9 @@ function prepareStatements(db: DatabaseSync) {
     after: sql('SELECT position, at, seq FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
     newest: sql('SELECT max(position) AS position FROM journal'),
     oldest: sql('SELECT min(position) AS position FROM journal'),
-    ofClient: sql(findBySql('client')),
-    decisionsOfClient: sql(`${findBySql('client')} AND seq < ?5 ORDER BY position DESC LIMIT ?6`),
-    decisionsOfOrder: sql(`${findBySql('order_name')} ORDER BY position DESC LIMIT ?5`),
+    ofClient: sql(findEntriesSql('client')),
+    decisionsOfClient: sql(`${findEntriesSql('client')} AND seq < ?5 ORDER BY position DESC LIMIT ?6`),
+    decisionsOfOrder: sql(`${findEntriesSql('order_name')} ORDER BY position DESC LIMIT ?5`),
     progress: sql('SELECT forgotten, shipped, hot_ms, indexed, indexed_key FROM journal_progress'),
     putProgress: sql(
       'INSERT OR REPLACE INTO journal_progress (only, forgotten, shipped, hot_ms, indexed, indexed_key) VALUES (1, ?, ?, ?, ?, ?)',

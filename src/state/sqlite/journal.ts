@@ -18,11 +18,11 @@ import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { RecordReader } from '#state/stored-parts.ts';
 import { toStoredRecord } from './client-rows.ts';
-import { LOCK_FREE_MS, repeatBriefly } from './group-commit.ts';
-import type { JournalTable, Row } from './journal-table.ts';
+import { LOCK_FREE_MS, repeatWithinLockTime } from './group-commit.ts';
+import type { JournalRow, JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** Creates the journal, whose places are the positions of its rows. */
+/** Creates the journal. The positions of its rows are the places of its entries. */
 export function createSqliteJournal(
   { read, readPage, write }: SqliteFile,
   table: JournalTable,
@@ -38,7 +38,7 @@ export function createSqliteJournal(
       readPage(async () => {
         const position = parsePosition(after);
         const rows = table.entriesAfter(position, limit);
-        // The cursor is from before the file was restored to an earlier moment: entries since then have lower
+        // The cursor is from before the file was restored to an earlier moment. Entries since then have lower
         // numbers.
         if (rows.length === 0 && position > table.newest()) throw new UnknownCursor();
         const last = rows.at(-1)?.['position'];
@@ -65,7 +65,7 @@ export function createSqliteJournal(
         for (const erasure of losses.takeErasures(position)) table.removeEntry(erasure);
         return isMore;
       };
-      while (await write(() => repeatBriefly(trim))) await sleep(LOCK_FREE_MS);
+      while (await write(() => repeatWithinLockTime(trim))) await sleep(LOCK_FREE_MS);
     },
     unshippedErasures: () =>
       read(() =>
@@ -76,7 +76,7 @@ export function createSqliteJournal(
   };
 }
 
-/** Returns the position of a cursor, or 0 before the first entry. Throws UnknownCursor. */
+/** Returns the position of a cursor. Returns 0 before the first entry. Throws UnknownCursor. */
 function parsePosition(cursor: string | null): number {
   return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
 }
@@ -85,7 +85,10 @@ function toPlace(position: unknown) {
   return { partition: 0, ms: 0, seq: Number(position) };
 }
 
-async function readWholeEntries(reader: RecordReader, rows: readonly Row[]): Promise<readonly ReadEntry[]> {
+async function readWholeEntries(
+  reader: RecordReader,
+  rows: readonly JournalRow[],
+): Promise<readonly ReadEntry[]> {
   const entries: ReadEntry[] = [];
   for (const row of rows) {
     const place = toPlace(row['position']);
@@ -127,11 +130,11 @@ export class JournalLosses {
     this.#sql.forgetLoss.run(through);
   }
 
-  unshippedErasures(): readonly Row[] {
+  unshippedErasures(): readonly JournalRow[] {
     return this.#sql.unshippedErasures.all();
   }
 
-  /** Notes an erasure. When too many wait, the oldest are forgotten. */
+  /** Notes an erasure. If too many wait, the oldest are forgotten. */
   addErasure(position: number, entry: string): void {
     this.#sql.putErasure.run(position, entry);
     this.#sql.trimErasures.run(RETENTION.unshippedErasures);
@@ -166,7 +169,7 @@ export function createSqliteDecisions(
   table: JournalTable,
   reader: RecordReader,
 ): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
-  const decisionsIn = (rows: readonly Row[]) =>
+  const decisionsIn = (rows: readonly JournalRow[]) =>
     searchThrottle.map(rows.map(toStoredRecord), (some) => reader.decisions(some));
   return {
     decision: async (decisionId) => {

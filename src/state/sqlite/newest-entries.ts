@@ -21,7 +21,8 @@ export function toOrderIndexKey(order: string): number {
 }
 
 /**
- * The most new entries that a search reads, which takes a tenth of a millisecond or so. It looks through the others.
+ * The most new entries whose keys a search reads, which takes about a tenth of a millisecond. A search looks for the
+ * rest in the table.
  */
 export const SEARCH_READS_MAX = 64;
 
@@ -32,9 +33,9 @@ export interface NewestPlaces {
 }
 
 /**
- * The keys of the entries that the index does not have yet, in memory. Searches and the background read them from the
- * file, each entry once, so it does not matter which process wrote an entry. An erased entry stays here by its key
- * and position until its batch is indexed, but a search finds no row there.
+ * The keys of the entries that the index does not have yet, in memory. Searches and background work read them from
+ * the file, each entry once, so it does not matter which process wrote an entry. An erased entry stays here by its
+ * key and position until its batch is indexed, but a search finds no row for it.
  */
 export class NewestEntries {
   readonly #db: DatabaseSync;
@@ -66,7 +67,7 @@ export class NewestEntries {
   }
 
   /**
-   * Reads at most `limit` of the entries that are new since the last time, outside of any transaction. Returns
+   * Reads at most `limit` of the entries that are new since the last call, outside of any transaction. Returns
    * whether there may be more.
    */
   read(limit: number): boolean {

@@ -12,7 +12,7 @@ import { type GroupCommit, isBusy } from './group-commit.ts';
 /** How long the start waits for another process that changes the tables. */
 const OPEN_TIMEOUT_MS = 2000;
 
-/** SQLite waits by standing still, so it waits next to nothing; GroupCommit tries again. */
+/** How long SQLite waits for a lock. The wait blocks the event loop, so it is short. GroupCommit tries again. */
 const BUSY_TIMEOUT_MS = 5;
 
 /**
@@ -21,35 +21,36 @@ const BUSY_TIMEOUT_MS = 5;
  */
 const PAGE_BYTES = 2048;
 
-/** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
+/** The memory for pages. With SQLite's default of 2 MiB, pages are read again and again once there are many clients. */
 const CACHE_KIB = 16 * 1024;
 
 /**
- * Pages that are logged before they are put in their place: the same pages come again and again, so later is less. The
- * commit that finds that many waits for the disk twice, so this must be rare; it is 32 MiB of log.
+ * The number of logged pages at which they are copied into the database file. The same pages are written again and
+ * again, so a later copy is less work. The commit that reaches this number waits for the disk twice, so this must be
+ * rare. The pages take 32 MiB of log.
  */
 const LOGGED_PAGES = 16_000;
 
 /** SQLITE_FULL: the disk has no space left. */
 const FULL = 13;
 
-/** Owner only: the file names every payer. */
+/** Only the owner may read and write, because the file names every payer. */
 const FILE_MODE = 0o600;
 
 export function getDbPath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }
 
-/** Opens the file, or makes it for an installation; throws StoreUnavailable when it cannot be used. */
+/** Opens the file, or makes it for an installation. Throws StoreUnavailable if it cannot be used. */
 export function openSqliteFile(path: string, folder: string, begun: KnownInstallation): DatabaseSync {
   try {
     makeOwnFolder(folder);
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
-    // In a new file these must come first: later they take a rewrite, and the lock of whoever writes.
+    // In a new file these settings must come first. Later they would take a rewrite, and the lock of the writer.
     const isEmpty = db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
     if (isEmpty) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
-    // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
+    // With NORMAL, SQLite leaves the syncs to GroupCommit, which syncs the log before a write is acknowledged.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
     );
@@ -73,21 +74,21 @@ export function openSqliteFile(path: string, folder: string, begun: KnownInstall
   }
 }
 
-/** Writes only where there is none, because writing waits for others that write. */
+/** Writes the register only if there is none, because a write waits for other writers. */
 function keepRegister(db: DatabaseSync, name: string, value: string): void {
   if (db.prepare('SELECT 1 FROM registers WHERE name = ?').get(name) !== undefined) return;
   db.prepare('INSERT OR IGNORE INTO registers (name, value) VALUES (?, ?)').run(name, value);
 }
 
-/** Whether there is no file, or one in which nothing was begun. */
+/** Whether there is no file, or an empty file. */
 export function isEmptyFile(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /**
- * Brings what an earlier process logged to its place on the disk, because that process may have ended without syncing the
- * log, and nothing may be built on what the disk does not hold. On a full disk the log stays what it is; others who have the
- * file open do this themselves.
+ * Copies the log of an earlier process into the database file on the disk. That process may have ended without
+ * syncing the log, and later writes may depend only on data that the disk holds. On a full disk the log stays as it
+ * is. Other processes that have the file open do this themselves.
  */
 function putLogInPlace(db: DatabaseSync): void {
   try {
@@ -97,22 +98,22 @@ function putLogInPlace(db: DatabaseSync): void {
   }
 }
 
-/** SQLite gives the files beside it the mode of the file itself. */
+/** SQLite gives the files beside the database file the same mode. */
 function keepForOwner(path: string): void {
   closeSync(openSync(path, 'a', FILE_MODE));
   for (const file of [path, `${path}-wal`, `${path}-shm`]) if (isOurs(file)) chmodSync(file, FILE_MODE);
 }
 
-/** A process that opens a file made by another uses it as it is. */
+/** Whether this process's user owns the file. A file of another user is used with its mode unchanged. */
 function isOurs(file: string): boolean {
   return existsSync(file) && statSync(file).uid === process.getuid?.();
 }
 
 /**
- * Makes the tables that are not there yet. What is appended costs a verdict next to nothing; each page at a random place is a
- * page of the log. So a plain verdict writes two rows: the state, which lies in the order in which payers came, and the
- * journal's entry, which is the record of the decision. The journal's index is brought up later, in sorted batches. Tables
- * that a verdict writes to have no index by time.
+ * Makes the tables that do not exist yet. Appended rows cost a verdict next to nothing, and each page at a random
+ * position is a page of the log. So a plain verdict writes two rows: the state, whose rows are in the sequence in
+ * which payers came, and the journal's entry, which is the record of the decision. The journal's index is written
+ * later, in sorted batches. Tables to which a verdict writes have no index by time.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS clients (
@@ -181,25 +182,28 @@ const SCHEMA = `
   ) STRICT;
 `;
 
-/** An open file, as all who keep something in it use it. */
+/** An open file, as its users see it. */
 export interface SqliteFile {
   readonly db: DatabaseSync;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly run: RunCall;
   readonly read: <T>(work: () => T) => Promise<T>;
-  /** Reads many rows. Between two such reads, whoever they are for, everybody else has a turn of the event loop. */
+  /** Reads many rows. Between two such reads of any callers, the event loop serves others. */
   readonly readPage: <T>(work: () => T | Promise<T>) => Promise<T>;
-  /** Runs `work` in a transaction. Resolves when what it wrote is on the disk. */
+  /** Runs `work` in a transaction. Resolves when the write is on the disk. */
   readonly write: <T>(work: () => T) => Promise<T>;
   /**
-   * Runs `work` in a transaction. Resolves when what it wrote is committed: everybody reads it, but a power failure may
+   * Runs `work` in a transaction. Resolves when the write is committed: everybody reads it, but a power failure may
    * lose it. It is for a step before a `write`, whose sync brings both to the disk.
    */
   readonly writeUnsynced: <T>(work: () => T) => Promise<T>;
 }
 
-/** Writes that never reached the disk may not be read either, nor what lies in a file that was replaced. */
+/**
+ * Creates the access to an open file. It refuses to read data that never reached the disk, or that lies in a file
+ * that was replaced.
+ */
 export function createSqliteFile(
   db: DatabaseSync,
   writes: GroupCommit,
@@ -207,7 +211,7 @@ export function createSqliteFile(
   clock: () => number,
 ): SqliteFile {
   const run: RunCall = (call) => {
-    // A file that is back in its place is used again at once.
+    // A file that is back at its path is used again at once.
     const refusal = writes.lost ?? (place.refusal === null ? null : place.look());
     return refusal === null ? sqliteCall(call) : Promise.reject(refusal);
   };
@@ -222,7 +226,10 @@ export function createSqliteFile(
   };
 }
 
-/** Reads resolve at once: a loop over pages would be one block, in which nobody else is served. */
+/**
+ * Runs reads one at a time. Reads resolve at once, so a loop over pages would be one block in which nobody else is
+ * served.
+ */
 function oneATurn(run: RunCall): SqliteFile['readPage'] {
   let free: Promise<void> = Promise.resolve();
   return async (work) => {
@@ -238,7 +245,10 @@ function oneATurn(run: RunCall): SqliteFile['readPage'] {
   };
 }
 
-/** Whatever SQLite itself throws (busy, full disk, damaged file) means that state cannot be relied on now. */
+/**
+ * Turns all errors of SQLite (busy, full disk, damaged file) into StoreUnavailable, because state cannot be relied on
+ * then.
+ */
 const sqliteCall: RunCall = async (call) => {
   try {
     return await call();

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { RecordLog } from '#state/record-log.ts';
-import { LIST_REMOVAL_KEPT_MS, type ListChange, type OtherText } from '#state/store.ts';
+import type { NumberedLog } from '#state/record-log.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListChange, type OtherTextCondition } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** Removals that are forgotten at once. */
+/** How many removals are forgotten at once. */
 const FORGOTTEN_MAX = 500;
 
 const OLD_REMOVALS =
   'SELECT id, number FROM log_records WHERE log = ? AND removed_at <= ? ORDER BY removed_at LIMIT ?';
 
 /**
- * Creates the log of this name in the tables `log_heads`, `log_records` and `log_parts`. A removed record stays for a
- * while without its text. `erase` runs the transaction that forgets parts.
+ * Creates the log of this name in the tables `log_heads`, `log_records` and `log_parts`. A removed text leaves its
+ * number for some time. `erase` runs the transaction that forgets parts.
  */
-export function createRecordLog(
+export function createNumberedLog(
   { db, clock, read, readPage, write }: SqliteFile,
   name: string,
   erase: (work: () => void) => Promise<void> = write,
-): RecordLog {
+): NumberedLog {
   const head = db.prepare('SELECT latest, horizon, epoch FROM log_heads WHERE log = ?');
   const begin = db.prepare(
     'INSERT INTO log_heads (log, latest, horizon, epoch) VALUES (?, 0, 0, ?) ON CONFLICT DO NOTHING',
@@ -52,7 +52,7 @@ export function createRecordLog(
     put.run(name, id, Number(advance.get(name)?.['latest']), text, text === null ? now : null);
     return true;
   };
-  const isThereOther = ({ since, idsBegin, textsBegin }: OtherText): boolean =>
+  const isThereOther = ({ since, idsBegin, textsBegin }: OtherTextCondition): boolean =>
     after
       .iterate(name, since, -1)
       .some(

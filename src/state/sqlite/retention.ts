@@ -2,9 +2,9 @@ import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ClockJumps } from '#state/clock-jumps.ts';
 import { RETENTION } from '#state/retention.ts';
-import { repeatBriefly } from './group-commit.ts';
+import { repeatWithinLockTime } from './group-commit.ts';
 import type { JournalLosses } from './journal.ts';
-import { JournalIndexing } from './journal-index.ts';
+import { JournalIndexWriter } from './journal-index.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -12,28 +12,28 @@ import type { SqliteFile } from './open-file.ts';
 const INDEXED = ['orders', 'documents'] as const;
 
 /**
- * The tables to which a verdict writes rows, or prolongs them. An index by time would be a second row to write each
- * time.
+ * The tables in which a verdict writes rows or extends their life. An index by time would be a second row to write
+ * each time.
  */
 const LOOKED_THROUGH = ['clients', 'claims', 'sightings', 'device_verdicts', 'tallies'] as const;
 
 /**
- * The number of rows of each table that are removed at once. That takes a millisecond or so, in which no request is
+ * The number of rows of each table that are removed at once. That takes about a millisecond, in which no request is
  * served.
  */
 const BITE_ROWS = 200;
 
-/** A table without an index is walked faster while a batch of it has more expired rows than this. */
+/** A table without an index is read faster while a batch of it has more expired rows than this. */
 const STALE_ROWS_MAX = 20;
 
 /** The number of pages that are given back to the disk at once. */
 const BITE_PAGES = 400;
 
-/** Free pages are used again. Only what exceeds both this number and a tenth of the file is given back. */
+/** Free pages are used again. Only the number above this and above a tenth of the file is given back. */
 const FREE_PAGES_MAX = 2000;
 const FREE_SHARE_MAX = 0.1;
 
-/** When less than both of these is free, the journal is shortened for the sake of the payers' states. */
+/** If less than both of these is free, the journal is shortened to leave room for the payers' states. */
 const DISK_FREE_BYTES_MIN = 2e9;
 const DISK_FREE_SHARE_MIN = 0.1;
 
@@ -41,11 +41,11 @@ const DISK_FREE_SHARE_MIN = 0.1;
 const NEXT_BITE_MS = 50;
 const LOOK_INTERVAL_MS = 1000;
 
-/** Removes what is past its retention, writes the journal's index, and returns free pages to the disk. */
+/** Removes data past its retention, writes the journal's index, and returns free pages to the disk. */
 export class SqliteRetention {
   readonly #file: SqliteFile;
   readonly #folder: string;
-  readonly #indexing: JournalIndexing;
+  readonly #indexing: JournalIndexWriter;
   #removals: readonly Removal[];
   #timer: NodeJS.Timeout;
   #stopped = false;
@@ -61,7 +61,7 @@ export class SqliteRetention {
     const { db } = file;
     this.#folder = folder;
     this.#file = file;
-    this.#indexing = new JournalIndexing(journal, file.readPage);
+    this.#indexing = new JournalIndexWriter(journal, file.readPage);
     this.#removals = [
       ...[
         ...INDEXED.map((table) => createRemovalByTime(db, table)),
@@ -99,18 +99,20 @@ export class SqliteRetention {
           this.#timer = this.#after(more ? NEXT_BITE_MS : LOOK_INTERVAL_MS);
         },
         () => {
-          // The disk is full or another process writes. It is tried again.
+          // The disk is full or another process writes. The work is tried again.
           this.#timer = this.#after(LOOK_INTERVAL_MS);
         },
       );
   }
 
-  /** Removes from each table in turn, from where the last batch ended. Returns whether there is more to be done. */
+  /**
+   * Removes rows from each table in turn, from where the last batch ended. Returns whether there is more to be done.
+   */
   #removeSome(): boolean {
     const now = this.#file.clock();
     let more = false;
     let left = this.#removals.length;
-    const isCut = repeatBriefly(() => {
+    const isCut = repeatWithinLockTime(() => {
       const [next, ...others] = this.#removals;
       if (next === undefined || left === 0) return false;
       this.#removals = [...others, next];
@@ -121,9 +123,9 @@ export class SqliteRetention {
     return isCut || more;
   }
 
-  /** Pushes entries out of a journal that is too long, and notes the loss. */
+  /** Removes entries from a journal that is too long, and notes the loss. */
   #pushOut(journal: JournalTable, losses: JournalLosses): boolean {
-    const isRoomy = hasRoom(statfsSync(this.#folder));
+    const isRoomy = hasRoomForJournal(statfsSync(this.#folder));
     const lost = journal.pushOut(isRoomy ? RETENTION.journalEntries : RETENTION.journalEntriesMin);
     if (lost !== null) losses.add(lost);
     return lost !== null;
@@ -131,11 +133,15 @@ export class SqliteRetention {
 }
 
 /** Whether a disk has room for a long journal. */
-export function hasRoom({ bavail, blocks, bsize }: Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>): boolean {
+export function hasRoomForJournal({
+  bavail,
+  blocks,
+  bsize,
+}: Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>): boolean {
   return bavail * bsize >= DISK_FREE_BYTES_MIN || bavail >= blocks * DISK_FREE_SHARE_MIN;
 }
 
-/** Removes a batch of what has expired by `nowMs`, epoch ms. Returns whether there is probably more. */
+/** Removes a batch of rows that have expired by `nowMs`, epoch ms. Returns whether there is probably more. */
 type Removal = (nowMs: number) => boolean;
 
 /** Gives free pages back to the disk. */
@@ -161,7 +167,7 @@ function createRemovalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]):
   return (nowMs) => remove.run(nowMs, BITE_ROWS).changes === BITE_ROWS;
 }
 
-/** Walks through the rows in the order of their key, and then begins again. */
+/** Goes through the rows sorted by their key, and then begins again. */
 function createRemovalByKey(db: DatabaseSync, table: (typeof LOOKED_THROUGH)[number]): Removal {
   const names = listKeyColumns(db, table);
   const key = names.join(', ');

@@ -22,7 +22,7 @@ import type { SqliteFile } from './open-file.ts';
 
 /** The tables of what belongs to no single client: documents, versions, registers and tallies. */
 
-/** Creates the documents in the table `documents`, which knows when each of them ends. */
+/** Creates the documents in the table `documents`, which has the end of each document. */
 export function createSqliteDocuments(file: SqliteFile, versions: FollowedVersions): Documents {
   return createKeyvDocuments(
     createDocumentsKeyv({ store: createTableAdapter(file) }),
@@ -57,7 +57,7 @@ function createTableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter 
   return adapter;
 }
 
-/** The table is its own index, so nothing needs to be noted. */
+/** The table is its own index, so no name needs to be noted. */
 function createTableIndex({ db, readPage }: SqliteFile): DocumentIndex {
   const page = db.prepare('SELECT key FROM documents WHERE key > ? AND key < ? ORDER BY key LIMIT 500');
   return {
@@ -117,8 +117,8 @@ export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tal
   return {
     add: (tally, { writer, number, counts }) =>
       write(() => {
-        // The end is rounded up to a day, which is exact enough, so that unchanged fields need not be written each
-        // time.
+        // The end is rounded up to a day, so that unchanged fields need not be written each time. This is exact
+        // enough.
         const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
         const last = Number(one.get(tally, formatWriterField(writer))?.['count'] ?? 0);
         if (last >= number) return;

@@ -23,7 +23,7 @@ import type { SqliteFile } from './open-file.ts';
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-/** Creates the part of the store that keeps who was seen on which device. */
+/** Creates the part of the store that keeps which clients were seen on which device. */
 export function createSqliteSightings({
   db,
   clock,
@@ -39,7 +39,7 @@ export function createSqliteSightings({
   });
   return {
     sightings: (ask) => {
-      // A client that is on no device and has none of the values that are asked for is not noted.
+      // A client that is on no device and has none of the requested values is not noted.
       const isSeen = ask.fingerprint !== null || ask.ip !== null || ask.attributes !== undefined;
       if (!ask.record || !isSeen) return read(() => count(ask));
       // The commit of the answer that uses the counts brings them to the disk, too.
@@ -66,10 +66,10 @@ function prepareStatements(db: DatabaseSync) {
   const sql = (source: string) => db.prepare(source);
   return {
     putSighting: sql(
-      // When a clock was ahead, its time does not stay ahead.
+      // A stored time that is too far in the future is overwritten. It was written when a clock was ahead.
       `INSERT INTO sightings (device, client, at, expires_at, marks) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at, marks = excluded.marks`,
     ),
-    // The unpaid orders that are not asked for stay as they were noted.
+    // If the rules do not count unpaid orders, the stored number of unpaid orders stays.
     putMarkedSighting: sql(
       `INSERT INTO sightings (device, client, at, expires_at, marks) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at, marks = excluded.marks | (marks & ~7)`,
     ),
@@ -173,12 +173,12 @@ function countWithValues(
   );
 }
 
-/** Returns the name under which a value of an attribute is kept among the devices. */
+/** Returns the name under which a value of an attribute is stored among the devices. */
 function getValueHolder({ client }: SightingsAsk, name: string, value: string): string {
   return `${client.platform}/attribute/${name}/${value}`;
 }
 
-/** Returns the name of a device. A device belongs to one platform: the same phone on two platforms is two devices. */
+/** Returns the name of a device. A device belongs to one platform. The same phone on two platforms is two devices. */
 function getDevice({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;

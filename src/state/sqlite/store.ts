@@ -24,7 +24,7 @@ import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
 import { createSqliteDecisions, createSqliteJournal, JournalLosses } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
 import { createSqliteFile, getDbPath, isEmptyFile, openSqliteFile, type SqliteFile } from './open-file.ts';
-import { createRecordLog } from './record-log.ts';
+import { createNumberedLog } from './record-log.ts';
 import { SqliteRetention } from './retention.ts';
 import {
   createSqliteDocuments,
@@ -39,24 +39,25 @@ interface SqliteStoreOptions {
   /** Returns epoch ms. The default is the system clock. */
   readonly clock?: (() => number) | undefined;
   /**
-   * Returns monotonic ms, by which a change of the clock is noticed. When only `clock` is given, it is used for both.
+   * Returns monotonic ms, by which a change of the clock is noticed. If only `clock` is given, `clock` is used for
+   * both.
    */
   readonly monotonicMs?: (() => number) | undefined;
-  /** Called when the disk refuses to keep what was written; the store refuses everything from then on. */
+  /** Is called when the disk refuses to keep written data. From then on the store refuses every call. */
   readonly onLost?: ((error: StoreUnavailable) => void) | undefined;
-  /** How long a write waits for another process. The default is the time that callers are promised. */
+  /** How long a write waits for another process. If missing, the time that callers are promised. */
   readonly patience?: LockPatience | undefined;
-  /** The salt of client hashes for a new file. The default is a random one. */
+  /** The salt of client hashes for a new file. If missing, a random one. */
   readonly salt?: string | undefined;
-  /** The installation that the file must hold. Without it any is accepted. */
+  /** The installation that the file must hold. If missing, any is accepted. */
   readonly expected?: ExpectedInstallation | null | undefined;
-  /** The file is taken as it is, also when it is empty or another one than expected. */
+  /** Whether the file is accepted even if it is empty or another one than expected. */
   readonly isAccepted?: boolean | undefined;
 }
 
 /**
- * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
- * share the file. A write is acknowledged after an fsync.
+ * Opens a store that keeps all state in one SQLite file under `dataDir`, for one machine and no server. Several
+ * processes may share the file. A write is acknowledged after an fsync.
  */
 export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
   const { clock = readSystemClock, onLost = () => {}, patience } = options;
@@ -108,7 +109,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   };
 }
 
-/** Opens the file, or makes it where that begins nothing anew by mistake. Throws AnotherStore. */
+/** Opens the file. Creates it only if no existing installation is expected there. Throws AnotherStore. */
 function openInstallation(path: string, dataDir: string, options: SqliteStoreOptions) {
   const { expected = null, isAccepted = false, salt } = options;
   const name = `sqlite ${path}`;
@@ -131,7 +132,8 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
   const table = createSqliteVersions(file);
   const versions = new FollowedVersions({
     ...table,
-    // What others change is noticed by the versions: of a file that was replaced nobody hears anything.
+    // Changes by other processes are noticed by the versions. A replaced file would never show a new version, so it
+    // is checked here.
     read: () => {
       place.look();
       return table.read();
@@ -140,8 +142,8 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
   return {
     documents: createSqliteDocuments(file, versions),
     registers: createSqliteRegisters(file, versions),
-    auditLog: new AuditLog(createAuditRows(createRecordLog(file, 'audit', (work) => traces.write(work)))),
-    listLog: createListLog(createRecordLog(file, 'lists')),
+    auditLog: new AuditLog(createAuditRows(createNumberedLog(file, 'audit', (work) => traces.write(work)))),
+    listLog: createListLog(createNumberedLog(file, 'lists')),
     texts: createSqliteStoredTexts(file, journal, versions),
     tallies: createSqliteTallies(file),
   };
@@ -169,13 +171,13 @@ function clockWarnings(jumps: ClockJumps): readonly StoreWarning[] {
   return [{ kind: 'clock', text }];
 }
 
-/** When a node last tried to write, by its clock; null when none has. */
+/** Returns when a node last tried to write, by the node's clock. Returns null if no node has tried. */
 function probedAt(db: DatabaseSync): number | null {
   const text = toTextOrNull(db.prepare("SELECT value FROM registers WHERE name = 'probe'").get()?.['value']);
   return text === null ? null : Number(text);
 }
 
-/** Null if a small write succeeds. */
+/** Tries a small write. Returns why it failed. Returns null if it succeeded. */
 async function whyNoWrite({ db, clock, write }: SqliteFile): Promise<string | null> {
   try {
     const probe = db.prepare(

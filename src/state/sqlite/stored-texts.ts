@@ -13,7 +13,7 @@ import { computeStamp, createTextTable } from './compare-and-set.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** The table of each kind of text, and the prefix of its names there. */
+/** The table of each kind of text, and the prefix of its names in the table. */
 const PLACES = {
   client: { table: 'clients', name: 'client', text: 'state', prefix: '' },
   document: { table: 'documents', name: 'key', text: 'value', prefix: 'document:' },

@@ -15,7 +15,7 @@ import {
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
-import { createAuditNote, LEFT_OUT } from '#state/audit-note.ts';
+import { createAuditNote, NO_DETAILS } from '#state/audit-note.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.ts';
@@ -265,7 +265,7 @@ function readEntry(link: AuditLink): NotedEntry | AuditFault {
   const told = readAuditLink(link);
   if (told === null) return { number, what };
   const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
-  const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...members };
+  const { who, action, platform, subject, before, after, reason } = { ...NO_DETAILS, ...members };
   if (!isText(who) || !isAction(action) || !(platform === null || isPlace(platform))) return { number, what };
   if (!isTextOrNull(subject) || !isTextOrNull(reason)) return { number, what };
   return { at: told.at, who, action, platform, subject, before, after, reason, number, hash };

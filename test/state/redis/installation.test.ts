@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DOCUMENTS, getPartition, installationKey, PARTITIONS, registerKey } from '#state/keys.ts';
+import { DOCUMENTS_TAG, getPartition, installationKey, PARTITIONS, registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
@@ -197,7 +197,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
   };
 
   it('refuses its clients alone, names it, and goes on with all others', async () => {
-    const home = await portOf(DOCUMENTS);
+    const home = await portOf(DOCUMENTS_TAG);
     const lost = PARTITIONS.filter((_, place) => place % 8 === 0);
     const away = await Promise.all(lost.map((one) => portOf(installationKey(one))));
     const place = away.findIndex((port) => port !== home);
@@ -217,7 +217,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
   });
 
   it('refuses all when it is the one with the access keys', async () => {
-    const home = await portOf(DOCUMENTS);
+    const home = await portOf(DOCUMENTS_TAG);
     await command(home, ['FLUSHALL']);
     await store.check();
     expect(store.refusal()).to.include('it holds nothing of installation');

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { encodeDecision } from '#decision/decision-record.ts';
 import { findFileFault } from '#state/sqlite/file-fault.ts';
-import { JournalIndexing } from '#state/sqlite/journal-index.ts';
+import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
 import { JournalTable } from '#state/sqlite/journal-table.ts';
 import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -21,7 +21,7 @@ describe('the check of a SQLite file', () => {
     db = openSqliteFile(getDbPath(dataDir), dataDir, { id: 'installation', salt: TEST_SALT });
     table = new JournalTable(db);
     const sizes = { batchEntries: 9, stepEntries: 100, stepKeys: 100 };
-    const indexing = new JournalIndexing(table, async (work) => work(), sizes);
+    const indexing = new JournalIndexWriter(table, async (work) => work(), sizes);
     table.append(T0, newClient().hash, 'b[]');
     for (let number = 1; number <= 10; number++) {
       const client = newClient();

@@ -5,8 +5,8 @@ import { DAY_MS } from '#base/duration.ts';
 import { encodeDecision } from '#decision/decision-record.ts';
 import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
-import { JournalIndexing } from '#state/sqlite/journal-index.ts';
-import { findBySql, getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
+import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
+import { findEntriesSql, getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
 import { SEARCH_READS_MAX } from '#state/sqlite/newest-entries.ts';
 import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -132,7 +132,7 @@ describe("SQLite's table of the journal", () => {
       const sizes = { batchEntries: 6, stepEntries: 2, stepKeys: 2 };
       const openProcess = () => {
         const own = new JournalTable(db);
-        return { own, indexing: new JournalIndexing(own, readPage, sizes) };
+        return { own, indexing: new JournalIndexWriter(own, readPage, sizes) };
       };
       let [present, other] = [openProcess(), openProcess()];
       table = present.own;
@@ -205,7 +205,7 @@ describe("SQLite's table of the journal", () => {
 
   for (const column of ['client', 'order_name'] as const)
     it(`searches by ${column} without a look through entries that were read`, () => {
-      const plan = db.prepare(`EXPLAIN QUERY PLAN ${findBySql(column)}`).all(0, '[]', 0, '');
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${findEntriesSql(column)}`).all(0, '[]', 0, '');
       const ways = plan.map(({ detail }) => String(detail)).filter((detail) => detail.includes(' journal'));
       expect(ways).to.deep.equal([
         // The last and the first partition.
@@ -221,7 +221,7 @@ describe("SQLite's table of the journal", () => {
     const client = newClient();
     db.prepare("INSERT INTO journal (position, at, entry) VALUES (?, 0, '')").run(2 ** 18 - 5);
     table.noteProgress({ indexed: 2 ** 18 - 5, forgotten: 2 ** 18 - 6 });
-    const indexing = new JournalIndexing(table, readPage, {
+    const indexing = new JournalIndexWriter(table, readPage, {
       batchEntries: 8,
       stepEntries: 100,
       stepKeys: 100,

@@ -43,7 +43,7 @@ import {
   compareNewestEntryFirst,
   type HistoryPlace,
   type JournalEntry,
-  type Placed,
+  type PlacedEntry,
 } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { createFilterCondition, selectRows } from './decision-sql.ts';
@@ -266,11 +266,11 @@ export class ArchiveReader {
     before: HistoryPlace | null,
     limit: number,
     tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
-  ): Promise<{ readonly entries: readonly Placed<JournalEntry>[]; readonly isWhole: boolean }> {
+  ): Promise<{ readonly entries: readonly PlacedEntry<JournalEntry>[]; readonly isWhole: boolean }> {
     const { clientKeys } = this.#store;
     const bounds = { platform: client.platform, to: before && before.at + 1 };
     return this.reading(async (past) => {
-      const entries: (Placed<JournalEntry> | null)[] = [];
+      const entries: (PlacedEntry<JournalEntry> | null)[] = [];
       for (const table of tables) {
         const { time } = TABLES[table];
         const older = before === null ? '' : ` AND ${isBeforeSql(time, before)}`;

@@ -6,7 +6,7 @@ import type { UnreadSegment } from '#history/archive/archive-log.ts';
 import type { OrderStatus } from '#history/archive/order-status.ts';
 import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
-import type { HistoryPlace, JournalEntry, Placed } from '#state/journal.ts';
+import type { HistoryPlace, JournalEntry, PlacedEntry } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
@@ -39,7 +39,7 @@ export interface FoundByPart extends Omit<FoundNames, 'gaps' | 'unreadable'> {
 /** A page of a client's history. */
 export interface HistoryPage {
   /** The newest entry comes first. */
-  readonly entries: readonly Placed<JournalEntry>[];
+  readonly entries: readonly PlacedEntry<JournalEntry>[];
   /** Whether nothing older is known about the client. */
   readonly complete: boolean;
   /** The place before which the next page begins. Null if this is the last page. */
@@ -195,7 +195,7 @@ type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 /** The most entries of a client that are in memory at once. */
 const PAGE_MAX = 100;
 
-function removeDecisions(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry[] {
+function removeDecisions(entries: readonly PlacedEntry<JournalEntry>[]): readonly OtherEntry[] {
   return entries.filter((entry) => entry.kind !== 'verdict').map(({ place: _place, ...entry }) => entry);
 }
 

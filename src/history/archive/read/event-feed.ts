@@ -17,13 +17,13 @@ import { listPageGaps } from '#history/archive/unshipped.ts';
 import {
   comparePlaces,
   type ErasureEntry,
-  isRead,
+  isPlaceRead,
   type JournalCursors,
   type JournalGap,
   type JournalPlace,
   type JournalPlaces,
   type JournalRecord,
-  type Placed,
+  type PlacedEntry,
   pickLaterPlace,
   type ScoreEntry,
 } from '#state/journal.ts';
@@ -32,7 +32,7 @@ import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
 /** An event of the feed. Scores are in the journal and not in the feed. */
-export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
+export type FeedRecord = Exclude<PlacedEntry<JournalRecord>, ScoreEntry>;
 
 export interface FeedPage {
   /** The oldest event comes first. */
@@ -144,7 +144,7 @@ export class EventFeed {
   }
 }
 
-function isFeedRecord(record: Placed<JournalRecord>): record is FeedRecord {
+function isFeedRecord(record: PlacedEntry<JournalRecord>): record is FeedRecord {
   return record.kind !== 'score';
 }
 
@@ -160,7 +160,7 @@ const FEED_TABLES = [
 
 /** The archive's entries after a cursor, in the order of the journal. */
 interface ArchivedPage {
-  readonly records: readonly Placed<JournalRecord>[];
+  readonly records: readonly PlacedEntry<JournalRecord>[];
   readonly gaps: readonly JournalGap[];
   readonly cursor: string | null;
 }
@@ -258,7 +258,7 @@ class ArchivedEvents {
 function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;
-    return place === null || isRead(begin, { partition, ...place }) ? [] : [toTick(read)];
+    return place === null || isPlaceRead(begin, { partition, ...place }) ? [] : [toTick(read)];
   });
   return behind.length === 0 ? null : Math.min(...behind);
 }
@@ -382,8 +382,8 @@ function compareRead(a: JournalPlace | null, b: JournalPlace | null): number {
 
 /** Whether a client was erased after this entry. The client may have come again since. */
 function isErased(
-  { client, record }: { readonly client: string; readonly record: Placed<JournalRecord> },
-  erasures: readonly Placed<ErasureEntry>[],
+  { client, record }: { readonly client: string; readonly record: PlacedEntry<JournalRecord> },
+  erasures: readonly PlacedEntry<ErasureEntry>[],
 ): boolean {
   return erasures.some(
     ({ clientNumber, place }) => clientNumber === client && comparePlaces(record.place, place) < 0,

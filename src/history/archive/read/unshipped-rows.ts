@@ -28,10 +28,10 @@ import {
 import { findPageNewerThanArchive, listPageGaps } from '#history/archive/unshipped.ts';
 import {
   type ErasureEntry,
-  isRead,
+  isPlaceRead,
   type JournalPlace,
   type JournalPlaces,
-  type Placed,
+  type PlacedEntry,
   pickLaterPlace,
 } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
@@ -416,7 +416,7 @@ const NO_FACTS: FactTypes = new Map();
 
 const NOTHING_REMOVED: ReadonlyMap<string, number> = new Map();
 
-function listErasures({ entries }: JournalPage): readonly Placed<ErasureEntry>[] {
+function listErasures({ entries }: JournalPage): readonly PlacedEntry<ErasureEntry>[] {
   return entries.filter((entry) => entry.kind === 'erasure');
 }
 
@@ -436,5 +436,5 @@ const ALL_ROWS_SQL = `(${TABLE_NAMES.map(
 
 /** Whether a part of the gap lies behind what was read. */
 function isBehindAny({ through }: Missing, read: JournalPlaces): boolean {
-  return through.some((place, one) => place !== null && !isRead(read, { partition: one, ...place }));
+  return through.some((place, one) => place !== null && !isPlaceRead(read, { partition: one, ...place }));
 }

@@ -11,7 +11,7 @@ import { type DuckLimits, QueryEngine, toNumberOrNull } from '#history/archive/q
 import { RowBuffer } from '#history/archive/row-buffer.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { type ArchiveRow, toRows } from '#history/archive/tables.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '#state/journal.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord, PlacedEntry } from '#state/journal.ts';
 
 /** A file that `journal export` did not write. `line` counts from 1. */
 export class JournalFileError extends NamedError {
@@ -244,7 +244,7 @@ function toLineRows(lines: readonly JournalLine[], erasures: Erasures): readonly
     const place = { partition: 0, ms: 0, seq: number };
     return [number, { ...parseEntry(text, number), place }] as const;
   });
-  return toRows<Placed<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
+  return toRows<PlacedEntry<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
 }
 
 /**

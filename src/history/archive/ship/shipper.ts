@@ -10,7 +10,7 @@ import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { type ArchiveRow, toPageRows, toTombstone } from '#history/archive/tables.ts';
 import { readUnshippedPage } from '#history/archive/unshipped.ts';
 import type { ClockJumps } from '#state/clock-jumps.ts';
-import { type ErasureEntry, isRead, type Placed } from '#state/journal.ts';
+import { type ErasureEntry, isPlaceRead, type PlacedEntry } from '#state/journal.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
 import type { ArchivedRuleSets } from './archived-rule-sets.ts';
 import { acquireLease, releaseLease, type ShippingNode } from './lease.ts';
@@ -134,7 +134,7 @@ export class Shipper {
   }
 
   /** Returns all unshipped erasures, also those whose entries the journal lost before they were shipped. */
-  async #readErasuresAfter({ cursor }: ArchiveState): Promise<readonly Placed<ErasureEntry>[]> {
+  async #readErasuresAfter({ cursor }: ArchiveState): Promise<readonly PlacedEntry<ErasureEntry>[]> {
     const { store, kept } = this.#parts;
     // A writer that was killed after its commit did not tell the store what it had shipped.
     if (cursor !== null) await store.trimJournal(cursor, kept);
@@ -176,14 +176,14 @@ export class Shipper {
 
   /** Returns a row for each erasure up to the cursor. Later erasures are shipped with their own page. */
   #createTombstones(
-    erasures: readonly Placed<ErasureEntry>[],
+    erasures: readonly PlacedEntry<ErasureEntry>[],
     cursor: string | null,
     rowsRemoved: ReadonlyMap<string, number>,
   ): readonly ArchiveRow[] {
     const shipped = this.#parts.store.cursors.read(cursor);
     const byPlace = new Map(erasures.map((erasure) => [JSON.stringify(erasure.place), erasure]));
     return [...byPlace.values()]
-      .filter(({ place }) => isRead(shipped, place))
+      .filter(({ place }) => isPlaceRead(shipped, place))
       .map((erasure) => toTombstone(erasure, rowsRemoved));
   }
 
@@ -191,7 +191,11 @@ export class Shipper {
    * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client.
    * What takes long, or has failed once, is only noted: then nobody reads their rows any more, and shipping goes on.
    */
-  async #removeErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[], onlyNoted: boolean) {
+  async #removeErased(
+    state: ArchiveState,
+    erasures: readonly PlacedEntry<ErasureEntry>[],
+    onlyNoted: boolean,
+  ) {
     const add: Segment[] = [];
     const remove: string[] = [];
     const rowsRemoved = new Map<string, number>();

@@ -1,3 +1,3 @@
-/** The package's own declarations do not compile; tsconfig.json puts this in their place. */
+/** The package's own declarations do not compile, so tsconfig.json puts this file in their place. */
 declare function clusterKeySlot(key: string): number;
 export default clusterKeySlot;

@@ -15,17 +15,17 @@ import {
 import clusterKeySlot from 'cluster-key-slot';
 import { explainConnectionFailure } from '#state/connection-failure.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { isUnreadable } from './reply.ts';
+import { isUnreadableReply } from './reply.ts';
 import { createTlsOptions, formatAddresses, type RedisSecurity, type RedisTarget } from './url.ts';
 
 type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 type Cluster = RedisClusterType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 type Sentinel = RedisSentinelType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 
-/** The commands that all three kinds of client share. */
+/** The commands that all three kinds of connections share. */
 export type RedisCommands = Standalone | Cluster | Sentinel;
 
-/** A connected client. It reconnects automatically, and rejects commands while it is away. */
+/** An open connection. It reconnects automatically, and rejects commands while the server is away. */
 export interface RedisConnection {
   /** Kind and addresses for people, without credentials. */
   readonly name: string;
@@ -34,13 +34,13 @@ export interface RedisConnection {
   runScript(how: 'EVALSHA' | 'EVAL', script: string, call: ScriptCall): Promise<unknown>;
   /** Whether the keys of one command must share a slot. */
   readonly sharded: boolean;
-  /** Absent in a cluster, where a key may move between two commands. */
+  /** Sends commands together. Missing in a cluster, where a key may move between two commands. */
   readonly sendTogether?: SendTogether;
-  /** Connects to the address again. Present only where one address stands for whichever server is the master. */
+  /** Connects to the address again. Missing unless one address stands for whichever server is the master. */
   readonly connectAnew?: () => void;
   /** Names the server that answers for a key. */
   nodeOf(key: string): string;
-  /** Names all servers that take writes, as `nodeOf` does. */
+  /** Names all servers that take writes, by the names that `nodeOf` returns. */
   nodes(): readonly string[];
   /** Finds a key for which that server answers. Returns null if it answers for none. */
   keyOn(node: string): string | null;
@@ -48,7 +48,7 @@ export interface RedisConnection {
   scanOn(node: string, cursor: string, keys: number, match?: string): Promise<ScannedKeys>;
   /** Reads the server's own INFO. */
   infoOf(node: string): Promise<string>;
-  /** Resolves when that server answers, or is no longer part of the store. */
+  /** Resolves when that server answers, or when it is no longer part of the store. */
   pingNode(node: string): Promise<unknown>;
   /** Replaces the connection to that server at once, because its replies can no longer be trusted. */
   renew(node: string): void;
@@ -60,10 +60,10 @@ interface ScriptCall {
   readonly args: readonly string[];
 }
 
-/** Sends commands directly after each other. Their replies come in the same order. */
+/** Sends commands directly after each other. Their replies come in the same sequence. */
 export type SendTogether = (commands: readonly string[][]) => Promise<readonly unknown[]>;
 
-/** The access to the servers. `runOn` returns what runs a call on the server that answers for a key. */
+/** The access to the servers. `runOn` returns the function that runs calls on the server that answers for a key. */
 export interface RedisAccess {
   readonly connection: RedisConnection;
   readonly commands: RedisCommands;
@@ -77,13 +77,13 @@ interface ScannedKeys {
 
 const CONNECT_TIMEOUT_MS = 800;
 
-/** A connection without a byte for this long is dead. At least a ping passes over it in every interval. */
+/** A connection without a byte for this long is dead. A ping passes over a living connection in every interval. */
 const SILENCE_MS_MAX = 2000;
 const PING_INTERVAL_MS = 500;
 
 const QUEUED_COMMANDS_MAX = 10_000;
 
-/** How long a node of a cluster is tried again before the others are asked for its successor. */
+/** How long a failing node of a cluster is tried before the other nodes are asked for its successor. */
 const TOPOLOGY_REFRESH_AFTER_MS = 500;
 const SENTINEL_SCAN_INTERVAL_MS = 1000;
 
@@ -92,10 +92,13 @@ const DRAIN_MS_MAX = 1000;
 
 const PROBE_KEY = 'probe';
 
-/** So many keys that each master of a cluster has one of them, however small its share of the slots is. */
+/**
+ * As many keys as are needed so that each master of a cluster has one of them, however small its share of the slots
+ * is.
+ */
 const PROBE_KEYS: readonly string[] = Array.from({ length: 1000 }, (_, number) => `${PROBE_KEY}:${number}`);
 
-/** The scan of a server that no longer belongs to the store. */
+/** The result of scanning a server that no longer belongs to the store. */
 const NO_KEYS: ScannedKeys = { cursor: '0', keys: [] };
 
 const NO_COMMAND_TIMER = { timeout: 0 };
@@ -105,8 +108,8 @@ const TO_CHECK = 'check that it runs, and the host, port, password and TLS (redi
 
 /**
  * Connects once. Throws StoreUnavailable with the addresses and without the password. Later errors go to `onError`. A
- * server that is late is tried again for `patienceMs`: a person waits longer than a node that starts, whose
- * supervisor starts it again.
+ * server that is late is tried again for `patienceMs`. A person waits longer than a node, because a supervisor starts
+ * the node again.
  */
 export async function connectRedis(
   target: RedisTarget,
@@ -165,7 +168,10 @@ class FirstErrors {
     else this.last = error;
   };
 
-  /** Before the first connection the first failure ends the attempt. Afterwards the client tries until it works. */
+  /**
+   * The first failure ends an attempt to connect for the first time. Later the client library tries until it
+   * connects.
+   */
   readonly reconnectStrategy = (tries: number): number | false =>
     this.connected && (tries === 0 ? 0 : 50 + Math.random() * 100);
 }
@@ -209,7 +215,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
   const renew = createRenewal(() => client, errors.report);
   client.on('error', (error) => {
     errors.report(error);
-    if (isUnreadable(error)) renew();
+    if (isUnreadableReply(error)) renew();
   });
   const node = formatAddresses(target);
   return {
@@ -244,7 +250,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
     createRenewal(() => cluster.nodeByAddress.get(node)?.client, errors.report)();
   cluster.on('node-error', (error: Error, { host, port }: { host: string; port: number }) => {
     errors.report(error);
-    if (isUnreadable(error)) renew(`${host}:${port}`);
+    if (isUnreadableReply(error)) renew(`${host}:${port}`);
   });
   const addressOf = (key: string) => cluster.slots[clusterKeySlot(key)]?.master.address;
   return {
@@ -286,9 +292,9 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
       ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
       socket: { connectTimeout: Math.max(CONNECT_TIMEOUT_MS, opening.patienceMs), ...secure },
     },
-    // The client never sends a failed command again, because it may have been applied.
+    // The client library never sends a failed command again, because the command may have been applied.
     maxCommandRediscovers: 0,
-    // Otherwise commands that start together wait for a free connection, which busy traffic never frees.
+    // Otherwise commands that start together wait for a free connection, which busy traffic never leaves free.
     reserveClient: true,
     scanInterval: SENTINEL_SCAN_INTERVAL_MS,
     passthroughClientErrorEvents: true,
@@ -296,7 +302,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
   const renew = createRenewal(() => sentinel, errors.report);
   sentinel.on('error', (error: Error) => {
     errors.report(error);
-    if (isUnreadable(error.cause)) renew();
+    if (isUnreadableReply(error.cause)) renew();
   });
   return {
     connect: () => sentinel.connect(),
@@ -312,7 +318,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
   };
 }
 
-/** The part of a connection to one server, which answers for all keys. */
+/** The part of a connection that one server answers for all keys. */
 function createOneServerPart(client: Standalone | Sentinel, node: string) {
   return {
     sharded: false,
@@ -344,8 +350,8 @@ function createNodeOptions({ username, password }: RedisTarget, { errors, patien
     commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: 'disabled',
-    // Shown in CLIENT LIST. It also sends a first command: without one to answer, a hanging server would count as
-    // connected.
+    // The name is shown in CLIENT LIST. Setting it also sends a first command. Otherwise a hanging server would count
+    // as connected.
     name: 'client-scoring-service',
     socket: {
       connectTimeout: Math.max(CONNECT_TIMEOUT_MS, patienceMs),
@@ -355,7 +361,7 @@ function createNodeOptions({ username, password }: RedisTarget, { errors, patien
   } as const;
 }
 
-/** Closes a client after its commands under way, or at once when the server does not answer. */
+/** Closes a connection after its commands under way. Closes it at once if the server does not answer. */
 async function closeClient(client: Standalone | Cluster | Sentinel): Promise<void> {
   if (!client.isOpen) return;
   const { promise: late, resolve } = Promise.withResolvers<'late'>();
@@ -365,13 +371,15 @@ async function closeClient(client: Standalone | Cluster | Sentinel): Promise<voi
   if (drained === 'late') await client.destroy();
 }
 
-/** A connection to a server that stays a replica is renewed at most this often, however many calls it refuses. */
+/**
+ * A connection to a server that stays a replica is renewed at most this often, however many calls the server refuses.
+ */
 const ANEW_MS_MIN = 1000;
 
 /**
- * Ends the connection of a client, which then connects to its address again. After a failover behind a name or a
- * virtual address, an open connection still leads to the former master. That server is now a replica and answers
- * everything except writes.
+ * Ends a connection, which then connects to its address again. After a failover behind a name or a virtual address,
+ * an open connection still leads to the former master. That server is now a replica and answers everything except
+ * writes.
  */
 function createReconnect(client: Pick<Standalone, 'sendCommand'>): () => void {
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -380,7 +388,7 @@ function createReconnect(client: Pick<Standalone, 'sendCommand'>): () => void {
     if (nowMs - lastMs < ANEW_MS_MIN) return;
     lastMs = nowMs;
     client.sendCommand(['QUIT']).catch(() => {
-      // It has ended already.
+      // The connection has ended already.
     });
   };
 }
@@ -390,14 +398,14 @@ export function isReplicaRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
 }
 
-/** The part of a client that ends its connection and makes another. */
+/** The part of the client library's client that ends its connection and makes another. */
 interface Renewable {
   readonly isOpen: boolean;
   destroy(): unknown;
   connect(): Promise<unknown>;
 }
 
-/** Ends a client's connection without waiting for commands under way, and connects again until that works. */
+/** Ends a connection without waiting for commands under way. Connects again until that works. */
 function createRenewal(clientNow: () => Renewable | undefined, onError: (error: Error) => void): () => void {
   let isRenewing = false;
   return () => {
@@ -413,10 +421,10 @@ function createRenewal(clientNow: () => Renewable | undefined, onError: (error: 
   };
 }
 
-/** The most keys that one command looks at: some tenths of a millisecond, during which no request is served. */
+/** The most keys that one command looks at. That takes some tenths of a millisecond, in which no request is served. */
 const KEYS_AT_ONCE = 500;
 
-/** Lists the matching keys of a server, some at a time. A key that is written meanwhile may be left out. */
+/** Lists the matching keys of a server, some at a time. A key that is written during the scan may be left out. */
 export async function* scanKeys(
   connection: RedisConnection,
   node: string,

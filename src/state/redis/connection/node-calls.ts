@@ -3,7 +3,7 @@ import { explainFailure } from '#state/store-health.ts';
 import { isReplicaRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 
-/** A circuit breaker for each server: a server that stalls does not stop calls on the others. */
+/** Has a circuit breaker for each server, so that a server that stalls does not stop calls on the others. */
 export class NodeCalls {
   readonly #connection: RedisConnection;
   readonly #roundTrips: RoundTrips;
@@ -13,8 +13,8 @@ export class NodeCalls {
   #closed = false;
 
   /**
-   * `limitMs` says how long a call may take, given the round trip to its server. `refusal` says why no call for a key
-   * may be made now, and returns null when it may.
+   * `limitMs` returns how long a call may take, given the round trip to its server. `refusal` returns why no call for
+   * a key may be made now, and null if a call may be made.
    */
   constructor(
     connection: RedisConnection,
@@ -36,7 +36,7 @@ export class NodeCalls {
   /** Runs calls on the server that holds a key. */
   readonly on = (key: string): RunCall => this.#refused() ?? this.onNode(this.#connection.nodeOf(key));
 
-  /** Runs calls on one server, whatever it holds. */
+  /** Runs calls on one server, whatever data it holds. */
   readonly onNode = (node: string): RunCall => (this.#closed ? refuse : this.#breakerOf(node).run);
 
   /** Runs calls that change nothing on the server that holds a key. */
@@ -80,16 +80,18 @@ const refuse: RunCall = () => Promise.reject(new StoreUnavailable('the store is 
 const SWEEP_MS = 10;
 
 /**
- * A call is late only after this many checks, half as many as a process that gets its core makes within the shortest
- * limit. Otherwise a pause of this process would look like a pause of the server, and one late call refuses all
- * others.
+ * A call is late only after this many checks. That is half of the checks that a process with its own core makes
+ * within the shortest limit. Otherwise a pause of this process would look like a pause of the server, and one late
+ * call refuses all others.
  */
 const SWEEPS_MIN = 10;
 
-/** How often a stalled server gets a probe, beside the calls that still wait for it. */
+/** How often a stalled server gets a probe, besides the calls that still wait for it. */
 const PROBE_INTERVAL_MS = 100;
 
-/** A probe that is not answered within this time counts as lost. It is longer than a silent connection is kept. */
+/**
+ * A probe that is not answered within this time counts as lost. The time is longer than a silent connection is kept.
+ */
 const PROBE_LOST_MS = 5000;
 
 interface Call {
@@ -97,8 +99,8 @@ interface Call {
   /** The number of the check at which the call started. */
   readonly startedSweep: number;
   /**
-   * Whether the call changes nothing. It is then given up as soon as the server is known to be stalled, however short
-   * it has waited itself.
+   * Whether the call changes nothing. Such a call is given up as soon as the server is known to be stalled, however
+   * short the call has waited.
    */
   readonly onlyReads: boolean;
   readonly reject: (error: StoreUnavailable) => void;
@@ -122,9 +124,9 @@ export class CircuitBreaker {
   readonly #onAnswer: (tookMs: number) => void;
   readonly #probe: () => Promise<unknown>;
   readonly #onFailure: (error: unknown) => void;
-  /** Calls that are still in time, in the order in which they started. */
+  /** Calls that are still in time, in the sequence in which they started. */
   readonly #waiting = new Set<Call>();
-  /** Calls that were given up and that the client may still deliver. */
+  /** Calls that were given up and that the connection may still deliver. */
   readonly #overdue = new Set<Call>();
   #timer: NodeJS.Timeout | null = null;
   #sweeps = 0;
@@ -132,7 +134,7 @@ export class CircuitBreaker {
   #probedMs = Number.NEGATIVE_INFINITY;
   #probing = false;
 
-  /** `limitMs` is asked at every check, because it follows the round trip to the server. */
+  /** `limitMs` is called at every check, because it depends on the round trip to the server. */
   constructor(
     server: string,
     limitMs: () => number,
@@ -146,7 +148,7 @@ export class CircuitBreaker {
     this.#onAnswer = onAnswer;
   }
 
-  /** Runs one call. Rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
+  /** Runs one call. Rejects with StoreUnavailable if the call fails or is late, or if the server is stalled. */
   readonly run: RunCall = (call) => this.#run(call, false);
 
   /**
@@ -219,7 +221,7 @@ export class CircuitBreaker {
     call.reject(new StoreLate(why));
   }
 
-  /** Sends a probe. When it is answered, every call that still waits is lost. */
+  /** Sends a probe. If it is answered, every call that still waits is lost. */
   #askAgain(now: number): void {
     const patienceMs = this.#probing ? PROBE_LOST_MS : PROBE_INTERVAL_MS;
     if (now - this.#probedMs < patienceMs) return;
@@ -246,11 +248,11 @@ function toUnavailable(server: string, error: unknown): StoreUnavailable {
 /** The fastest answer within this time counts as the round trip to a server. */
 const WINDOW_MS = 2000;
 
-/** Callers are refused within this time when the store is away, */
+/** The least limit of a call: callers are refused within this time if the store is away. */
 const ANSWER_MS_MIN = 300;
-/** or within this many round trips where those take longer, */
+/** The limit of a call in round trips. It applies if it is longer than ANSWER_MS_MIN. */
 const ROUND_TRIPS = 5;
-/** and never later than this. */
+/** The greatest limit of a call. */
 const ANSWER_MS_MAX = 1000;
 
 interface FastestAnswer {
@@ -277,7 +279,7 @@ export class RoundTrips {
     known.ms = Math.min(known.ms, tookMs);
   }
 
-  /** Returns the round trip in ms, and 0 while nothing is known. */
+  /** Returns the round trip in ms. Returns 0 if nothing is known yet. */
   of(node: string): number {
     const { ms, beforeMs } = this.#windowOf(node);
     const fastest = Math.min(ms, beforeMs);
@@ -292,7 +294,7 @@ export class RoundTrips {
       this.#fastest.set(node, first);
       return first;
     }
-    // Without new answers the last known round trip stays: a server that is away has not moved.
+    // If there are no new answers, the last known round trip stays, because a server that is away has not moved.
     if (nowMs - known.sinceMs >= WINDOW_MS && Number.isFinite(known.ms)) {
       known.sinceMs = nowMs;
       known.beforeMs = known.ms;
@@ -302,14 +304,14 @@ export class RoundTrips {
   }
 }
 
-/** Computes how long a call that decides a request may take, ms: two thirds of its caller's time. */
+/** Computes how long a call that decides a request may take, in ms. It is two thirds of its caller's time. */
 export function computeCallLimitMs(roundTripMs: number): number {
   return (computeAnswerLimitMs(roundTripMs) * 2) / 3;
 }
 
 /**
- * Computes how long a call for a token of the rate limit may take, ms. It has a fallback. Together with the call that
- * decides, it stays within the caller's time.
+ * Computes how long a call for a token of the rate limit may take, in ms. If the call fails, the node uses its own
+ * bucket. Together with the call that decides, it stays within the caller's time.
  */
 export function computeTokenLimitMs(roundTripMs: number): number {
   const limitMs = computeAnswerLimitMs(roundTripMs);

@@ -2,8 +2,9 @@ import { isJsonObject } from '#base/files/json-object.ts';
 import { NamedError } from '#base/named-error.ts';
 
 /**
- * The reply is not one that Redis gives to the question: bytes were lost, changed or moved on the way. Later replies
- * on that connection may belong to other questions, so the connection is ended and every call that waits on it fails.
+ * The reply cannot be Redis's reply to the question, because bytes were lost, changed or moved on the way. Later
+ * replies on that connection may belong to other questions. Therefore the connection is ended, and every call that
+ * waits on it fails.
  */
 export class BadReply extends NamedError {
   constructor(what: string, reply: unknown) {
@@ -11,13 +12,13 @@ export class BadReply extends NamedError {
   }
 }
 
-/** Whether the client library could not read the reply. It keeps the connection nevertheless. */
-export function isUnreadable(error: unknown): boolean {
+/** Whether the client library could not read the reply. The library keeps the connection nevertheless. */
+export function isUnreadableReply(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && error.message.startsWith('Unknown RESP'));
 }
 
 /**
- * Runs a command of the client library and checks its reply. Throws BadReply when `is` rejects the reply, or when the
+ * Runs a command of the client library and checks its reply. Throws BadReply if `is` rejects the reply, or if the
  * library cannot read it and throws a TypeError.
  */
 export async function callChecked<T>(
@@ -49,19 +50,19 @@ export function areSomeTexts(reply: unknown): boolean {
   return Array.isArray(reply) && reply.every(isText);
 }
 
-/** Whether a reply consists of entries of a stream, or none. */
-export function areRows(reply: unknown): boolean {
+/** Whether a reply consists of entries of a stream, or is empty. */
+export function areStreamEntries(reply: unknown): boolean {
   const isRow = (row: unknown) =>
     isJsonObject(row) && typeof row['id'] === 'string' && isJsonObject(row['message']);
   return reply === null || (Array.isArray(reply) && reply.every(isRow));
 }
 
-export function isWhole(reply: unknown): reply is number {
+export function isWholeNumber(reply: unknown): reply is number {
   return Number.isSafeInteger(reply);
 }
 
-export function requireWhole(what: string, reply: unknown): number {
-  if (isWhole(reply)) return reply;
+export function requireWholeNumber(what: string, reply: unknown): number {
+  if (isWholeNumber(reply)) return reply;
   throw new BadReply(what, reply);
 }
 
@@ -70,7 +71,7 @@ export function requireItems(what: string, reply: unknown): readonly unknown[] {
   throw new BadReply(what, reply);
 }
 
-/** Returns a text, or null for none. Throws BadReply for anything else. */
+/** Returns a text, or null if there is none. Throws BadReply for any other reply. */
 export function requireTextOrNull(what: string, reply: unknown): string | null {
   if (reply === undefined || reply === null) return null;
   if (typeof reply === 'string') return reply;

@@ -29,7 +29,7 @@ class RedisUrlRefused extends NamedError {
   }
 }
 
-/** Parses a REDIS_URL. Throws RedisUrlRefused when it has none of the allowed forms. */
+/** Parses a REDIS_URL. Throws RedisUrlRefused if the URL has none of the allowed forms. */
 export function parseRedisUrl(url: string): RedisTarget {
   const [, scheme, s, sentinels, rest = ''] = /^(redis(s?)(-sentinel)?):\/\/(.*)$/s.exec(url.trim()) ?? [];
   if (scheme === undefined) throw new RedisUrlRefused('unknown scheme');
@@ -52,7 +52,9 @@ function parseStandalone(rest: string) {
   return { kind: 'standalone', endpoint, username, password, database } as const;
 }
 
-/** Parses a list of servers. Each item may repeat the scheme and the credentials of the first, or leave them out. */
+/**
+ * Parses a list of servers. Each item may repeat the scheme and the credentials of the first item, or leave them out.
+ */
 function parseCluster(scheme: string, rest: string) {
   const servers = rest
     .split(',')
@@ -96,20 +98,20 @@ function decodeUrlPart(text: string): string {
 }
 
 /**
- * The certificates and passwords of a connection to Redis that the URL does not hold. Plain data, so that it can be
- * sent to a thread.
+ * The certificates and passwords of a connection to Redis that the URL does not hold. The object can be sent to a
+ * thread, because it is plain data.
  */
 export interface RedisSecurity {
   /** PEM of the authorities that may have signed the servers' certificates. The default is Node's own list. */
   readonly ca?: string;
-  /** PEM of the certificate that this client shows to servers that ask for one. */
+  /** PEM of the certificate that this process shows to servers that ask for one. */
   readonly cert?: string;
   readonly key?: string;
   /** The password of the Sentinels. The password of the servers that keep data is in the URL. */
   readonly sentinelPassword?: string;
 }
 
-/** Creates the TLS options of a client's socket. They are empty without TLS. */
+/** Creates the TLS options of a socket. They are empty if TLS is not used. */
 export function createTlsOptions(tls: boolean, { ca, cert, key }: RedisSecurity) {
   if (!tls) return {};
   return {
