@@ -45,7 +45,7 @@ import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/st
 
 export interface ApplicationParts extends CompositionParts {
   readonly rollout: (RolloutHandles & { readonly report: () => OwnNodeReport }) | null;
-  /** The archive for the metrics. Null without one. */
+  /** The archive for the metrics. Null if there is none. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped. Missing if it does not ship. */
   readonly shipping?: Shipping | null;
@@ -61,20 +61,25 @@ export interface Application {
   /** Whether changes of shared lists may be missing, because the store could not be asked for too long. */
   hasStaleLists(): boolean;
   /**
-   * Answers the requests under way and closes the listeners. The store stays open. First it goes on accepting
-   * requests for `graceMs`, and closes each connection after its next answer.
+   * Answers the requests under way and closes the listeners. The store stays open. First the listeners go on
+   * accepting requests for `graceMs`, and close each connection after its next answer.
    */
   drain(graceMs?: number): Promise<void>;
 }
 
-/** A node with stale lists decides by them, which is better than no answer. */
+/**
+ * A warning and not a failure, because a node with stale lists still decides by them. That is better than no answer.
+ */
 const STALE_LISTS =
   'This node could not read the shared lists from the store for more than 10 s; it decides by the lists as they were then.';
 
 /** How many of a listener's connections one address may use. */
 export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
-/** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
+/**
+ * Composes the service from its parts and opens both listeners. Tests and the replay start the service with this
+ * function, too.
+ */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock } = parts;
   const watch = createStoreWatch(parts);
@@ -200,12 +205,12 @@ async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
 }
 
 /**
- * Repeats the ledger once the archive can be read. Callers are served meanwhile: nobody can see an erased payer in an
- * archive that cannot be read.
+ * Repeats the ledger when the archive can be read. Callers are served in the meantime, because nobody can see an
+ * erased payer in an archive that cannot be read.
  */
 function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
   const again = async () => {
-    // The store may be away for a while too.
+    // The store may be away for a while, too.
     const repeated = await erasure.repeat().catch(() => null);
     if (repeated === null || repeated.waitsForArchive) return repeatOnceArchiveIsThere(erasure, log);
     log.info(
@@ -236,7 +241,7 @@ function createStoreWatch({ store, log }: ApplicationParts): StoreWatch {
   });
 }
 
-/** Starts the copy of the shared lists, which follows the store from then on. */
+/** Starts the copy of the shared lists. From then on the copy follows the store. */
 async function startLists(lists: ListNode, log: Logger): Promise<void> {
   const onTrouble = reportTrouble(log);
   await retryWhileStoreIsLate(
@@ -264,10 +269,10 @@ function addNodeGauges(
   return metrics;
 }
 
-/** Opens both listeners or none. Throws ListenError when a port is not available. */
+/** Opens both listeners or none. Throws ListenError if a port is not available. */
 async function openListeners(callers: Server, platform: Server, parts: ApplicationParts) {
   const { basePath, rateLimit } = parts;
-  // Behind proxies all callers come from the proxies' addresses.
+  // Behind proxies all callers come from the proxies' addresses, so there is no limit for each address.
   if (rateLimit.trustedProxies === 0) limitConnections(callers, CONNECTIONS_PER_ADDRESS_MAX);
   limitConnections(platform, CONNECTIONS_PER_ADDRESS_MAX);
   const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;

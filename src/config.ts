@@ -25,28 +25,28 @@ export interface Config {
   readonly consoleUrl: URL | null;
   /** The identity provider. Null if people sign in by keys only. */
   readonly provider: ProviderSettings | null;
-  /** Empty, or a path like `/scoring` that comes before every caller path. */
+  /** The path before every caller path: empty, or a path like `/scoring`. */
   readonly basePath: string;
   readonly dataDir: string;
-  /** Null chooses SQLite under `dataDir`. */
+  /** The URL of Redis. Null for SQLite under `dataDir`. */
   readonly redisUrl: string | null;
   readonly redisSecurity: RedisSecurity;
   readonly rulesDir: string;
-  /** The version for a first start. Null chooses the newest released one. */
+  /** The version for a first start. Null for the newest released version. */
   readonly ruleVersion: RuleVersion | null;
   /** The number of proxies in front of the service that append to X-Forwarded-For. */
   readonly trustedProxies: number;
-  /** 0 switches the limit off. */
+  /** The allowed requests a second for each caller. 0 switches the limit off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /** Null if none is set. `signalSecretOf` then returns the node's own. */
+  /** The secret of pseudonyms. Null if none is set. `getSignalSecret` then returns the node's own. */
   readonly signalSecret: string | null;
-  /** The previous signalSecret, while fingerprints are still counted under it. Null if it was not changed. */
+  /** The previous signalSecret, while fingerprints are still counted under it. Null if the secret was not changed. */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
-  /** The folder of the archive, or of this machine's cache of it. Null if nothing is archived. */
+  /** The folder of the archive, or of this machine's cache of the archive. Null if nothing is archived. */
   readonly archiveDir: string | null;
-  /** A file outside every backup that says who was erased. Null if there is none. */
+  /** A file outside every backup that says which payers were erased. Null if there is none. */
   readonly erasureLedger: string | null;
   /** The bucket that holds the archive. Null if the archive is in a folder. */
   readonly archiveS3: S3Place | null;
@@ -60,7 +60,7 @@ export interface Config {
   readonly decisionsHotMs: number;
   /** Whether somebody else has to approve changes that reach most payers. */
   readonly requiresApproval: boolean;
-  /** Whether payers are served. Then no key is issued and shown for trying the service out. */
+  /** Whether the service runs in production. It then issues no key for trying the service out. */
   readonly isProduction: boolean;
 }
 
@@ -75,7 +75,7 @@ const SIGNAL_SECRET_CHARS_MIN = 32;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads all settings; nothing else reads the environment. A secret's `_FILE` variant names a file with its value. */
+/** Reads all settings. No other code reads the environment. A secret's `_FILE` variant names a file with its value. */
 export function readConfig(env: Environment = process.env): Config {
   requireOneProcess(env);
   const dataDir = resolve(readSetting(env, 'DATA_DIR') ?? 'data');
@@ -105,7 +105,7 @@ export function readConfig(env: Environment = process.env): Config {
   };
 }
 
-/** Former guides used this setting to start several processes. */
+/** Refuses the setting with which former guides started several processes. */
 function requireOneProcess(env: Environment): void {
   if (readSetting(env, 'WORKERS') === null) return;
   throw new ConfigError(
@@ -144,12 +144,12 @@ function readCertificateFiles(env: Environment, certificate: Setting, key: Setti
   throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
-/** Parses a place in S3, written as in ARCHIVE_DIR. It may be that of a backup or of another installation. */
+/** Parses a place in S3, written as in ARCHIVE_DIR. It may be the place of a backup or of another installation. */
 export function readS3Place(given: string): S3Place | null {
   return readArchive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
-/** Room for two merges of the largest segments. */
+/** The least size of the cache. It has room for two merges of the largest segments. */
 const CACHE_BYTES_MIN = 500e6;
 
 function readArchive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
@@ -181,7 +181,7 @@ function readArchive(env: Environment, dataDir: string): Pick<Config, 'archiveDi
   };
 }
 
-/** Reads the path of the erasure ledger. A ledger that is restored with a backup would not know the erasures since. */
+/** Reads the path of the erasure ledger. A ledger that is restored with a backup would not know the later erasures. */
 function readErasureLedger(env: Environment, dataDir: string): string | null {
   const given = readSetting(env, 'ERASURE_LEDGER');
   if (given === null) return null;
@@ -223,7 +223,7 @@ function readDuration(env: Environment, name: Setting, fallback: string, orElse 
   return ms;
 }
 
-/** Timers of the runtime that are set for longer than 24 days fire at once. */
+/** The runtime's timers fire at once if they are set for longer than 24 days. */
 const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
 
 function readDrainGrace(env: Environment): number {
@@ -283,7 +283,7 @@ function readSecret(env: Environment, name: Setting): string | null {
   throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
 }
 
-/** Reads the key for the hashes of fingerprints and IPs. A short one could be guessed. */
+/** Reads the key for the hashes of fingerprints and IPs. A short key could be guessed. */
 function readSignalSecret(env: Environment, name: Setting): string | null {
   const text = readSecret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
@@ -407,8 +407,9 @@ function readLogLevel(env: Environment): LogLevel {
 }
 
 /**
- * Returns the secret that is set, or else the node's own. The node's own is made when first needed and stored, so
- * that devices are recognised after a restart. A check of rules needs no secret and leaves no file behind.
+ * Returns the secret that is set, or otherwise the node's own. The node's own secret is made when it is first needed,
+ * and stored, so that devices are recognised after a restart. A check of rules needs no secret and leaves no file
+ * behind.
  */
 export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
@@ -418,7 +419,7 @@ export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalS
   throw new ConfigError(`${path} is empty; restore it from a backup, or remove it to have a new one made`);
 }
 
-/** Lists the secrets that exist, the present one first, then the previous one. None is made. */
+/** Lists the secrets that exist: the present one, then the previous one. It makes no secret. */
 export function findSignalSecrets({
   signalSecret,
   signalSecretPrevious,
@@ -434,7 +435,7 @@ const SECRET_FILE = 'signal-secret';
 function readOrMakeSecret(dataDir: string, path: string): string {
   try {
     makeOwnFolder(dataDir);
-    // When two processes start together, one is faster, and both read its secret.
+    // If two processes start together, one is faster, and both read its secret.
     if (!existsSync(path)) createFileOnce(path, `${randomBytes(32).toString('base64url')}\n`);
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {

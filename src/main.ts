@@ -3,7 +3,7 @@ import { NamedError } from './base/named-error.ts';
 import { listMistypedSettings, readConfig } from './config.ts';
 import { serve } from './serve.ts';
 
-/** A bad setting, bad rules, a taken port, or a store that is away. */
+/** The exit code for a bad setting, bad rules, a taken port, or a store that is away. */
 const EXIT_ENVIRONMENT = 3;
 
 async function main(): Promise<void> {

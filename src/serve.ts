@@ -34,20 +34,20 @@ import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 /** The platform of the key that a first start prints. */
 const DEMO = toPlatformName('demo');
 
-/** Long enough to try the service out. A forgotten key then leaves nothing open. */
+/** The time is long enough to try the service out. A forgotten key then leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
-/** A request that was sent before the signal is accepted within this time, even when it is still in the network. */
+/** A request that was sent before the signal is accepted within this time, even if it is still in the network. */
 const DRAIN_GRACE_MS_MIN = 250;
 /**
- * A second signal within this time is the first one again: a Ctrl-C reaches the service through its terminal and
+ * A second signal within this time counts as the first one. A Ctrl-C reaches the service through its terminal and
  * through npm.
  */
 const SECOND_SIGNAL_MS_MIN = 1000;
 
 /**
- * Serves callers and the platform until a signal ends the process. Throws ListenError, NoUsableRuleSet, SecretRefused or
- * StoreUnavailable when the environment is not as the service needs it.
+ * Serves callers and the platform until a signal ends the process. Throws ListenError, NoUsableRuleSet, SecretRefused
+ * or StoreUnavailable if the environment is not as the service needs it.
  */
 export async function serve(config: Config, log: Logger): Promise<void> {
   const patiently = <T>(step: () => Promise<T>) =>
@@ -123,8 +123,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
 }
 
 /**
- * Creates a listener for connection errors. Every attempt to reconnect fails while the store is away: `debug` shows
- * each, and `warn` a summary.
+ * Creates a listener for connection errors. While the store is away, every attempt to reconnect fails. The level
+ * `debug` shows each failure, and `warn` a summary.
  */
 function createConnectionErrorListener(log: Logger): (error: Error) => void {
   const errors = new ConnectionErrors();
@@ -141,8 +141,8 @@ function createConnectionErrorListener(log: Logger): (error: Error) => void {
 }
 
 /**
- * Ends the process without closing anything, as databases do: what it would still write or answer depends on data
- * that the disk refused. A supervisor starts it again, and it then reads what the disk holds.
+ * Ends the process without closing anything, as databases do, because further writes and answers would depend on data
+ * that the disk refused. A supervisor starts the process again, which then reads what the disk holds.
  */
 function endProcess(error: Error, log: Logger): void {
   log.fatal({ err: error }, 'the service ends at once');
@@ -203,7 +203,7 @@ function describeRollout({ revision, active, candidates, history }: Rollout): ob
   return { revision, active: active.version, digest: active.digest, candidates: trials, action, who, reason };
 }
 
-/** The operations of somebody who tries the service out: call it, and see what it answered and by which rules. */
+/** The operations of a person who tries the service out: call it, and see its answers and the rules behind them. */
 const DEMO_OPERATIONS = [
   'score',
   'verdict',
@@ -216,8 +216,9 @@ const DEMO_OPERATIONS = [
 ] as const;
 
 /**
- * Issues a key to try the service with when there is none at all, and shows it once with calls to try. A service in
- * production gets no key, nor does one that others can reach on a shared store, because logs are kept and read.
+ * If there is no key at all, issues one for trying the service out, and shows it once with calls to try. A service in
+ * production issues no such key. Neither does a service that others can reach on a shared store, because logs are
+ * kept and read.
  */
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,
@@ -302,7 +303,7 @@ function stopOnSignal(serving: Serving): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, drain);
 }
 
-/** What is closed at the end, in this order. */
+/** The objects that are closed at the end, in this sequence. */
 interface Serving {
   readonly config: Config;
   readonly application: Application;

@@ -4,8 +4,8 @@ export function readSystemClock(): number {
 }
 
 /**
- * Epoch ms with fractions that never jump: the wall clock at the start of the process, carried on by the monotonic
- * clock. Measurements within this process use it, such as the offset of another clock.
+ * Returns epoch ms with fractions that never jump: the wall clock at the start of the process plus the time of the
+ * monotonic clock. Measurements within this process use it, such as the offset of another clock.
  */
 export function readExactClock(): number {
   return performance.timeOrigin + performance.now();

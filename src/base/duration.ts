@@ -2,14 +2,14 @@ const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 export const DAY_MS = UNIT_MS.d;
 
-export const DURATION = /^([1-9]\d{0,8})([smhd])$/;
+export const DURATION_PATTERN = /^([1-9]\d{0,8})([smhd])$/;
 
 /** The form of a duration, for messages. */
 export const DURATION_FORM = 'a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d';
 
-/** Parses a text like `30s`, `5m`, `24h` or `7d` to milliseconds. Returns null for anything else. */
+/** Parses a text like `30s`, `5m`, `24h` or `7d` to milliseconds. Returns null for any other text. */
 export function parseDuration(text: string): number | null {
-  const match = DURATION.exec(text);
+  const match = DURATION_PATTERN.exec(text);
   if (match === null) return null;
   const [, amount, unit] = match;
   if (unit !== 's' && unit !== 'm' && unit !== 'h' && unit !== 'd') return null;

@@ -1,4 +1,7 @@
-/** Controls, formats, lone surrogates, and blanks other than the space. People cannot see them, and comparisons do. */
+/**
+ * Control characters, format characters, lone surrogates, and blanks other than the space. People cannot see them,
+ * but comparisons do.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 const EACH_INVISIBLE = new RegExp(INVISIBLE, 'gu');
 
@@ -21,7 +24,7 @@ const NAMES = new Map([
 ]);
 
 /**
- * Finds the first invisible character of a text: its place, counted from 1, and its name. Returns null if there is
+ * Finds the first invisible character of a text: its position, counted from 1, and its name. Returns null if there is
  * none.
  */
 export function findInvisible(text: string): { readonly place: number; readonly name: string } | null {

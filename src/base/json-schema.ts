@@ -1,7 +1,7 @@
 /**
- * Builds JSON Schemas with the words of TypeBox's `Type`, and derives TypeScript types from them. TypeBox itself
- * consists of 373 modules. They took a fifth of every start and of the memory of an idle node, and the service needs
- * only these words.
+ * Builds JSON Schemas with the function names of TypeBox's `Type`, and derives TypeScript types from them. TypeBox
+ * itself consists of 373 modules. Loading them took a fifth of every start and of the memory of an idle node, and the
+ * service needs only these functions.
  */
 
 declare const TYPE: unique symbol;
@@ -54,7 +54,7 @@ export const Type = {
   Null: () => typed<null>({ type: 'null' }),
   True: (options: object = {}) => typed<true>({ type: 'boolean', const: true, ...options }),
   Unknown: (options: object = {}) => typed<unknown>({ ...options }),
-  /** A schema that the other words cannot express. */
+  /** A schema that the other functions cannot express. */
   Unsafe: <T>(schema: object) => typed<T>({ ...schema }),
   Array: <S extends TSchema>(items: S, options: object = {}) =>
     typed<Static<S>[]>({ type: 'array', items, ...options }),
@@ -63,7 +63,7 @@ export const Type = {
   /** An object whose members may have any name. */
   Record: <S extends TSchema>(values: S, options: object = {}) =>
     typed<Record<string, Static<S>>>({ type: 'object', patternProperties: { '^.*$': values }, ...options }),
-  /** A member that may be absent. */
+  /** A member that may be missing. */
   Optional: <S extends TSchema>(schema: S): S & Optional => ({ ...schema, [OPTIONAL]: true }),
   Object: <P extends TProperties>(properties: P, options: object = {}): TObject<P> => {
     const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] ?? {})));

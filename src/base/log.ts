@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Names of members under which something secret or personal could get into a log line by mistake. */
+/** Names of members whose values may be secret or personal. A log line could contain them by mistake. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'key',
   'accessKey',
@@ -12,12 +12,13 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
 ]);
 
-/** The depth down to which a line is searched for these names. */
+/** The depth to which a line is searched for these names. */
 const SEARCHED_LEVELS = 3;
 
 /**
- * Lines are written in batches and in the background. One write a line took an eighth of the CPU under load, and a
- * reader that stopped reading would stop the service. Such a reader now misses lines.
+ * How many bytes are written at once. Lines are written in batches and in the background. One write for each line
+ * took an eighth of the CPU under load, and a reader that stopped reading would stop the service. Such a reader now
+ * misses lines.
  */
 const WRITTEN_AT_ONCE_BYTES = 12 * 1024;
 const LATEST_WRITE_MS = 200;
@@ -45,8 +46,8 @@ export function createLog(level: string): Logger {
 let joinedLines: JoinedLines | null = null;
 
 /**
- * Joins lines into one write. With each new line, pino's own destination counts the bytes of all waiting lines again.
- * That was 25 % of the time of a line, and 7 of the 80 kB that a verdict allocated.
+ * Joins lines into one write. Pino's own destination counts the bytes of all waiting lines again with each new line.
+ * That took 25 % of the time for a line, and 7 kB of the 80 kB that a verdict allocated.
  */
 class JoinedLines implements DestinationStream {
   #lines = '';
@@ -54,7 +55,8 @@ class JoinedLines implements DestinationStream {
 
   constructor() {
     const handOn = () => this.#handOn();
-    // Registered before the destination listens: the destination writes what it has by then.
+    // These handlers must be registered before those of the destination, which write only the lines that were handed
+    // on by then.
     process.on('beforeExit', handOn).on('exit', handOn);
     setInterval(handOn, LATEST_WRITE_MS / 2).unref();
     this.#stderr = pino.destination({
@@ -88,7 +90,7 @@ function shownError(error: unknown): unknown {
   return error instanceof Error ? censored({ ...pino.stdSerializers.err(error) }) : error;
 }
 
-/** Returns the same object when nothing in it must be hidden, otherwise a copy that hides it. */
+/** Hides the values of secret members. Returns the same object if nothing must be hidden, otherwise a copy. */
 function censored(line: Record<string, unknown>, level = 1): Record<string, unknown> {
   let copy: Record<string, unknown> | null = null;
   for (const name of Object.keys(line)) {
@@ -111,7 +113,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Switches to the level `debug` at a signal, and back at the next one, to look into a running process. */
+/** Switches to the level `debug` at a signal, and back at the next one, so that a running process can be examined. */
 export function toggleDebugOnSignal(log: Logger, signal: NodeJS.Signals): void {
   const usual = log.level;
   process.on(signal, () => {

@@ -2,8 +2,8 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /**
- * Words for the shapes of requests and answers: JSON Schemas with TypeScript types. Files that need many of them
- * import all as `s`.
+ * Functions that build schemas of requests and answers: JSON Schemas with TypeScript types. Files that need many of
+ * them import all as `s`.
  */
 
 /** A text of 1 to `maxLength` code points of well-formed Unicode, without U+0000. */
@@ -19,8 +19,11 @@ export function choice<const T extends readonly string[]>(values: T, description
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
 }
 
-/** One of some values. The description explains each of them. */
-export function meaning<const T extends string>(meanings: Readonly<Record<T, string>>, description: string) {
+/** One of some values. The description explains each value. */
+export function describedChoice<const T extends string>(
+  meanings: Readonly<Record<T, string>>,
+  description: string,
+) {
   const told = Object.entries(meanings).map(([value, text]) => `${value}: ${text}`);
   return Type.Unsafe<T>({
     type: 'string',
@@ -29,13 +32,13 @@ export function meaning<const T extends string>(meanings: Readonly<Record<T, str
   });
 }
 
-/** One of several named shapes, chosen by the value of a member. Several values may choose the same shape. */
+/** One of several named schemas, chosen by the value of a member. Several values may choose the same schema. */
 export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
   member: string,
   shapes: T,
   description: string,
 ) {
-  // Without `mapping`, a discriminator would hold the names of the shapes instead of the values of the member.
+  // Without `mapping`, a discriminator would take the names of the schemas for the values of the member.
   const mapping = Object.entries(shapes).map(([value, one]) => {
     const name = findSchemaName(one);
     if (name === null) throw new Error(`the shape for ${member} "${value}" has no name`);
@@ -60,8 +63,8 @@ export function findExample(schema: object): unknown {
   return Reflect.get(schema, EXAMPLE);
 }
 
-/** Where the next page of a list begins. */
-export const nextPlace = Type.Union([
+/** The position at which the next page of a list begins. */
+export const nextPagePlace = Type.Union([
   Type.String({ description: 'Pass it as `after` to get the next page; null on the last page' }),
   Type.Null(),
 ]);
@@ -76,7 +79,7 @@ export const digestWord = (description: string) => word(description, DIGEST_EXAM
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
-/** The only value that a member can have. It tells shapes apart. */
+/** The only value that a member can have. It distinguishes schemas. */
 export const literal = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
 /** The form of every moment in the API. */
@@ -99,7 +102,7 @@ export function shape<P extends TProperties>(description: string, properties: P)
   return Type.Object(properties, { description });
 }
 
-/** Lists the names of a shape's members in their order. */
+/** Lists the names of a schema's members in their sequence. */
 export function listMembers<P extends TProperties>({
   properties,
 }: TObject<P>): readonly (string & keyof P)[] {
@@ -112,7 +115,7 @@ export function list<S extends TSchema>(schema: S, description: string) {
 
 const MOMENT = Symbol('what happens at a moment');
 
-/** A number that a shape declares as a moment. Every number can be used as one. */
+/** A number that a schema declares as a moment. Every number can be used as one. */
 export type EpochMs = number & { readonly [MOMENT]?: never };
 
 /** A moment in epoch ms. Answers over HTTP write it as RFC 3339 in UTC. */
@@ -125,7 +128,7 @@ export function epochMs(description: string) {
   return Object.assign(schema, { [MOMENT]: description });
 }
 
-/** The type of a shape's values in answers over HTTP. */
+/** The type of a schema's values in answers over HTTP. */
 export type WithMomentsAsText<T> = T extends number
   ? typeof MOMENT extends keyof T
     ? string
@@ -136,7 +139,7 @@ export type WithMomentsAsText<T> = T extends number
       ? { readonly [Name in keyof T]: WithMomentsAsText<T[Name]> }
       : T;
 
-/** Returns the description of a moment that `epochMs` declares, and null for any other schema. */
+/** Returns the description of a moment that `epochMs` declares. Returns null for any other schema. */
 export function findMomentDescription(schema: object): string | null {
   const description: unknown = Reflect.get(schema, MOMENT);
   return typeof description === 'string' ? description : null;
@@ -150,14 +153,14 @@ const AS_IT_IS: Writer = (value) => value;
 const writers = new WeakMap<object, Writer>();
 
 /**
- * Creates the function that writes the moments of a shape's values as text. The service itself uses epoch ms. Only numbers that
- * the shape names are moments.
+ * Creates the function that writes the moments in values of a schema as text. The service itself uses epoch ms. Only
+ * numbers that the schema names are moments.
  */
 export function createMomentWriter(shape: object): Writer {
   const known = writers.get(shape);
   if (known !== undefined) return known;
   let writer: Writer = AS_IT_IS;
-  // A shape may contain itself.
+  // A schema may contain itself.
   writers.set(shape, (value) => writer(value));
   writer = writerOf(shape);
   if (writer === AS_IT_IS) writers.set(shape, AS_IT_IS);
@@ -175,7 +178,7 @@ function writerOf(shape: object): Writer {
   const parts: readonly unknown[] = [items, ...Object.values(Object(more.patternProperties))];
   const each = parts.filter(isSchema).map(createMomentWriter).find(writesSome);
   if (whole.length === 0 && members.length === 0 && each === undefined) return AS_IT_IS;
-  // The variants of a union use the same names for moments, so the writer of each may be applied.
+  // The variants of a union use the same names for moments, so the writer of each variant may be applied.
   return (value) =>
     partsWritten(
       whole.reduce((sum, write) => write(sum), value),
@@ -211,23 +214,23 @@ function isSchema(part: unknown): part is object {
 
 const NAME = Symbol('name of a shape');
 
-/** Names a shape. The API document defines it once under this name and refers to it elsewhere. */
+/** Names a schema. The API document defines it once under this name and refers to it elsewhere. */
 export function named<S extends TSchema>(name: string, schema: S): S {
   return Object.assign(schema, { [NAME]: name });
 }
 
-/** Returns the name of a shape, and null when it has none. */
+/** Returns the name of a schema. Returns null if it has none. */
 export function findSchemaName(schema: object): string | null {
   const name: unknown = Reflect.get(schema, NAME);
   return typeof name === 'string' ? name : null;
 }
 
-/** Where the API document defines the shape of this name. */
+/** Returns the pointer to the definition of a named schema in the API document. */
 export function toSchemaPointer(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** The immutable type of the values that a shape describes. */
+/** The immutable type of the values that a schema describes. */
 export type Shape<S extends TSchema> = Immutable<Static<S>>;
 
 /** Checks that a literal names every member of T, optional ones included. A forgotten member is a compile error. */

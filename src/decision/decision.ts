@@ -72,7 +72,7 @@ const RECORDED = {
     Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
     s.DIGEST_EXAMPLE,
   ),
-  arm: s.meaning<Arm>(
+  arm: s.describedChoice<Arm>(
     { active: 'the version that decides for all others', candidate: 'the one on trial' },
     'Which rule set of a rollout decided',
   ),

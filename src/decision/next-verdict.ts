@@ -20,7 +20,7 @@ export const NextVerdictSchema = s.named(
   'NextVerdict',
   s.shape('What the next request of a client would be answered, as far as is known now', {
     asked: s.shape('The request that is supposed', {
-      like: s.meaning<'lastVerdict' | 'ordinary'>(
+      like: s.describedChoice<'lastVerdict' | 'ordinary'>(
         { lastVerdict: 'the newest one that is kept', ordinary: 'an ordinary one, where none is kept' },
         'Which request it is like',
       ),

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { findInvisible } from '#base/invisible-characters.ts';
 import { Type } from '#base/json-schema.ts';
-import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
+import { hasNulCharacter, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { choice, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type Address,
@@ -181,7 +181,7 @@ function findTextProblem(value: string): string | null {
   const length = [...value].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
     return `a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`;
-  if (hasNul(value)) return 'a value must not contain U+0000';
+  if (hasNulCharacter(value)) return 'a value must not contain U+0000';
   const invisible = findInvisible(value);
   if (invisible === null) return null;
   return `character ${invisible.place} is invisible: ${invisible.name}; remove it`;

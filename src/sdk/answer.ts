@@ -1,7 +1,7 @@
 import { type Origin, ProposedError, type ScoringError, toRefusal, UnexpectedAnswerError } from './errors.ts';
 import type { PointedDetail } from './records.ts';
 
-/** An answer over HTTP, from the service or from something in between. */
+/** An answer over HTTP, from the service or from a proxy before it. */
 export interface Answer {
   readonly status: number;
   /** The call. The service's log also has its request id. */
@@ -10,7 +10,7 @@ export interface Answer {
   header(name: string): string | null;
 }
 
-/** Stands for the answer of a load balancer without a node behind it, which is no problem document. */
+/** Stands for the answer of a load balancer without a node behind it. Such an answer is no problem document. */
 const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
   title: 'unavailable',
   detail: 'what answered is not the service, which could not be reached through it',
@@ -30,7 +30,7 @@ export function parseJson<T extends object>(answer: Answer, text: string = answe
   return value;
 }
 
-/** Parses the answer of an operation that may need approval. Throws ProposedError when it does. */
+/** Parses the answer of an operation that may need approval. Throws ProposedError if the operation needs approval. */
 export function requireDone<T extends object>(answer: Answer): T {
   if (answer.status !== 202) return parseJson(answer);
   const { proposalId, expiresAt } = parseObject(answer);
@@ -39,7 +39,7 @@ export function requireDone<T extends object>(answer: Answer): T {
   throw new UnexpectedAnswerError(answer.status, 'the answer names no proposal', answer.origin);
 }
 
-/** Creates the error for an answer that is no success. */
+/** Creates the error for an answer that is not a success. */
 export function toRefusalError(answer: Answer): ScoringError {
   const { status, origin } = answer;
   if (status >= 300 && status < 400) {
@@ -63,7 +63,7 @@ export function toRefusalError(answer: Answer): ScoringError {
   return toRefusal(problem, readRetryAfterSeconds(answer), origin);
 }
 
-/** Returns the members of a problem document, and null when the answer is none. */
+/** Returns the members of a problem document. Returns null if the answer is not a problem document. */
 function readProblemMembers(answer: Answer): Readonly<Record<string, unknown>> | null {
   if (!answer.header('Content-Type')?.startsWith('application/problem+json')) return null;
   const value = parseOrUndefined(answer.text);

@@ -21,8 +21,8 @@ export function checkAmount(name: string, value: unknown): void {
 }
 
 /**
- * Percent-encodes a segment of a path. Throws InvalidArgumentError for "." and "..": every URL parser resolves them
- * as steps in the path, even when they are encoded, so the path would name something else.
+ * Percent-encodes a segment of a path. Throws InvalidArgumentError for "." and "..", because every URL parser
+ * resolves them as steps in the path, even if they are encoded. The path would then name something else.
  */
 export function encodePathSegment(name: string, value: unknown): string {
   checkKey(name, value);
@@ -78,7 +78,7 @@ export function formatQuery(query: object): string {
 function requireText(name: string, value: unknown): string {
   if (typeof value !== 'string')
     throw new InvalidArgumentError(name, `must be a string, not ${nameType(value)}`);
-  // A lone surrogate would be sent as U+FFFD and name something else.
+  // A lone surrogate would be sent as U+FFFD, which would name something else.
   if (/\p{Surrogate}/u.test(value)) throw new InvalidArgumentError(name, 'must be well-formed Unicode');
   if (value.includes('\0')) throw new InvalidArgumentError(name, 'must not contain U+0000');
   return value;

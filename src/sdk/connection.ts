@@ -11,34 +11,37 @@ import {
 } from './errors.ts';
 import { VERSION } from './version.ts';
 
-/** The type of the global fetch, where the project knows it (lib DOM, @types/node). */
+/** The type of the global fetch, if the project knows it (lib DOM, @types/node). */
 type Fetch = typeof globalThis extends { fetch: infer Known }
   ? Known
   : (url: string, init: never) => Promise<unknown>;
 
-/** How to reach the service. */
+/** The options of the connection to the service. */
 export interface ConnectionOptions {
   /** The part of the URL before `/v1/`, like `https://scoring.example.com`. */
   readonly baseUrl: string;
-  /** The access key; keep it as a secret. */
+  /** The access key. Keep it as a secret. */
   readonly accessKey: string;
-  /** The time for a call with all its tries and pauses. The default is 3000; searches, lines and rollouts have 60 s. */
+  /**
+   * The time in ms for a call with all its tries and pauses. The default is 3000. Searches, lines and rollouts have
+   * 60 s.
+   */
   readonly timeoutMs?: number | undefined;
   /**
-   * The time for one try. The default is 2300, because an answer over the rate limit may be delayed by 2 s. Searches,
-   * lines and rollouts have 60 s.
+   * The time in ms for one try. The default is 2300, because an answer over the rate limit may be delayed by 2 s.
+   * Searches, lines and rollouts have 60 s.
    */
   readonly attemptTimeoutMs?: number | undefined;
   /** The number of retries after a failed connection, a late answer, or a status 408, 429 or 5xx. The default is 2. */
   readonly retriesMax?: number | undefined;
   /**
-   * The rate above which calls wait in this client. For scores and verdicts the default is 20, as the interface
+   * The rate above which calls wait in this process. For scores and verdicts the default is 20, as the interface
    * allows. 0 sets no limit.
    */
   readonly requestsPerSecondMax?: number | undefined;
-  /** Called after every try, for logs and metrics. Errors that it throws or rejects with are ignored. */
+  /** Is called after every try, for logs and metrics. Errors that it throws or rejects with are ignored. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
-  /** Used instead of the global fetch. */
+  /** The fetch to use instead of the global one. */
   readonly fetch?: Fetch | undefined;
 }
 
@@ -46,37 +49,37 @@ export interface ConnectionOptions {
 export interface CallOptions {
   /** Ends the call, which then rejects with the signal's reason. */
   readonly signal?: Signal | undefined;
-  /** The time for the whole call, instead of the connection's. */
+  /** The time in ms for the whole call, instead of the connection's. */
   readonly timeoutMs?: number | undefined;
   /** Your own id of the request, for the logs of both sides. The default is a new UUID. */
   readonly requestId?: string | undefined;
 }
 
-/** One try of a call, as `onAttempt` gets it. The path contains ids. The access key and the body are left out. */
+/** One try of a call, as `onAttempt` receives it. The path contains ids. The access key and the body are left out. */
 export interface Attempt {
   readonly method: string;
   readonly path: string;
   readonly requestId: string;
-  /** 1 for the first try. */
+  /** The number of the try, counted from 1. */
   readonly number: number;
   readonly durationMs: number;
   /** Null if no answer came. */
   readonly status: number | null;
-  /** Null after a success. */
+  /** Null if the try succeeded. */
   readonly error: ScoringError | null;
   /** The pause before the next try. Null if there is none. */
   readonly retryInMs: number | null;
 }
 
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: { readonly type: string; readonly text: string };
-  /** Only for a verdict. */
+  /** Present only for a verdict. */
   readonly idempotencyKey?: string;
   /** Whether the request may be sent twice. */
   readonly repeatable: boolean;
-  /** The time for one try of a request that needs longer than others. */
+  /** The time in ms for one try of a request that needs longer than others. */
   readonly attemptTimeoutMs?: number;
 }
 
@@ -84,27 +87,30 @@ const TIMEOUT_MS = 3000;
 const ATTEMPT_TIMEOUT_MS = 2300;
 const RETRIES_MAX = 2;
 const BACKOFF_MS = 100;
-/** The service drops requests that its rate limit would delay for longer, so an immediate retry would fail too. */
+/**
+ * The service drops requests that its rate limit would delay for longer than this, so an immediate retry would fail
+ * as well.
+ */
 const RATE_DELAY_MS = 2000;
 const REQUESTS_PER_SECOND_MAX = 20;
 
 /** A call under way. */
 interface Call {
-  readonly request: Outgoing;
+  readonly request: OutgoingRequest;
   readonly requestId: string;
   readonly signal: Signal | undefined;
-  /** By performance.now(). */
+  /** The end of the call's time, by performance.now(). */
   readonly endsAtMs: number;
   readonly attemptTimeoutMs: number;
 }
 
-/** Sends requests, each within one deadline, and retries those that may be sent twice. */
+/** Sends requests, each within one deadline. Retries the requests that may be sent twice. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #baseUrl: string;
   readonly #budget = new RetryBudget(performance.now());
-  readonly #circuit = new Circuit();
-  readonly #pace: Pace;
+  readonly #circuit = new CircuitBreaker();
+  readonly #pace: RateLimiter;
 
   constructor(options: ConnectionOptions) {
     const { requestsPerSecondMax = REQUESTS_PER_SECOND_MAX } = options;
@@ -114,12 +120,12 @@ export class Connection {
     checkWholeNumber('attemptTimeoutMs', options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS, 1);
     checkWholeNumber('retriesMax', options.retriesMax ?? RETRIES_MAX, 0);
     checkWholeNumber('requestsPerSecondMax', requestsPerSecondMax, 0);
-    this.#pace = new Pace(requestsPerSecondMax);
+    this.#pace = new RateLimiter(requestsPerSecondMax);
     this.#options = options;
   }
 
   /** Sends a request. Throws a ScoringError, or the reason of the call's signal. */
-  async send(request: Outgoing, options: CallOptions = {}): Promise<Answer> {
+  async send(request: OutgoingRequest, options: CallOptions = {}): Promise<Answer> {
     const call = this.#begin(request, options);
     const { requestId } = call;
     const { idempotencyKey = null } = request;
@@ -141,7 +147,10 @@ export class Connection {
     }
   }
 
-  #begin(request: Outgoing, { signal, timeoutMs, requestId = crypto.randomUUID() }: CallOptions): Call {
+  #begin(
+    request: OutgoingRequest,
+    { signal, timeoutMs, requestId = crypto.randomUUID() }: CallOptions,
+  ): Call {
     checkRequestId('requestId', requestId);
     if (timeoutMs !== undefined) checkWholeNumber('timeoutMs', timeoutMs, 1);
     const attemptTimeoutMs = Math.max(
@@ -155,7 +164,7 @@ export class Connection {
     return { request, requestId, signal, endsAtMs: nowMs + wholeMs, attemptTimeoutMs };
   }
 
-  /** Waits until a try may be sent. Throws HeldBackError when that would be too late. */
+  /** Waits until a try may be sent. Throws HeldBackError if that would be too late. */
   async #waitForTurn({ signal, endsAtMs }: Call, origin: Origin): Promise<void> {
     const nowMs = performance.now();
     if (!this.#circuit.admits(nowMs)) {
@@ -248,7 +257,7 @@ function getStatus(result: Answer | ScoringError): number | null {
   return 'status' in result && typeof result.status === 'number' ? result.status : null;
 }
 
-/** Returns the pause that an error demands besides the backoff, and null when a retry would not help. */
+/** Returns the pause that an error demands besides the backoff. Returns null if a retry would not help. */
 function computeRetryPauseMs(error: ScoringError): number | null {
   if (error instanceof UnavailableError) {
     return error.problem.retryable ? (error.retryAfterSeconds ?? 0) * 1000 : null;
@@ -276,7 +285,7 @@ function explainFailure(error: unknown): { readonly why: string; readonly wasCon
 }
 
 /**
- * An AbortSignal, where the project knows its type (lib DOM, @types/node). Elsewhere it is the part that the library
+ * An AbortSignal, if the project knows its type (lib DOM, @types/node). Otherwise the part of it that the library
  * uses.
  */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
@@ -288,7 +297,7 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
       removeEventListener(type: 'abort', listener: () => void): void;
     };
 
-/** Resolves after `durationMs`. Rejects with the signal's reason when it is aborted first. */
+/** Resolves after `durationMs`. Rejects with the signal's reason if the signal is aborted first. */
 export function pause(durationMs: number, signal?: Signal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -305,18 +314,16 @@ export function pause(durationMs: number, signal?: Signal | undefined): Promise<
   });
 }
 
-/** The classes below keep a client from making an overload worse. Times are by performance.now(). */
+/** The classes below keep callers of this library from making an overload worse. Times are by performance.now(). */
 
-/**
- * No try is started with less time than this, because its answer would come too late for a request that was decided.
- */
+/** The least time for a try. With less time the answer would come too late for a request that was decided. */
 const ATTEMPT_MS_MIN = 300;
 
 const RESERVE_RETRIES_MAX = 5;
 const RETRIES_PER_CALL = 0.1;
 const RETRIES_PER_SECOND = 0.1;
 
-/** Allows retries for a tenth of the calls and a few more. Without it retries would multiply an overload. */
+/** Allows retries for a tenth of the calls and a few more. Without a limit, retries would multiply an overload. */
 export class RetryBudget {
   #retries = RESERVE_RETRIES_MAX;
   #refilledAtMs: number;
@@ -344,7 +351,7 @@ const FAILURES_IN_A_ROW_MAX = 10;
 const OPEN_MS = 2000;
 
 /** Stops calls after many failures in a row. Then one try every two seconds checks whether the service is back. */
-export class Circuit {
+export class CircuitBreaker {
   #failuresInARow = 0;
   #nextTryAtMs = 0;
 
@@ -363,11 +370,11 @@ export class Circuit {
 }
 
 /** Spaces tries evenly after a burst of one second's worth, so that the service need not delay or drop them. */
-export class Pace {
+export class RateLimiter {
   readonly #spacingMs: number;
   #nextAtMs = 0;
 
-  /** 0 sets no limit. */
+  /** `requestsPerSecondMax` of 0 sets no limit. */
   constructor(requestsPerSecondMax: number) {
     this.#spacingMs = requestsPerSecondMax === 0 ? 0 : 1000 / requestsPerSecondMax;
   }

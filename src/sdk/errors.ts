@@ -5,22 +5,22 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   /**
-   * The code of the refusal, for programs. The API document lists the codes of each operation. Null if something
-   * other than the service answered.
+   * The code of the refusal, for programs. The API document lists the codes of each operation. Null if a proxy
+   * answered and not the service.
    */
   readonly code: string | null;
   readonly detail: string;
   readonly errors: readonly PointedDetail[];
   /** Whether the same request may succeed when it is sent again. */
   readonly retryable: boolean;
-  /** Quote this id to the platform owner, who finds it in the service's log. */
+  /** The id of the request. Quote it to the platform owner, who finds it in the service's log. */
   readonly requestId: string;
 }
 
 /** The call that an error or an answer belongs to. */
 export interface Origin {
   readonly requestId: string;
-  /** Null unless the call asked for a verdict. */
+  /** The key of a verdict request. Null for other calls. */
   readonly idempotencyKey: string | null;
   /** Whether an earlier try may have been decided. */
   readonly mayHaveBeenDecided: boolean;
@@ -116,8 +116,8 @@ export class IdempotencyKeyReusedError extends RefusedError {
 }
 
 /**
- * 202: somebody else has to approve the change first (APPROVALS=required). Nothing was changed. A repeated call makes
- * another proposal.
+ * 202: another person has to approve the change first (APPROVALS=required). Nothing was changed. A repeated call
+ * makes another proposal.
  */
 export class ProposedError extends ScoringError {
   override readonly name = 'ProposedError';
@@ -133,12 +133,12 @@ export class ProposedError extends ScoringError {
 }
 
 /**
- * There is no usable answer: the service is away, overloaded or broken, or something in between answered. This is the
- * base of all errors after which a checkout must decide by itself.
+ * There is no usable answer, because the service is away, overloaded or broken, or because a proxy answered. This is
+ * the base of all errors after which a checkout must decide by itself.
  */
 export class NoAnswerError extends ScoringError {
   override readonly name: string = 'NoAnswerError';
-  /** False when the service certainly did nothing. Otherwise ask again with the same `idempotencyKey`. */
+  /** False if the service certainly did nothing. Otherwise ask again with the same `idempotencyKey`. */
   readonly mayHaveBeenDecided: boolean;
 
   constructor(message: string, origin: Origin, mayHaveBeenDecided: boolean, cause?: unknown) {
@@ -154,7 +154,7 @@ const NOTHING_HAPPENED: readonly string[] = ['overloaded', 'too-many-waiting', '
 export class UnavailableError extends NoAnswerError {
   override readonly name = 'UnavailableError';
   readonly problem: Problem;
-  /** Null if the answer did not say. */
+  /** Null if the answer does not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(problem: Problem, retryAfterSeconds: number | null, origin: Origin) {
@@ -169,7 +169,10 @@ export class UnavailableError extends NoAnswerError {
     return this.problem.status;
   }
 
-  /** `overloaded`: nothing happened. `store-away`: the request may have counted, so ask again with the same key. */
+  /**
+   * The code of the refusal. With `overloaded` nothing happened. With `store-away` the request may have counted, so
+   * ask again with the same key.
+   */
   get code(): string | null {
     return this.problem.code;
   }
@@ -185,12 +188,15 @@ export class ConnectionError extends NoAnswerError {
   override readonly name = 'ConnectionError';
 }
 
-/** This client did not send the call: the service has not answered for a while, or too many calls wait already. */
+/**
+ * The library did not send the call, because the service has not answered for a while, or because too many calls wait
+ * already.
+ */
 export class HeldBackError extends NoAnswerError {
   override readonly name = 'HeldBackError';
 }
 
-/** The answer is not one of the service: a proxy's page, a redirect, a text that is not JSON, or another shape. */
+/** The answer is not one of the service: a proxy's page, a redirect, a text that is not JSON, or an unknown shape. */
 export class UnexpectedAnswerError extends NoAnswerError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;

@@ -1,32 +1,41 @@
 import { type Answer, parseJson, requireDone } from './answer.ts';
 import { checkKey, checkWholeNumber, encodePathSegment, formatJson, formatQuery } from './arguments.ts';
-import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pause } from './connection.ts';
+import {
+  type CallOptions,
+  Connection,
+  type ConnectionOptions,
+  type OutgoingRequest,
+  pause,
+} from './connection.ts';
 import type * as records from './records.ts';
 
-/** The result of one of many lines: taken, or refused without stopping the others. */
+/** The result of one of many lines. The line was taken, or it was refused without stopping the others. */
 type LineResult<Result> = TakenLine<Result> | RefusedLine;
 
 interface TakenLine<Result> {
   readonly result: Result;
-  /** Only for an outcome. Set when another client of the platform asked for the order and the reported one did not. */
+  /**
+   * Present only for an outcome, and only if another client of the platform asked for the order and the reported one
+   * did not.
+   */
   readonly askedBy?: records.OutcomeResult['askedBy'];
 }
 
 interface RefusedLine extends Omit<records.RefusedLine, 'line'> {
-  /** True when the service could not take the line after several tries. Send it later, or it is lost. */
+  /** True if the service could not take the line after several tries. Send the line later, or it is lost. */
   readonly retryable: boolean;
 }
 
 export type ReportedOutcome = { readonly report: records.OutcomeReport } & LineResult<records.OutcomeEffect>;
 
-/** `absent`: the value was not on the list. */
+/** The effect of a change of a list. With `absent` the value was not on the list. */
 export type ListEffect = Extract<records.ListLineResult, { result: unknown }>['result'];
 
 export type MadeListChange = { readonly change: records.ListChange } & LineResult<ListEffect>;
 
-/** Where a reader of the feed stores its position, such as a file or a database row. */
+/** A file or a database row in which a reader of the feed stores its position. */
 export interface FeedPlace {
-  /** Returns the last saved position, and null at first. */
+  /** Returns the last saved position. Returns null at first. */
   readonly load: () => string | null | Promise<string | null>;
   readonly save: (next: string) => void | Promise<void>;
 }
@@ -34,7 +43,10 @@ export interface FeedPlace {
 export interface FeedOptions {
   /** Events in one request, from 1 to 500. The default is 100. */
   readonly limit?: number | undefined;
-  /** With false, the feed ends when there is nothing new. The default is true. */
+  /**
+   * Whether the feed waits for further events. With false, the feed ends if there is nothing new. The default is
+   * true.
+   */
   readonly follow?: boolean | undefined;
 }
 
@@ -44,7 +56,7 @@ const RESENDS_MAX = 3;
 const RESEND_PAUSE_MS = 500;
 /** The longest time that the service waits for an event. */
 const FEED_WAIT_SECONDS = 20;
-/** For a thousand lines, a search over years, or a rollout that every node must follow. */
+/** The timeout for a thousand lines, a search over years, or a rollout that every node must follow. */
 const LONG_TIMEOUT_MS = 60_000;
 
 /** The operations of the platform owner. Every method may throw a ScoringError. */
@@ -70,8 +82,8 @@ export class PlatformClient {
   }
 
   /**
-   * Sends any number of reports, a thousand at a time, and yields the result of each in the given order. When it
-   * throws, reports without a result may not be recorded. Send them again; a repeat does no harm.
+   * Sends any number of reports, a thousand at a time, and yields the result of each in the given sequence. If it
+   * throws, reports without a result may not be recorded. Send them again. A repeat does no harm.
    */
   async *reportOutcomes(
     reports: Iterable<records.OutcomeReport> | AsyncIterable<records.OutcomeReport>,
@@ -85,12 +97,12 @@ export class PlatformClient {
       yield { report, ...end };
   }
 
-  /** Reads what is known of a client. Throws NotFoundError when nothing is. */
+  /** Reads everything that is known of a client. Throws NotFoundError if nothing is known. */
   async client(clientIdKey: string, options?: CallOptions): Promise<records.ClientView> {
     return parseJson(await this.#send('GET', formatClientPath(clientIdKey), undefined, options));
   }
 
-  /** Reads the client's history, the newest first. Throws NotFoundError when nothing is known of the client. */
+  /** Reads the client's history, the newest entry first. Throws NotFoundError if nothing is known of the client. */
   async clientHistory(
     clientIdKey: string,
     query: records.PageQuery = {},
@@ -119,7 +131,10 @@ export class PlatformClient {
     return parseJson(await this.#search(formatClientPath(clientIdKey, '/export'), options));
   }
 
-  /** Erases all data about the client. Returns what still holds bytes of it for a while, and null when nothing does. */
+  /**
+   * Erases all data about the client. Returns what still holds bytes of the data for some time. Returns null if
+   * nothing does.
+   */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
     const answer = await this.#send('DELETE', formatClientPath(clientIdKey), undefined, options);
     return answer.status === 202 ? parseJson(answer) : null;
@@ -137,7 +152,7 @@ export class PlatformClient {
     await this.#send('DELETE', formatClientPath(clientIdKey, '/binding'), undefined, options);
   }
 
-  /** Sets an override. Throws ProposedError when somebody else has to approve it. */
+  /** Sets an override. Throws ProposedError if another person has to approve it. */
   async setOverride(
     clientIdKey: string,
     override: records.NewOverride,
@@ -153,8 +168,8 @@ export class PlatformClient {
   }
 
   /**
-   * Finds a page of decisions about an order, a client or all clients, the newest first, and says how far the search
-   * went.
+   * Finds a page of decisions about an order, a client or all clients, the newest first. The result says how far the
+   * search went.
    */
   async decisions(query: records.DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
     checkLimit(query);
@@ -162,8 +177,8 @@ export class PlatformClient {
   }
 
   /**
-   * Finds payers, orders, decisions, devices and list entries by a part of their ids, at least 2 characters long. Says
-   * how far back it looked, and what the key may not read.
+   * Finds payers, orders, decisions, devices and list entries by a part of their ids, at least 2 characters long. The
+   * result says how far back the search went, and what the key may not read.
    */
   async find(
     text: string,
@@ -185,8 +200,8 @@ export class PlatformClient {
 
   /**
    * Reads the events of the platform's clients, the oldest first, from the position in `place`. Every event is
-   * delivered at least once, always with the same id. The position is saved when the loop asks for the next page. It
-   * never ends; with `follow: false` it ends when there is nothing new.
+   * delivered at least once, always with the same id. The position is saved when the loop asks for the next page. The
+   * feed never ends. With `follow: false` it ends when there is nothing new.
    */
   async *events(
     place: FeedPlace,
@@ -221,15 +236,12 @@ export class PlatformClient {
     return parseJson(await this.#send('GET', formatEntriesPath(list, query), undefined, options));
   }
 
-  /**
-   * Makes a list of one kind; a list of kind `attribute` also names its attribute. Repeating the call changes
-   * nothing.
-   */
+  /** Makes a list of one kind. A list of kind `attribute` also names its attribute. A repeated call changes nothing. */
   async makeList(list: string, made: records.NewList, options?: CallOptions): Promise<records.SharedList> {
     return parseJson(await this.#send('PUT', `lists/${encodePathSegment('list', list)}`, made, options));
   }
 
-  /** Puts a value on a list, or renews its reason and end. Every node knows of it within 2 s. */
+  /** Puts a value on a list, or renews its reason and end. Every node knows of the value within 2 s. */
   async putListEntry(
     list: string,
     value: string,
@@ -241,8 +253,8 @@ export class PlatformClient {
   }
 
   /**
-   * Removes a value from a list, and says whether it was there. A retry after a lost answer says that it was not. The
-   * audit log keeps the reason.
+   * Removes a value from a list. The result says whether it was there. A retry after a lost answer says that it was
+   * not. The audit log keeps the reason.
    */
   async removeListEntry(
     list: string,
@@ -256,7 +268,9 @@ export class PlatformClient {
     );
   }
 
-  /** Sends any number of changes of a list, a thousand at a time, and yields the result of each in the given order. */
+  /**
+   * Sends any number of changes of a list, a thousand at a time, and yields the result of each in the given sequence.
+   */
   async *changeList(
     list: string,
     changes: Iterable<records.ListChange> | AsyncIterable<records.ListChange>,
@@ -272,19 +286,19 @@ export class PlatformClient {
   }
 
   /**
-   * Rolls out a version and waits until every node follows, which may take a while. Throws RolloutRefusedError, or
-   * ProposedError when somebody else has to approve it.
+   * Rolls out a version and waits until every node follows, which may take some time. Throws RolloutRefusedError, or
+   * ProposedError if another person has to approve the rollout.
    */
   async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.Following> {
     return requireDone(await this.#changeRules('rules/rollout', request, options));
   }
 
-  /** Withdraws the candidates. Without a candidate it returns to the version before. */
+  /** Withdraws the candidates. If there is no candidate, returns to the previous version. */
   async rollBack(request: records.RollbackRequest, options: CallOptions = {}): Promise<records.Following> {
     return parseJson(await this.#changeRules('rules/rollback', request, options));
   }
 
-  /** Is never retried, because a second rollback would go back one more version. */
+  /** Sends a change of rules. The change is never retried, because a second rollback would go back one more version. */
   #changeRules(path: string, body: object, options: CallOptions): Promise<Answer> {
     return this.#send('POST', path, body, options, {
       repeatable: false,
@@ -292,18 +306,20 @@ export class PlatformClient {
     });
   }
 
-  /** Searches wait in a queue and may read years of the archive. A retry would have to wait again. */
+  /** Sends a search. Searches wait in a queue and may read years of the archive. A retry would have to wait again. */
   #search(path: string, options: CallOptions | undefined): Promise<Answer> {
     return this.#send('GET', path, undefined, options, { attemptTimeoutMs: LONG_TIMEOUT_MS });
   }
 
-  /** Sends a request. It is retried unless `otherwise` forbids that, because most operations are idempotent. */
+  /**
+   * Sends a request. The request is retried unless `otherwise` forbids that, because most operations are idempotent.
+   */
   #send(
-    method: Outgoing['method'],
+    method: OutgoingRequest['method'],
     path: string,
     body: object | undefined,
     options: CallOptions | undefined,
-    otherwise: Partial<Outgoing> = {},
+    otherwise: Partial<OutgoingRequest> = {},
   ): Promise<Answer> {
     const content =
       body === undefined ? {} : { body: { type: 'application/json', text: formatJson('body', body) } };
@@ -327,7 +343,10 @@ export class PlatformClient {
     if (batch.length > 0) yield* await this.#sendBatch<Sent, Result>(path, batch, options);
   }
 
-  /** Sends a batch. It sends it again from the first line that must be retried, which keeps the order. */
+  /**
+   * Sends a batch. If a line must be retried, sends the batch again from the first such line, so that the sequence
+   * stays.
+   */
   async #sendBatch<Sent extends object, Result>(
     path: string,
     batch: readonly Sent[],
@@ -397,7 +416,7 @@ function formatEntriesPath(list: string, query: object = {}): string {
   return `lists/${encodePathSegment('list', list)}/entries${formatQuery(query)}`;
 }
 
-/** The client is in the query: URL parsers and proxies rewrite paths, which could turn one id into another. */
+/** The client is in the query, because URL parsers and proxies rewrite paths, which could turn one id into another. */
 function formatClientPath(clientIdKey: string, below = '', query: object = {}): string {
   checkKey('clientIdKey', clientIdKey);
   return `client${below}${formatQuery({ clientIdKey, ...query })}`;

@@ -4,7 +4,7 @@ import {
   type CallOptions,
   Connection,
   type ConnectionOptions,
-  type Outgoing,
+  type OutgoingRequest,
   pause,
   type Signal,
 } from './connection.ts';
@@ -12,7 +12,7 @@ import { InvalidArgumentError, NoAnswerError, UnexpectedAnswerError } from './er
 import type { ScoreAnswer, ScoreRequest, VerdictAnswer, VerdictRequest } from './records.ts';
 
 export interface ScoringOptions extends ConnectionOptions {
-  /** The answer when the service gives none. Without it a NoAnswerError is thrown. */
+  /** The answer to use if the service gives none. If missing, a NoAnswerError is thrown. */
   readonly fallback?: Fallback | undefined;
 }
 
@@ -28,7 +28,7 @@ interface AnswerOrigin {
 interface VerdictOrigin extends AnswerOrigin {
   /** The id of the decision record. Empty for a fallback. */
   readonly decisionId: string;
-  /** Send this key with a repeat of the same request. */
+  /** The key of the request. Send it with a repeat of the same request. */
   readonly idempotencyKey: string;
   /** Whether the answer was given before under this key. The verdict then counted once. */
   readonly replayed: boolean;
@@ -36,7 +36,7 @@ interface VerdictOrigin extends AnswerOrigin {
 
 export type Score = ScoreAnswer & AnswerOrigin;
 
-/** The answer and its origin: a union by `verdict`. */
+/** The answer and its origin. It is a union by `verdict`. */
 export type Verdict = VerdictAnswer & VerdictOrigin;
 
 export interface VerdictOptions extends CallOptions {
@@ -52,7 +52,7 @@ export class ScoringClient {
   readonly #connection: Connection;
   readonly #fallback: Fallback | undefined;
 
-  /** Throws InvalidArgumentError when an option is not valid. */
+  /** Throws InvalidArgumentError if an option is not valid. */
   constructor(options: ScoringOptions) {
     if (options.fallback !== undefined) checkFallback(options.fallback);
     this.#connection = new Connection(options);
@@ -98,7 +98,10 @@ export class ScoringClient {
   }
 }
 
-function createOutgoing(operation: 'score' | 'verdict', request: ScoreRequest | VerdictRequest): Outgoing {
+function createOutgoing(
+  operation: 'score' | 'verdict',
+  request: ScoreRequest | VerdictRequest,
+): OutgoingRequest {
   checkKey('sellPointKey', request.sellPointKey);
   checkKey('clientIdKey', request.clientIdKey);
   checkAmount('amountRequested', request.amountRequested);
@@ -123,7 +126,10 @@ function parseScore(answer: Answer): ScoreAnswer {
   return parseJson(answer);
 }
 
-/** Checks a verdict. The checkout acts on it, so it must be one of the four commands with the members that it needs. */
+/**
+ * Checks a verdict. The checkout acts on it, so it must be one of the four commands with the members that the command
+ * needs.
+ */
 function parseVerdict(answer: Answer): VerdictAnswer {
   const { verdict, waitSeconds, stickyRequisiteRef } = parseObject(answer);
   const whole =
@@ -136,8 +142,8 @@ function parseVerdict(answer: Answer): VerdictAnswer {
 }
 
 /**
- * What a checkout does without an answer. `open` shows requisites, and `closed` shows none. `{ openUpTo: { EUR:
- * '50.00' } }` shows them up to an amount by currency, and not for larger amounts or other currencies.
+ * The decision of a checkout that gets no answer. `open` shows requisites, and `closed` shows none. `{ openUpTo: {
+ * EUR: '50.00' } }` shows requisites up to an amount by currency, and not for larger amounts or other currencies.
  */
 export type Fallback = 'open' | 'closed' | { readonly openUpTo: Readonly<Record<string, string>> };
 
@@ -185,20 +191,20 @@ const MARGIN_MS = 250;
 const PAUSE_MS_MAX = 3_600_000;
 
 /**
- * Returns the earliest time to ask again after WAIT, and null for any other verdict. The wait begins when the answer
- * arrives, at `answeredAt`; the default is now.
+ * Returns the earliest time to ask again after WAIT. Returns null for any other verdict. The wait begins when the
+ * answer arrives, at `answeredAt`. The default is now.
  */
 export function waitUntil(answer: VerdictAnswer, answeredAt: Date = new Date()): Date | null {
   if (answer.verdict !== 'WAIT') return null;
   return new Date(answeredAt.getTime() + answer.waitSeconds * 1000 + MARGIN_MS);
 }
 
-/** Returns the whole seconds for a timer to show, and 0 once the moment has come. */
+/** Returns the whole seconds for a timer to show. Returns 0 when the moment has come. */
 export function computeSecondsUntil(moment: Date, now: Date = new Date()): number {
   return Math.max(0, Math.ceil((moment.getTime() - now.getTime()) / 1000));
 }
 
-/** Resolves at the given moment, never before. Rejects with the signal's reason when it is aborted. */
+/** Resolves at the given moment, never before. Rejects with the signal's reason if the signal is aborted. */
 export async function sleepUntil(moment: Date, signal?: Signal | undefined): Promise<void> {
   for (;;) {
     const leftMs = moment.getTime() - Date.now();

@@ -16,7 +16,7 @@ import {
   UnknownKeyError,
   VERSION,
 } from '#sdk/client.ts';
-import { Circuit, Pace, RetryBudget } from '#sdk/connection.ts';
+import { CircuitBreaker, RateLimiter, RetryBudget } from '#sdk/connection.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import { serving } from '../servers/listening.ts';
 import { REQUEST } from './verdict-request.ts';
@@ -306,12 +306,12 @@ describe('the retry budget of a client', () => {
 });
 
 describe('the circuit of a client', () => {
-  const failures = (circuit: Circuit, count: number, nowMs: number) => {
+  const failures = (circuit: CircuitBreaker, count: number, nowMs: number) => {
     for (let failure = 0; failure < count; failure += 1) circuit.note(false, nowMs);
   };
 
   it('stays closed while there are answers in between', () => {
-    const circuit = new Circuit();
+    const circuit = new CircuitBreaker();
     failures(circuit, 9, 0);
     circuit.note(true, 0);
     failures(circuit, 9, 0);
@@ -319,7 +319,7 @@ describe('the circuit of a client', () => {
   });
 
   it('opens after ten failures in a row, and then allows one try in two seconds', () => {
-    const circuit = new Circuit();
+    const circuit = new CircuitBreaker();
     failures(circuit, 10, 0);
     expect([0, 1999, 2000, 2001, 3999, 4000].map((nowMs) => circuit.admits(nowMs))).to.deep.equal([
       false,
@@ -332,7 +332,7 @@ describe('the circuit of a client', () => {
   });
 
   it('closes with the first answer', () => {
-    const circuit = new Circuit();
+    const circuit = new CircuitBreaker();
     failures(circuit, 30, 0);
     circuit.note(true, 2000);
     expect(circuit.admits(2000)).to.equal(true);
@@ -341,19 +341,19 @@ describe('the circuit of a client', () => {
 
 describe('the pace of a client', () => {
   it("sends one second's calls at once, and the others evenly", () => {
-    const pace = new Pace(4);
+    const pace = new RateLimiter(4);
     const waits = Array.from({ length: 7 }, () => pace.waitMs(1000, 10_000));
     expect(waits).to.deep.equal([0, 0, 0, 0, 250, 500, 750]);
   });
 
   it('refuses a call whose turn would come too late', () => {
-    const pace = new Pace(1);
+    const pace = new RateLimiter(1);
     expect([1000, 1000, 1000].map((nowMs) => pace.waitMs(nowMs, 2000))).to.deep.equal([0, 1000, null]);
     expect(pace.waitMs(2000, 3000)).to.equal(1000);
   });
 
   it('holds nothing back when it is 0', () => {
-    const pace = new Pace(0);
+    const pace = new RateLimiter(0);
     expect(Array.from({ length: 100 }, () => pace.waitMs(5, 5))).to.not.include(null);
   });
 
@@ -363,7 +363,7 @@ describe('the pace of a client', () => {
         fc.integer({ min: 1, max: 50 }),
         fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 200 }),
         (perSecond, gaps) => {
-          const pace = new Pace(perSecond);
+          const pace = new RateLimiter(perSecond);
           let nowMs = 0;
           const sentAtMs = gaps.flatMap((gapMs) => {
             nowMs += gapMs;

@@ -1,13 +1,13 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Only the owner may read these folders: their files hold data of every payer. */
+/** Only the owner may read these folders, because their files hold data of every payer. */
 const FOLDER_MODE = 0o700;
 
 /**
  * Makes a folder for its owner alone, with its missing parents. Throws the system's error. The option `recursive` of
- * mkdir is not used, because it never ends in a file system like /proc, which refuses new names as if the parent were
- * missing.
+ * mkdir is not used, because it loops forever in a file system like /proc, which answers ENOENT even if the parent
+ * exists.
  */
 export function makeOwnFolder(path: string): void {
   if (isFolder(path)) return;
@@ -16,7 +16,7 @@ export function makeOwnFolder(path: string): void {
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
   } catch (error) {
-    // Another process may have just made it.
+    // Another process may have made the folder at the same time.
     if (!isFolder(path)) throw error;
   }
 }

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The folders that are removed when the process ends, also when a signal ends it. */
+/** The folders that are removed when the process ends, also if a signal ends it. */
 const folders = new Set<string>();
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
 
-/** Runs `work` with a temporary folder and removes the folder afterwards, also when a signal ends the process. */
+/** Runs `work` with a temporary folder and removes the folder afterwards, also if a signal ends the process. */
 export async function withTemporaryFolder<T>(
   prefix: string,
   work: (folder: string) => Promise<T>,
@@ -17,7 +17,10 @@ export async function withTemporaryFolder<T>(
   return await work(folder);
 }
 
-/** Removes a folder, which need not be there yet, when this is disposed of, and when a signal ends the process. */
+/**
+ * Removes a folder when the returned object is disposed of, and when a signal ends the process. The folder need not
+ * exist yet.
+ */
 export function scheduleFolderRemoval(folder: string): Disposable {
   if (folders.size === 0) for (const signal of ENDING) process.on(signal, endWithoutFolders);
   folders.add(folder);
@@ -30,7 +33,10 @@ export function scheduleFolderRemoval(folder: string): Disposable {
   };
 }
 
-/** Where something else listens to the signal too, the work goes on or fails, and its folder is removed afterwards. */
+/**
+ * Removes the folders and ends the process. If other code listens to the signal too, it decides about the end, and
+ * the work goes on or fails. Its folder is then removed afterwards.
+ */
 function endWithoutFolders(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
   for (const folder of folders) remove(folder);

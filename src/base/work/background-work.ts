@@ -5,22 +5,24 @@ import {
   type Runner,
   type RunnerMessage,
   type RunnerSettings,
-  STOP,
+  STOP_MESSAGE,
   startRunner,
 } from './runner.ts';
 import type { JobContext, JobReply, Jobs } from './serve-work.ts';
 
-/** Where the jobs of a module run, the limits of each, and how many run at once. */
+/** The module whose jobs run, the limits of each job, and how many jobs run at once. */
 export interface WorkSettings extends RunnerSettings {
-  /** CPU time of a thread. Time in which a job waits for a core does not count. */
+  /** The limit of the CPU time of a thread. Time in which a job waits for a core does not count. */
   readonly cpuMs?: number;
-  /** Wall-clock time. The default is 12 times `cpuMs`, because a job may wait for a core or a slow disk. */
+  /**
+   * The limit of wall-clock time. The default is 12 times `cpuMs`, because a job may wait for a core or a slow disk.
+   */
   readonly timeMs?: number;
   /** The longest pause between two progress reports. A job that is silent for longer counts as hanging and is ended. */
   readonly silenceMs?: number;
   /** After this time without a job, a thread or process is ended to free its memory. */
   readonly idleMs?: number;
-  /** The default runs one job at a time and lets all others wait. */
+  /** How many jobs run at once. By default one job runs at a time and all others wait. */
   readonly turns?: FairQueueLimits;
 }
 
@@ -32,7 +34,7 @@ type ProgressOf<Work extends Jobs[string]> =
   Parameters<Work> extends [unknown, JobContext<infer Progress>] ? Progress : never;
 
 interface JobOptions<Progress> {
-  /** Who asked for the job. Owners take turns. */
+  /** The owner of the job. Owners take turns. */
   readonly owner?: string;
   readonly onProgress?: (progress: Progress) => void;
   /** Ends a running or waiting job and throws the reason. A job that runs until it is stopped is asked to stop. */
@@ -47,12 +49,12 @@ const WAIT_FACTOR = 12;
 /** How often a working thread's CPU time is read. */
 const LOOK_EVERY_MS = 100;
 
-/** How Node ends a process whose heap is full, and the error of such a thread. */
+/** The exit of a Node process whose heap is full, and the error of such a thread. */
 const HEAP_FULL = { code: 134, signal: 'SIGABRT', error: 'ERR_WORKER_OUT_OF_MEMORY' } as const;
 
 /**
- * Runs the jobs of a module that calls `serveWork` in threads or processes, so that they do not block the thread that
- * asks. A thread or process is started when it is first needed and kept for the next job. A job that exceeds its
+ * Runs the jobs of a module that calls `serveWork` in threads or processes, so that they do not block the calling
+ * thread. A thread or process is started when it is first needed and kept for the next job. A job that exceeds its
  * limits or is cancelled ends together with its thread or process.
  */
 export class BackgroundWork<Its extends Jobs> {
@@ -62,7 +64,7 @@ export class BackgroundWork<Its extends Jobs> {
   readonly #turns: FairQueue;
   #isClosed = false;
   readonly #all = new Set<Runner>();
-  /** The most recently used one is taken first: its caches are warm. */
+  /** Idle runners. The most recently used one is taken first, because its caches are warm. */
   readonly #idle = new Map<Runner, NodeJS.Timeout | undefined>();
 
   constructor(module: URL, settings: WorkSettings, machineHasIdleCores = hasIdleCores) {
@@ -95,7 +97,7 @@ export class BackgroundWork<Its extends Jobs> {
   ): Promise<Result> {
     const runner = await this.#free();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    // A runner that ends before the job was posted rejects this promise while nobody waits for it.
+    // If a runner ends before the job was posted, it rejects this promise while nobody waits for it.
     promise.catch(() => {});
     const silence = this.#watchSilence(reject);
     const hear = (message: JobReply<Result, Progress>) => {
@@ -113,7 +115,7 @@ export class BackgroundWork<Its extends Jobs> {
           : new Error(`its ${this.#settings.where} ended with ${killedBy ?? `exit code ${code}`}`),
       );
     const abort = () =>
-      this.#settings.runsUntilStopped ? runner.post(STOP, reject) : reject(signal?.reason);
+      this.#settings.runsUntilStopped ? runner.post(STOP_MESSAGE, reject) : reject(signal?.reason);
     const stopWatching = this.#watch(runner, reject);
     runner.events.on('message', hear).on('error', fail).on('exit', exit);
     signal?.addEventListener('abort', abort);

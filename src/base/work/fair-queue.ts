@@ -24,32 +24,32 @@ export class CountsByOwner {
 }
 
 export interface FairQueueLimits {
-  /** How many run at once, of all owners together. */
+  /** How many tasks of all owners run at once. */
   readonly atOnceMax: number;
-  /** How many run at once for one owner. A function where the limit changes. */
+  /** How many tasks of one owner run at once. A function if the limit changes. */
   readonly ownerMax: number | (() => number);
-  /** How many may wait for one owner. With 0, what cannot run at once is refused. */
+  /** How many tasks of one owner may wait. With 0, a task that cannot run at once is refused. */
   readonly waitingMax: number;
-  /** How many may wait, of all owners together. */
+  /** How many tasks of all owners may wait. */
   readonly allWaitingMax?: number;
-  /** An owner who goes first, may always wait, and has `kept` places reserved. */
+  /** An owner whose tasks go first and may always wait. `kept` of the running tasks are reserved for this owner. */
   readonly first?: { readonly owner: string; readonly kept: number };
 }
 
-/** Limits how many run at once; all others wait. */
+/** Limits how many tasks run at once. All others wait. */
 export function limitRunning(count: number): FairQueueLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }
 
-/** Neither running nor waiting work is accepted any more. */
+/** The queue accepts no more work, neither to run nor to wait. */
 export class QueueFull extends NamedError {}
 
-/** Runs work fairly between owners: an owner who asks for much waits for his own work and does not delay others. */
+/** Runs work fairly between owners: an owner with much work waits for its own work and does not delay others. */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #underWay = new CountsByOwner();
   #allUnderWay = 0;
-  /** By owner, the next owner first. No list is empty. */
+  /** The waiting tasks by owner, the next owner first. No list is empty. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
 
   constructor(limits: FairQueueLimits) {
@@ -60,7 +60,7 @@ export class FairQueue {
     return this.#waiting.size;
   }
 
-  /** Whether the owner has as many waiting as he may. */
+  /** Whether the owner has as many tasks waiting as it may have. */
   isFullOfOwn(owner: string): boolean {
     return (this.#waiting.get(owner)?.length ?? 0) >= this.#limits.waitingMax;
   }
@@ -124,7 +124,7 @@ export class FairQueue {
     else this.#waiting.delete(owner);
   }
 
-  /** After its turn an owner stands behind all other owners that wait. */
+  /** Moves an owner behind all other owners that wait, after its turn. */
   #toEnd(owner: string): void {
     const own = this.#waiting.get(owner);
     if (own === undefined) return;

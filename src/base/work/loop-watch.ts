@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads';
 
 /**
- * Far above the pauses of a healthy process: garbage collection takes less than a second, and long work runs
- * elsewhere.
+ * The limit is far above the pauses of a healthy process. Garbage collection takes less than a second, and long work
+ * runs on other threads.
  */
 const STANDSTILL_MS_MAX = 10_000;
 
 const BEAT_MS = 500;
 
-/** What the watching thread is given (its workerData). */
+/** The data that the watching thread is given (its workerData). */
 export interface WatcherInput {
   /** A counter that the event loop increments as long as it runs. */
   readonly beats: Int32Array;
@@ -16,8 +16,8 @@ export interface WatcherInput {
 }
 
 /**
- * Starts a thread that ends this process with SIGKILL when the event loop has been blocked for ten seconds, so that
- * its supervisor starts it again. A hanging process would keep its connections and let its callers wait.
+ * Starts a thread that ends this process with SIGKILL when the event loop has been blocked for ten seconds. A
+ * supervisor then starts the process again. A hanging process would keep its connections and let its callers wait.
  */
 export function watchEventLoop(onTrouble: (message: string, error: unknown) => void): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

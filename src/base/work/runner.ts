@@ -13,15 +13,18 @@ const { PRIORITY_NORMAL, PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.prior
 
 export interface RunnerSettings {
   readonly where: 'thread' | 'process';
-  /** The limit of the JavaScript heap. A native engine like DuckDB has limits of its own. */
+  /** The limit of the JavaScript heap in MiB. A native engine like DuckDB has limits of its own. */
   readonly memoryMiB: number;
-  /** The part of it for short-lived objects. The default is V8's. */
+  /** The part of the heap for short-lived objects. The default is V8's. */
   readonly youngMemoryMiB?: number;
-  /** Who gets the cores first: the threads that answer callers, or everybody else while some core is idle. */
+  /**
+   * The threads to which the job leaves the cores: those that answer callers, or all others. In the latter case the
+   * job runs only while a core is idle.
+   */
   readonly givesWay?: 'to callers' | 'to everybody';
-  /** The job runs until it is asked to stop. It does not keep the process that started it alive. */
+  /** Present if the job runs until it is asked to stop. Such a job does not keep the process that started it alive. */
   readonly runsUntilStopped?: true;
-  /** The environment of a process. It gets no other variables, because it needs none of the secrets. */
+  /** The environment of a process. The process gets no other variables, because it needs none of the secrets. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -29,14 +32,14 @@ export interface RunnerSettings {
 export interface Runner {
   /** 'message', 'error' and 'exit'. */
   readonly events: EventEmitter;
-  /** Whether it runs only while a core is idle. */
+  /** Whether the runner runs only while a core is idle. */
   readonly needsIdleCores: boolean;
-  post(order: RunnerMessage | typeof STOP, onError: (error: Error) => void): void;
-  /** Sets whether this process stays alive for it. */
+  post(order: RunnerMessage | typeof STOP_MESSAGE, onError: (error: Error) => void): void;
+  /** Sets whether this process stays alive for the runner. */
   hold(isHeld: boolean): void;
   /** The CPU time of a thread. It is 0 before the start, after the end, and for a process. */
   cpuMs(): Promise<number>;
-  /** Ends it together with its job. */
+  /** Ends the runner together with its job. */
   end(): Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export async function startRunner(
       ? startThread(module, settings)
       : await startProcess(module, settings, isAnyCoreIdle);
   runner.events.on('error', () => {
-    // A running job handles its own errors, and between jobs an error concerns nobody.
+    // A running job handles its own errors. Between jobs an error concerns nobody.
   });
   runner.hold(false);
   return runner;
@@ -81,7 +84,7 @@ function startThread(module: URL, { memoryMiB, givesWay }: RunnerSettings): Runn
 }
 
 /**
- * Starts a process. Work for idle cores gets a low priority instead while no core is idle, so that it is finished at
+ * Starts a process. If no core is idle, work for idle cores gets a low priority instead, so that it is finished at
  * all.
  */
 async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle: boolean): Promise<Runner> {
@@ -145,7 +148,8 @@ async function endProcess(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Lowers the priority of this process to the one that it was started for. The process ends together with its parent.
+ * Lowers the priority of this process to the priority for which it was started. The process ends together with its
+ * parent.
  */
 export function lowerPriority(): void {
   const priority = Number(process.argv[2]);
@@ -161,13 +165,13 @@ export function lowerPriority(): void {
   for (const thread of threads) lower(thread, priority);
 }
 
-/** A process whose priority is lower already keeps it. */
+/** A process whose priority is lower already keeps its priority. */
 function lower(id: number | undefined, priority: number): void {
   if (id === undefined) return;
   try {
     setPriority(id, priority);
   } catch {
-    // The thread has ended meanwhile, or its priority is lower already.
+    // The thread has ended, or its priority is lower already.
   }
 }
 
@@ -175,16 +179,16 @@ const CHRT_IDLE = ['chrt', '-i', '0'] as const;
 
 let starter: Promise<readonly string[]> | null = null;
 
-/** Whether a core was idle during the last minute. Without one, work for idle cores makes hardly any progress. */
+/** Whether a core was idle during the last minute. If none was, work for idle cores makes hardly any progress. */
 export function hasIdleCores(): boolean {
   const [runnable = 0] = loadavg();
   return runnable < availableParallelism();
 }
 
 /**
- * Returns a command that starts a process for idle cores only, and nothing where that is not possible. On Linux the
- * lowest priority is not enough: the scheduler lets such a process finish a slice of some milliseconds before a
- * thread that answers a caller, but it interrupts an idle-class process at once.
+ * Finds a command that starts a process for idle cores only. Returns an empty command if that is not possible. On
+ * Linux the lowest priority is not enough: the scheduler lets such a process finish a slice of some milliseconds
+ * before a thread that answers a caller. It interrupts an idle-class process at once.
  */
 export function findIdlePriorityCommand(): Promise<readonly string[]> {
   starter ??= findIdleStarter();
@@ -215,4 +219,4 @@ export interface RunnerMessage {
 }
 
 /** The message that aborts the signal of the running job. */
-export const STOP = 'stop';
+export const STOP_MESSAGE = 'stop';

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { lowerPriority, STOP } from './runner.ts';
+import { lowerPriority, STOP_MESSAGE } from './runner.ts';
 
 /** Lets a job report progress and learn that it must stop. */
 export interface JobContext<Progress = never> {
@@ -8,26 +8,29 @@ export interface JobContext<Progress = never> {
   readonly signal: AbortSignal;
 }
 
-/** The jobs of a module by name; tasks, progress and results are plain data. */
+/** The jobs of a module by name. Tasks, progress and results are plain data. */
 export type Jobs = Readonly<Record<string, (task: never, watch: JobContext<unknown>) => unknown>>;
 
-/** What a job sends back: its progress, then its result or error. */
+/** The messages that a job sends back: its progress, then its result or error. */
 export type JobReply<Result, Progress> =
   | { readonly progress: Progress }
   | { readonly result: Result }
   | { readonly thrown: { readonly name: string; readonly message: string } };
 
-/** Runs the jobs of `BackgroundWork`, one at a time, in the thread or process of the calling module. */
+/**
+ * Runs the jobs of `BackgroundWork` in the thread or process of the calling module. The sender posts one job at a
+ * time.
+ */
 export function serveWork(works: Jobs): void {
   lowerPriority();
   const send = (message: JobReply<unknown, unknown>) => {
     if (parentPort !== null) parentPort.postMessage(message);
-    // When sending fails, the receiver is gone.
+    // If sending fails, the receiver is gone.
     else process.send?.(message, () => {});
   };
   let stopping = new AbortController();
-  const hear = async (order: { readonly kind: string; readonly task: never } | typeof STOP) => {
-    if (order === STOP) return stopping.abort();
+  const hear = async (order: { readonly kind: string; readonly task: never } | typeof STOP_MESSAGE) => {
+    if (order === STOP_MESSAGE) return stopping.abort();
     stopping = new AbortController();
     const watch = { progress: (progress: unknown) => send({ progress }), signal: stopping.signal };
     try {

@@ -2,7 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as rest } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
 
-/** All steps together take a sixth of the thread's time. */
+/**
+ * How many times as long as a step the rest after it takes, so that all steps together take a sixth of the thread's
+ * time.
+ */
 const REST_SHARE = 5;
 
 /** Tells whether anybody still waits for the current work. */
@@ -19,8 +22,8 @@ export class WorkAbandoned extends NamedError {}
 
 /**
  * Runs background work beside requests: in short steps, one at a time, each followed by a rest. All work of one
- * throttle shares one part of the thread, so a request waits for one step at most. A step that starts another one
- * runs it as a part of itself; otherwise it would wait for itself.
+ * throttle shares one part of the thread, so a request waits for one step at most. A step that starts another step
+ * runs it as a part of itself, because otherwise it would wait for itself.
  */
 export class StepThrottle {
   #free: Promise<void> = Promise.resolve();
@@ -32,7 +35,7 @@ export class StepThrottle {
     this.#restShare = restShare;
   }
 
-  /** Runs work of many steps. As soon as nobody wants the result any more, it stops and returns `otherwise`. */
+  /** Runs work of many steps. When nobody wants the result any more, it stops and returns `otherwise`. */
   async whileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await wanted.run(isWanted, work);
@@ -42,7 +45,7 @@ export class StepThrottle {
     }
   }
 
-  /** Runs one step when its turn comes, and throws what the step throws. The next step gets its turn in either case. */
+  /** Runs one step when its turn comes. Throws what the step throws. The next step gets its turn in either case. */
   async run<T>(step: () => Promise<T>): Promise<T> {
     if (this.#within.getStore()?.isOver === false) return step();
     const before = this.#free;
@@ -75,8 +78,8 @@ export class StepThrottle {
   }
 }
 
-/** The throttle of every search in this process, whatever store it reads. All searches share the thread. */
+/** The throttle of every search in this process, whatever store the search reads. All searches share the thread. */
 export const searchThrottle = new StepThrottle();
 
-/** The throttle for reading the archive on another thread. It leaves half of a core to others. */
+/** The throttle for reading the archive on another thread. It leaves half of a core to other work. */
 export const archiveReadThrottle = new StepThrottle(1);

@@ -48,7 +48,7 @@ export type Candidate = s.Shape<typeof CandidateSchema>;
 const RolloutEntrySchema = s.shape('One change', {
   at: s.epochMs('When'),
   who: s.word('Who', 'ann'),
-  action: s.meaning(
+  action: s.describedChoice(
     {
       start: 'the first version of the store',
       shadow: 'a candidate is compared',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
-import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { describedChoice, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { type AttributeValues, forgetValues, NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import { type DayTallies, forgetTallies, NO_DAY_TALLIES, tallyRequests, toDayNumber } from './day-tallies.ts';
@@ -14,7 +14,7 @@ import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 /** The group of a payer (interface, section 2.2). */
 export type ClientGroup = (typeof CLIENT_GROUPS)[number];
 
-export const clientGroup = meaning<ClientGroup>(
+export const clientGroup = describedChoice<ClientGroup>(
   {
     NEW: 'first contact',
     STICKY: 'bound to a requisite',
@@ -63,7 +63,7 @@ export const OVERRIDE_GROUPS = ['BLOCKED', 'TRUSTED'] as const;
 
 export type OverrideGroup = (typeof OVERRIDE_GROUPS)[number];
 
-export const overrideGroup = meaning<OverrideGroup>(
+export const overrideGroup = describedChoice<OverrideGroup>(
   { BLOCKED: 'refused until it is lifted or ends', TRUSTED: 'let through, whatever the signals say' },
   'The group that the client is put into',
 );

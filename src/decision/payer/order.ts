@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { epochMs, meaning, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { describedChoice, epochMs, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { compareAmounts, formatMoney, type Money, parseMoney, subtractAmounts } from './amount.ts';
 import type { ClientKey } from './client-key.ts';
 
@@ -7,7 +7,7 @@ export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-export const outcome = meaning<Outcome>(
+export const outcome = describedChoice<Outcome>(
   { PAID: 'the money arrived', UNPAID: 'it did not, or was taken back' },
   'The final result of the order',
 );
@@ -16,7 +16,7 @@ export const OUTCOME_CAUSES = ['DECLINED', 'EXPIRED', 'CANCELLED', 'TECHNICAL', 
 
 export type OutcomeCause = (typeof OUTCOME_CAUSES)[number];
 
-export const outcomeCause = meaning<OutcomeCause>(
+export const outcomeCause = describedChoice<OutcomeCause>(
   {
     DECLINED: 'the payment was refused',
     EXPIRED: 'the payer let the time run out',

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, meaning, withExample } from '#base/shapes.ts';
+import { choice, describedChoice, withExample } from '#base/shapes.ts';
 import type { VERDICTS } from '#decision/decision-words.ts';
 import type { ConcludedFact, FactReading, FactValue, SharingQuestions } from '#decision/facts/fact.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
@@ -76,7 +76,7 @@ const VERDICT_MEANINGS = {
   BLOCK: 'do not issue a requisite, show support contact',
 } as const satisfies Record<Verdict, string>;
 
-export const verdict = meaning<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
+export const verdict = describedChoice<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
 export const verdictWord = <const V extends Verdict>(name: V) => choice([name], VERDICT_MEANINGS[name]);
 
 interface ConcludedFactRef {

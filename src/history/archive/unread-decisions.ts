@@ -1,6 +1,14 @@
 import { formatCount } from '#base/count-text.ts';
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, list, meaning, type Shape, shape, type WithMomentsAsText } from '#base/shapes.ts';
+import {
+  count,
+  describedChoice,
+  epochMs,
+  list,
+  type Shape,
+  shape,
+  type WithMomentsAsText,
+} from '#base/shapes.ts';
 
 /** The reasons why a file of the archive could not be read, for people. */
 const WHY_UNREAD = {
@@ -26,7 +34,7 @@ export const UnreadDecisionsSchema = shape(
     decisions: count(
       'How many they are, of all clients of the platform; 0: this node has no archive to tell it from',
     ),
-    why: Type.Optional(meaning(WHY_UNREAD, 'Why the file, where it is not damaged')),
+    why: Type.Optional(describedChoice(WHY_UNREAD, 'Why the file, where it is not damaged')),
   },
 );
 

@@ -2,9 +2,9 @@ import { formatCount } from '#base/count-text.ts';
 import { Type } from '#base/json-schema.ts';
 import {
   count,
+  describedChoice,
   epochMs,
   list,
-  meaning,
   named,
   nullable,
   type Shape,
@@ -129,7 +129,7 @@ export const verdictMixShape = shape(
  * them in one place. The command line prints them, the API sends them, and the console draws them.
  */
 
-const columnKind = meaning(
+const columnKind = describedChoice(
   {
     text: 'words',
     count: 'how many',

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import {
+  count,
+  describedChoice,
+  epochMs,
+  list,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+} from '#base/shapes.ts';
 import type { AccessKey } from '#checkout/access/access-keys.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
@@ -79,7 +89,7 @@ export const ProposalSchema = named(
   'Proposal',
   shape('A change that somebody else approves or rejects', {
     proposalId: word('Names it', '5f0c1d2e3a4b'),
-    what: meaning(
+    what: describedChoice(
       {
         rollout: 'a version for more than 20 % of the clients',
         release: 'a version is fixed for good',
@@ -105,7 +115,7 @@ export const ProposalSchema = named(
     proposedBy: word('Who', 'key 3f9a0c51d2e7 of ann'),
     proposedAt: epochMs('When'),
     expiresAt: epochMs('Until when it can be approved'),
-    state: meaning<ProposalState>(PROPOSAL_STATES, 'How it stands'),
+    state: describedChoice<ProposalState>(PROPOSAL_STATES, 'How it stands'),
     decidedBy: nullable(word('Who approved or rejected it')),
     decidedAt: nullable(epochMs('When')),
     note: nullable(word('Why, or why it could not be carried out')),

@@ -86,7 +86,7 @@ const LinkedClientSchema = s.named(
   'LinkedClient',
   s.shape('A client that is linked to the one asked about', {
     clientIdKey: s.word('As the caller chose it', 'ann'),
-    tie: s.meaning(LINK_KINDS, 'How it is linked to the client'),
+    tie: s.describedChoice(LINK_KINDS, 'How it is linked to the client'),
     devices: s.list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
     firstAt: s.nullable(s.epochMs('When it was first seen on one of the devices shown; null: on none')),
     lastAt: s.nullable(s.epochMs('When it was last seen on one of them; null: on none')),

@@ -1,4 +1,4 @@
-import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
+import { count, epochMs, list, named, nextPagePlace, type Shape, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -41,7 +41,7 @@ export const AuditPageSchema = named(
   shape('Entries of the audit', {
     entries: list(AuditEntrySchema, 'Newest first'),
     unreadable: list(FaultSchema, 'Entries of any platform that were changed past recognition'),
-    next: nextPlace,
+    next: nextPagePlace,
   }),
 );
 

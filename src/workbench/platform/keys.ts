@@ -1,6 +1,6 @@
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { choice, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, list, named, nextPagePlace, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type AccessKey,
   type AccessKeys,
@@ -40,7 +40,7 @@ export const KeyListSchema = named(
   'AccessKeyList',
   shape('The access keys', {
     keys: list(AccessKeySchema, 'Newest first'),
-    next: nextPlace,
+    next: nextPagePlace,
     mayGive: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'The operations that you may grant to a key'),
   }),
 );

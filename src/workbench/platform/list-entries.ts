@@ -68,7 +68,7 @@ export const ListEntriesSchema = s.named(
         ListEntryViewSchema.properties,
       ),
     ),
-    next: s.nextPlace,
+    next: s.nextPagePlace,
   }),
 );
 
@@ -89,7 +89,7 @@ export const SharedListsSchema = s.named(
   'SharedLists',
   s.shape('The shared lists as this node has them', {
     lists: s.list(SharedListSchema, 'The lists of your platform and of the whole installation, by name'),
-    next: s.nextPlace,
+    next: s.nextPagePlace,
     ageMs: s.nullable(
       s.count('Milliseconds since the node last read the lists from the store; null: it never could'),
     ),

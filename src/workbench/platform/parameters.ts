@@ -1,4 +1,4 @@
-import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
+import { hasNulCharacter, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { INSTANT_SCHEMA } from '#base/shapes.ts';
 import {
   createParameterProblem,
@@ -232,7 +232,7 @@ function requireKey(value: string, name: string): void {
     throw createParameterProblem(
       `${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`,
     );
-  if (hasNul(value)) throw createParameterProblem(`${name} must not contain U+0000.`);
+  if (hasNulCharacter(value)) throw createParameterProblem(`${name} must not contain U+0000.`);
 }
 
 /**

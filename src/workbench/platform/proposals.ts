@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { list, named, nextPlace, shape, text } from '#base/shapes.ts';
+import { list, named, nextPagePlace, shape, text } from '#base/shapes.ts';
 import { isGranted } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -67,7 +67,7 @@ const UNKNOWN_PROPOSAL = declareRefusal(
 
 export const ProposalListSchema = named(
   'ProposalList',
-  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPlace }),
+  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPagePlace }),
 );
 
 export const listProposals = declareOperation({

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type TSchema, Type } from '#base/json-schema.ts';
-import { hasNul } from '#base/key-length.ts';
+import { hasNulCharacter } from '#base/key-length.ts';
 import type { Shape } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { suggestName } from '#decision/rules/problem.ts';
@@ -205,7 +205,7 @@ function createBodyAjv(options: Options): Ajv2020 {
     keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
-    validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNul(value),
+    validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNulCharacter(value),
   });
   // Readers of the API document see this keyword. Other code checks the value.
   made.addKeyword({ keyword: 'told' });
@@ -329,7 +329,7 @@ function explainFault(error: ErrorObject): string {
     case 'wellFormed':
       return NOT_WELL_FORMED;
     case 'storable':
-      return hasNul(String(data)) ? 'must not contain U+0000' : NOT_WELL_FORMED;
+      return hasNulCharacter(String(data)) ? 'must not contain U+0000' : NOT_WELL_FORMED;
     case 'instant':
       return 'must be a moment like "2026-11-21T10:00:00Z"';
     case 'enum':

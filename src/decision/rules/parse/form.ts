@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { DURATION } from '#base/duration.ts';
+import { DURATION_PATTERN } from '#base/duration.ts';
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '#decision/payer/amount.ts';
 import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
 import { guessAmount } from './correction-hints.ts';
@@ -115,7 +115,7 @@ export function numberForm(range: NumberRange, description?: string): Form<numbe
 
 export const DURATION_TEXT = {
   type: 'string',
-  pattern: DURATION.source,
+  pattern: DURATION_PATTERN.source,
   description: 'A whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d.',
 } as const;
 

@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, list, nextPlace, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
+import { count, epochMs, list, nextPagePlace, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import {
   compareNewestFirst,
@@ -13,7 +13,7 @@ import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-d
 /** The decisions that a bounded search backwards found, and how far it went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
   decisions: list(DecisionSchema, 'At most `limit`'),
-  next: nextPlace,
+  next: nextPagePlace,
   lookedAt: shape('How far was looked for them', {
     decisions: count('Decisions that were compared with what is asked for'),
     backTo: nullable(epochMs('The oldest of them; null when there was none')),

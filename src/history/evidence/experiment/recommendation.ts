@@ -1,4 +1,4 @@
-import { list, meaning, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { describedChoice, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { numberSchema } from '#history/evidence/presentation.ts';
 import {
   computeMean,
@@ -89,7 +89,7 @@ export const VETOES = {
 type VetoName = keyof typeof VETOES;
 
 export const VetoSchema = shape('What speaks against a recommendation', {
-  veto: meaning(VETOES, 'Its name'),
+  veto: describedChoice(VETOES, 'Its name'),
   version: nullable(word('Not to become active, whatever its value; null: nothing is recommended at all')),
   why: word('The figures'),
 });

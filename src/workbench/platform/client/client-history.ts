@@ -79,7 +79,7 @@ export const ClientHistorySchema = s.named(
   s.shape('What happened to a client', {
     clientIdKey: s.word('As the caller chose it', 'ann'),
     entries: s.list(HistoryEntrySchema, 'Newest first, at most `limit`'),
-    next: s.nextPlace,
+    next: s.nextPagePlace,
     complete: s.yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
   }),
 );

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { meaning, type Shape, text } from '#base/shapes.ts';
+import { describedChoice, type Shape, text } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -50,7 +50,7 @@ const RollbackBodySchema = Type.Object({
 const RolloutBodySchema = Type.Object(
   {
     version: versionTextSchema('The rule set, like p2.v11'),
-    mode: meaning(
+    mode: describedChoice(
       {
         shadow: 'decides on copies of requests, and is only compared',
         canary: 'decides for `percent` of the clients',

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { count, list, named, nextPlace, type Shape, shape, text } from '#base/shapes.ts';
+import { count, list, named, nextPagePlace, type Shape, shape, text } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
@@ -48,7 +48,7 @@ export const DraftListSchema = named(
   'DraftList',
   shape('The drafts of a platform', {
     drafts: list(SummarySchema, 'Those changed last first'),
-    next: nextPlace,
+    next: nextPagePlace,
     bytesMax: count('The most that a draft takes as JSON'),
   }),
 );
