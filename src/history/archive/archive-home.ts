@@ -23,7 +23,7 @@ import type { WhyUnread } from './unread-decisions.ts';
 export interface ArchiveFile {
   /** The path below the archive's folder, with `/` between names: `log/000000000017.json`. */
   readonly path: string;
-  /** The length of the file as it was written. Null if nobody noted it. */
+  /** The length of the file as it was written. Null if it was not noted. */
   readonly bytes: number | null;
 }
 
@@ -31,16 +31,16 @@ export interface ArchiveFile {
 export class NotAdopted extends NamedError {}
 
 /**
- * The place where an archive is kept for good: files that never change, and a log that says what the archive consists
- * of. A reader reads them in a folder of this machine. That folder is the archive itself, or holds what was fetched
- * from it.
+ * The place where an archive is kept for good: files that never change, and a log that says which files belong to the
+ * archive. Readers read the files in a folder of this machine. That folder is the archive itself, or holds files that
+ * were fetched from the archive.
  */
 export interface ArchiveHome extends LogHome {
   /** The folder or the address, for people. */
   readonly name: string;
   /** Who makes this the archive of a store that has none yet: the store's first node that ships, or a person. */
   readonly adoptedBy: 'first node' | 'person';
-  /** Asks which commit is the newest now, and makes the log readable here. Throws StoreUnavailable. */
+  /** Asks for the newest commit, and makes the log readable here. Throws StoreUnavailable. */
   refresh(): Promise<void>;
   /**
    * Brings the small files of the newer state to this machine, and removes the files that the newer state no longer
@@ -50,11 +50,10 @@ export interface ArchiveHome extends LogHome {
   /** Completes a commit that a killed writer had almost made. */
   finishCommits(): Promise<void>;
   /**
-   * Makes the newest commit that is kept the valid one, whatever the store says. Returns the archive's id. Throws
-   * NotAdopted.
+   * Makes the newest kept commit the valid one, whatever the store says. Returns the archive's id. Throws NotAdopted.
    */
   adopt(): Promise<string>;
-  /** Returns the id of the archive, which is the same for all its readers. Null if the archive has none yet. */
+  /** Returns the id of the archive, which is the same for all its readers. Returns null if the archive has none yet. */
   readId(): Promise<string | null>;
   writeId(id: string): Promise<void>;
   /** Makes files readable here. Returns the paths of the files that are not readable, each with the reason. */
@@ -78,7 +77,7 @@ export class FolderHome implements ArchiveHome {
     return findNewestCommit(listNames(join(this.folder, LOG_FOLDER)));
   }
 
-  /** Only one writer can take the name of a commit: link(2) refuses the second one. */
+  /** Only one writer can take the name of a commit, because link(2) refuses the second one. */
   async addCommit(version: number, text: string): Promise<boolean> {
     const log = join(this.folder, LOG_FOLDER);
     if (!createFileOnce(join(log, `${formatCommitName(version)}${COMMIT_ENDING}`), text, { flush: true }))
@@ -129,7 +128,7 @@ export class FolderHome implements ArchiveHome {
   }
 
   async writeId(id: string): Promise<void> {
-    // When another process has just made an id, that id stays.
+    // If another process has just made an id, that id stays.
     createFileOnce(join(this.folder, ID_FILE), id);
   }
 
@@ -169,7 +168,7 @@ export async function isArchivedElsewhere(
   return claimed !== null && (folder === null || readArchiveId(folder) !== claimed);
 }
 
-/** Returns null if the folder is no archive. */
+/** Reads the id of the archive in a folder. Returns null if the folder is no archive. */
 export function readArchiveId(folder: string): string | null {
   const path = join(folder, ID_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;

@@ -15,7 +15,7 @@ import { NamedError } from '#base/named-error.ts';
 import type { TableName } from './tables.ts';
 import type { WhyUnread } from './unread-decisions.ts';
 
-/** A Parquet file with rows of one table, one platform and one UTC day, or of a month whose days were small. */
+/** A Parquet file with rows of one table, one platform and one UTC day, or of a month with few rows a day. */
 export interface Segment {
   readonly table: TableName;
   readonly platform: string;
@@ -28,25 +28,25 @@ export interface Segment {
   /** The times of the oldest and of the newest row, in epoch ms. */
   readonly from: number;
   readonly to: number;
-  /** The places of the first and the last row in the journal, as `JOURNAL_TICK_SQL` computes them. */
+  /** The positions of the first and the last row in the journal, as `JOURNAL_TICK_SQL` computes them. */
   readonly firstTick: number;
   readonly lastTick: number;
   /**
    * The numbers of clients who were erased while the file could not be read. Readers leave out the rows of these
-   * clients, also after the file was put back. Once the file is rewritten without them it is another segment. Missing
-   * if there are none.
+   * clients, also if the file can be read again. When the file is rewritten without them, it is another segment.
+   * Missing if there are none.
    */
   readonly without?: readonly string[];
   /** True for erasures that are so old that their rows no longer name a client. */
   readonly nameless?: true;
 }
 
-/** A segment whose rows cannot be read here now. Without a reason its file was cut off, is gone or is damaged. */
+/** A segment whose rows cannot be read here now. If there is no reason, its file was cut off, is gone or is damaged. */
 export interface UnreadSegment extends Segment {
   readonly why?: WhyUnread;
 }
 
-/** Journal entries that the journal's bound pushed out before they were shipped. */
+/** Journal entries that were removed before they were shipped, because the journal reached its limit. */
 export interface ArchiveGap {
   /** Epoch ms. */
   readonly from: number;
@@ -65,7 +65,7 @@ export interface Commit {
   readonly add: readonly Segment[];
   readonly remove: readonly string[];
   readonly gap?: ArchiveGap;
-  /** The files that came and went besides the segments. */
+  /** The files besides the segments that were added or removed. */
   readonly files?: FileChanges;
 }
 
@@ -85,7 +85,7 @@ export interface ArchiveState {
   readonly segments: ReadonlyMap<string, Segment>;
   /** The oldest gap comes first. */
   readonly gaps: readonly ArchiveGap[];
-  /** For each gap, in the same order, the cursor after which it lies. */
+  /** The cursors after which the gaps lie, in the sequence of `gaps`. */
   readonly gapCursors: readonly (string | null)[];
   /** The paths of rule sets and of quarantined entries. */
   readonly files: readonly string[];
@@ -107,17 +107,20 @@ export const EMPTY_ARCHIVE_STATE: ArchiveState = {
   files: [],
 };
 
-/** A reader that starts reads at most this many commits, one after the other. */
+/**
+ * The number of commits between two snapshots. A reader that starts reads at most this many commits, one after the
+ * other.
+ */
 export const SNAPSHOT_COMMITS = 16;
 
-/** This many commits before the snapshot are kept for readers that are a little behind. */
+/** How many commits before the snapshot are kept, for readers that are a little behind. */
 const BEHIND_COMMITS_MAX = 64;
 
 const GAPS_MAX = 1000;
 
 export const LOG_FOLDER = 'log';
 
-/** A file to be kept, and the place on this machine where it lies now. */
+/** A file to be kept, and where it lies on this machine now. */
 export interface FileToKeep {
   /** The path below the archive, with `/` between names. */
   readonly path: string;
@@ -127,11 +130,11 @@ export interface FileToKeep {
 /** The place of an archive's log. Its files are read on this machine. */
 export interface LogHome {
   readonly folder: string;
-  /** Returns the name of the newest commit that this machine knows, or null before the first. */
+  /** Returns the name of the newest commit that this machine knows. Returns null before the first commit. */
   newestCommit(): string | null;
   /** Adds the commit of this number. Returns false if another writer has already added one. */
   addCommit(version: number, text: string): Promise<boolean>;
-  /** Moves files from where they lie to where they are kept for good. Each one is there completely or not at all. */
+  /** Moves files to where they are kept for good. Each file is there completely or not at all. */
   put(files: readonly FileToKeep[]): Promise<void>;
   /** Returns the lengths of all files below a folder, by path. */
   list(below: string): Promise<ReadonlyMap<string, number>>;
@@ -142,10 +145,10 @@ export interface LogHome {
 type LoggedCommit = Commit & { readonly parent: string | null };
 
 /**
- * The archive's contents as a log of numbered commits. When two writers make a commit of the same number, the home
- * lets one of them succeed. Each commit names the commit before it. Every SNAPSHOT_COMMITS commits a snapshot beside
- * the commit holds everything that the archive then consists of. A commit holds the journal's cursor and the segments
- * that were shipped up to it, so a crash cannot separate the two.
+ * The archive's contents as a log of numbered commits. If two writers make a commit of the same number, the home lets
+ * one of them succeed. Each commit names the commit before it. After every SNAPSHOT_COMMITS commits, a snapshot
+ * beside the commit holds everything that the archive then consists of. A commit holds the journal's cursor and the
+ * segments that were shipped up to it, so a crash cannot separate the two.
  */
 export class ArchiveLog {
   readonly #home: LogHome;
@@ -166,7 +169,7 @@ export class ArchiveLog {
     return this.#state;
   }
 
-  /** Makes the commit that follows `state`. Throws CommitConflict when another writer has already made one. */
+  /** Makes the commit that follows `state`. Throws CommitConflict if another writer has already made one. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
     const version = state.version + 1;
     const made: LoggedCommit = { ...commit, parent: this.#home.newestCommit() };
@@ -233,8 +236,8 @@ export function isOldLogFile(path: string, { version }: ArchiveState): boolean {
 }
 
 /**
- * A file of the log, such as `000000000017.json`. Where two writers can put the commit of one number, each adds a
- * UUID of its own to the name.
+ * Matches a file of the log, such as `000000000017.json`. If two writers can put the commit of one number, each adds
+ * a UUID of its own to the name.
  */
 const LOG_FILE = /^(\d{12}(?:-[0-9a-f-]{36})?)\.(?:json|snapshot)$/;
 
@@ -243,7 +246,7 @@ export function formatCommitName(version: number): string {
   return String(version).padStart(12, '0');
 }
 
-/** Parses the number from a commit's name. Returns 0 for null, the time before the first commit. */
+/** Parses the number from a commit's name. Returns 0 for null, which stands for the time before the first commit. */
 export function parseCommitVersion(name: string | null): number {
   return name === null ? 0 : Number.parseInt(name, 10);
 }
@@ -265,7 +268,7 @@ function readText(path: string): string | null {
 
 /**
  * Makes a temporary folder an archive that holds `state`. The files are not synced to the disk, because verdicts
- * would wait for the sync when the store is on the same file system.
+ * would wait for the sync if the store is on the same file system.
  */
 export function writeTemporaryState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
@@ -323,7 +326,7 @@ function parseSnapshot(text: string, path: string): ArchiveState {
   }
 }
 
-/** Writes a folder to the disk. Only then do names that were made or removed in it survive a power failure. */
+/** Writes a folder to the disk. Only then do names that were made or removed in the folder survive a power failure. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {

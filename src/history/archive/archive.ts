@@ -30,12 +30,12 @@ import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 export interface ArchiveContents {
   readonly segments: number;
   readonly bytes: number;
-  /** The entries that the journal's bound pushed out before they were shipped. */
+  /** The number of entries that were removed before they were shipped, because the journal reached its limit. */
   readonly gapEntries: number;
   readonly setAsideEntries: number;
 }
 
-/** The segments to be read at most. Null or absent means no bound. */
+/** The limits of the segments to be read. Null or missing means no limit. */
 export interface SegmentBounds {
   readonly platform?: string | null | undefined;
   /** Epoch ms. Segments that end before `from` or begin after `to` are left out. */
@@ -44,16 +44,16 @@ export interface SegmentBounds {
 }
 
 /**
- * The folder of the archive on this machine. A writer writes a segment to `staging/`, moves it to its place,
- * `decisions/platform=shop/day=2026-11-21/NAME.parquet`, and makes it part of the archive with the commit that names
- * it. The next writer removes the files that no commit names.
+ * The folder of the archive on this machine. A writer writes a segment to `staging/`, and moves it to its place,
+ * `decisions/platform=shop/day=2026-11-21/NAME.parquet`. The commit that names the segment makes it part of the
+ * archive. The next writer removes the files that no commit names.
  */
 export class Archive {
   readonly folder: string;
   readonly home: ArchiveHome;
   readonly #log: ArchiveLog;
   #mirrored: ArchiveState = EMPTY_ARCHIVE_STATE;
-  /** The files besides segments that came and went since the last commit. */
+  /** The files besides segments that were added or removed since the last commit. */
   readonly #filesAdded = new Set<string>();
   readonly #filesRemoved = new Set<string>();
 
@@ -89,7 +89,7 @@ export class Archive {
     };
   }
 
-  /** Moves the new segments to their places and commits them. Throws CommitConflict when another writer was faster. */
+  /** Moves the new segments to their places and commits them. Throws CommitConflict if another writer was faster. */
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
     const staged = commit.add.flatMap((segment) => this.#listStaged(segment));
     await this.home.put(staged);
@@ -117,7 +117,7 @@ export class Archive {
   }
 
   /**
-   * Removes the files of a commit that failed because another writer was faster, so that other programs do not read
+   * Removes the files of a commit that failed because another writer was faster. Otherwise other programs might read
    * them.
    */
   async #withdraw(files: readonly FileToKeep[]): Promise<void> {
@@ -128,7 +128,7 @@ export class Archive {
   /**
    * Finishes the work of a killed writer, commits, and removes the files that no commit names. After this commit the
    * next commit of every other writer fails, so no file that is removed here can still be committed. Throws
-   * CommitConflict when another writer was faster.
+   * CommitConflict if another writer was faster.
    */
   async takeOver(commit: Commit): Promise<ArchiveState> {
     await this.home.finishCommits();
@@ -141,8 +141,8 @@ export class Archive {
   }
 
   /**
-   * Removes the files that no commit names; a writer that was cut off may have written them late. A commit comes
-   * first, so that their writer cannot commit them any more. Returns false if there are no such files.
+   * Removes the files that no commit names, because a writer that was cut off may have written them late. A commit
+   * comes first, so that their writer cannot commit them any more. Returns false if there are no such files.
    */
   async sweep(commit: Commit): Promise<boolean> {
     const strays = await this.#findStrays(this.read());
@@ -169,7 +169,7 @@ export class Archive {
   }
 
   /**
-   * Makes segments readable here, the newest first, as far as there is room. Returns the segments that are not
+   * Makes segments readable here, the newest first, as long as there is room. Returns the segments that are not
    * readable.
    */
   async makeReadable(
@@ -215,9 +215,7 @@ export class Archive {
     await this.home.remove(await this.#findStrays(state));
   }
 
-  /**
-   * Removes the copies that are being read, after a commit. Their readers start again on the segments that are left.
-   */
+  /** Removes the copies that are being read, after a commit. Their readers start again on the remaining segments. */
   endReading(): void {
     endReading(this.folder);
   }
@@ -230,7 +228,7 @@ export class Archive {
     return join(this.staging(), `${name}.${kind}`);
   }
 
-  /** Writes and removes a trial file, as a segment would be written. Throws when this process cannot write. */
+  /** Writes and removes a test file in the way in which a segment is written. Throws if this process cannot write. */
   async tryWriting(): Promise<void> {
     this.prepareStaging();
     const path = `staging/trial-${randomUUID()}`;
@@ -260,8 +258,8 @@ export class Archive {
   }
 
   /**
-   * Returns the segments whose files were cut off or are gone. Throws when a commit has replaced segments since
-   * `state` was read.
+   * Returns the segments whose files were cut off or are gone. Throws if a commit has replaced segments since `state`
+   * was read.
    */
   async findTornSegments(state: ArchiveState): Promise<readonly Segment[]> {
     const sizes = await this.#readSizes();
@@ -279,8 +277,8 @@ export class Archive {
   }
 
   /**
-   * Returns the segments that may have made work fail: those that the engine's message names, otherwise all. Returns
-   * none when the failure was not about files.
+   * Returns the segments that may have made work fail: the segments that the engine's message names, otherwise all.
+   * Returns none if the failure was not about files.
    */
   findSuspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
@@ -305,9 +303,9 @@ export class Archive {
   }
 
   /**
-   * Returns the rows of segments as SQL that can replace a table's name. The rows of erased clients are left out:
-   * those in `without` of a segment, and those in `erased`. Read `erased` before the state that names the segments,
-   * because a commit removes a client's rows and takes the client off that list.
+   * Returns the rows of segments as SQL that can replace a table's name. The rows of erased clients are left out: the
+   * clients in `without` of a segment, and the clients in `erased`. Read `erased` before the state that names the
+   * segments, because a commit removes a client's rows and takes the client off that list.
    */
   source(segments: readonly Segment[], erased: ErasedClients = []): string {
     const groups = Map.groupBy(segments, ({ table, without = [] }) =>

@@ -10,20 +10,20 @@ import type { ArchiveHome } from './archive-home.ts';
 import { ArchiveDamaged } from './archive-log.ts';
 
 /**
- * The file in the archive's folder with the salt of client hashes. With it an empty store can start beside the
- * archive after the store was lost.
+ * The file in the archive's folder with the salt of client hashes. After a store was lost, an empty store can start
+ * beside the archive with this salt.
  */
 export const SALT_FILE = 'client-salt';
 
-/** Returns null before anything was shipped. */
+/** Reads the salt. Returns null before anything was shipped. */
 export function readSalt(folder: string): string | null {
   const path = join(folder, SALT_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
 /**
- * Makes the archive's salt readable here. An archive may have lost its salt or have none yet, which is no error.
- * Throws StoreUnavailable when the home cannot be reached.
+ * Makes the archive's salt readable here. An archive that has lost its salt or has none yet is no error. Throws
+ * StoreUnavailable if the home cannot be reached.
  */
 export async function fetchSalt(home: ArchiveHome): Promise<void> {
   const missing = await home.makeReadable([{ path: SALT_FILE, bytes: null }]);
@@ -44,7 +44,7 @@ export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> 
   await home.put([{ path: SALT_FILE, from: draft }]);
 }
 
-/** Reads the salt of an archive that has segments. Throws ArchiveDamaged when it is missing. */
+/** Reads the salt of an archive that has segments. Throws ArchiveDamaged if it is missing. */
 export function requireKeptSalt(folder: string): string {
   const salt = readSalt(folder);
   if (salt !== null) return salt;
@@ -53,7 +53,7 @@ export function requireKeptSalt(folder: string): string {
   );
 }
 
-/** Throws SaltRefused when the archive has another salt than the store. */
+/** Throws SaltRefused if the archive has another salt than the store. */
 export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>, folder: string): void {
   const archived = readSalt(folder);
   if (archived === null || archived === clientKeys.salt) return;

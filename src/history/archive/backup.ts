@@ -25,9 +25,9 @@ interface BackupReport {
 }
 
 /**
- * Copies the archive of one moment into a folder while shipping goes on. Segments never change: those of an earlier
- * backup stay, and those that the archive no longer has are removed. A damaged file of the archive never replaces its
- * copy. When the folder is copied back it is the archive again. Throws NotABackup.
+ * Copies the archive of one moment into a folder while shipping goes on. Segments never change: the segments of an
+ * earlier backup stay, and segments that the archive no longer has are removed. A damaged file of the archive never
+ * replaces its copy. If the folder is copied back, it is the archive again. Throws NotABackup.
  */
 export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
   const { folder } = archive;
@@ -43,7 +43,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
       [...done].filter(([, copying]) => copying === wanted).map(([segment]) => segment);
     const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
     makeOwnFolder(target);
-    // The quarantine is copied anew, so that entries of erased clients go from the backup, too.
+    // The quarantine is copied anew, so that entries of erased clients are removed from the backup, too.
     rmSync(join(target, QUARANTINE_FOLDER), { recursive: true, force: true });
     for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
@@ -56,7 +56,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
 }
 
 /**
- * What happened to a segment: it was copied, the backup had it already, or its file in the archive is cut off or
+ * The result of copying a segment: it was copied, the backup had it already, or its file in the archive is cut off or
  * gone.
  */
 type Copying = 'copied' | 'there' | 'torn';
@@ -73,7 +73,7 @@ async function copySegment(archive: Archive, backup: Archive, segment: Segment):
   return rows === true ? 'copied' : 'there';
 }
 
-/** Copies a file. Returns false if the copy exists already, or when the file is an order filter that is missing. */
+/** Copies a file. Returns false if the copy exists already, or if the file is an order filter that is missing. */
 function copyOnce(from: string, to: string): boolean {
   if (!existsSync(from) && to.endsWith('.orders')) return false;
   const { size } = statSync(from);

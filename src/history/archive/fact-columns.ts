@@ -8,9 +8,9 @@ import type { FactRef } from '#decision/rules/condition.ts';
 export type FactType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
 
 /**
- * The key of the column that keeps a fact's value. It is the fact's label, such as `paidCount`. For an attribute it
- * also has the type of the value, such as `attribute(emailAgeDays) as number`, because the next version may declare
- * the same name with another type.
+ * The key of the column that keeps a fact's value. The key is the fact's label, such as `paidCount`. For an attribute
+ * it also has the type of the value, such as `attribute(emailAgeDays) as number`, because the next version may
+ * declare the same name with another type.
  */
 export type FactKey = string;
 
@@ -84,7 +84,7 @@ const FACT = 'fact_';
 
 const columnsOfFacts = new Map<FactKey, string>();
 
-/** Returns the column of a fact: `fact_verdicts_10m` for `verdicts(10m)`. Many engines take no brackets in a name. */
+/** Returns the column of a fact: `fact_verdicts_10m` for `verdicts(10m)`. Many engines accept no brackets in a name. */
 export function toFactColumn(key: FactKey): string {
   return columnsOfFacts.getOrInsertComputed(key, () => {
     const attribute = readAttributeKey(key);
@@ -110,8 +110,8 @@ const VELOCITY_FACTS = [...CATALOGUE].flatMap(([name, fact]) =>
 );
 
 /**
- * Writes `cardCountry` as `card_country` and `card_country` as `card__country`. So the two differ also in engines
- * that ignore upper and lower case, and each can be read back to its name.
+ * Writes `cardCountry` as `card_country` and `card_country` as `card__country`. The two differ also in engines that
+ * ignore upper and lower case, and each can be read back to its name.
  */
 function toSnakeName(name: string): string {
   return name.replace(/[A-Z_]/g, (character) => `_${character.toLowerCase()}`);
@@ -121,7 +121,7 @@ function parseSnakeName(text: string): string {
   return text.replace(/_(.)/g, (_, character: string) => character.toUpperCase());
 }
 
-/** Returns the label of a fact's column, and null for any other column. */
+/** Returns the label of a fact's column. Returns null for any other column. */
 export function toFactLabel(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
@@ -147,7 +147,7 @@ export function getColumnType(column: string): FactType {
     : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 
-/** Returns the DuckDB type of a fact's values. A fact that the catalogue does not know is a text. */
+/** Returns the DuckDB type of a fact's values. A fact that is not in the catalogue is a text. */
 export function getFactColumnType(key: FactKey): FactType {
   const attribute = readAttributeKey(key);
   if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;

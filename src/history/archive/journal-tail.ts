@@ -12,7 +12,7 @@ export const STEP_ENTRIES_MAX = 100;
 /** A watch for new entries of a platform's clients. Its user must close it. */
 export interface TailWatch {
   /**
-   * Resolves once an entry came after a cursor that was read since the watch began, and when the tail ends. Sometimes
+   * Resolves when an entry came after a cursor that was read since the watch began, and when the tail ends. Sometimes
    * it resolves without a new entry.
    */
   readonly waitForNews: (after: string | null) => Promise<void>;

@@ -6,16 +6,16 @@ import type { Segment } from './archive-log.ts';
 
 const BITS_PER_ORDER = 10;
 
-/** With ten bits an order and seven probes, about one segment in a hundred is read in vain. */
+/** With ten bits for each order and seven probes, about one segment in a hundred is read in vain. */
 const PROBES = 7;
 
 const HASH_BITS = 32n;
 const LOW_BITS = (1n << HASH_BITS) - 1n;
 
 /**
- * A Bloom filter beside a segment that says which orders the segment may hold. It costs 1.3 bytes an order. Parquet
- * has Bloom filters, too, but the engine writes them only for columns with a dictionary, and a dictionary of values
- * that never repeat costs 16 bytes a row.
+ * A Bloom filter beside a segment that says which orders the segment may hold. It costs 1.3 bytes for each order.
+ * Parquet has Bloom filters, too, but the engine writes them only for columns with a dictionary. A dictionary of
+ * values that never repeat costs 16 bytes a row.
  */
 export class OrderFilter {
   readonly #bits: Buffer;
@@ -40,7 +40,7 @@ export class OrderFilter {
     return this.#bits;
   }
 
-  /** Returns false only when the segment does not hold the order. */
+  /** Returns false only if the segment does not hold the order. */
   mayHold(order: bigint): boolean {
     return this.#probes(order).every((bit) => ((this.#bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0);
   }
@@ -66,10 +66,10 @@ export function toOrderNumber(orderRef: string): bigint {
   return hash('md5', orderRef, 'buffer').readBigUInt64LE(8);
 }
 
-/** Room for the filters of fifty million decisions. */
+/** The memory for kept filters. It has room for the filters of fifty million decisions. */
 const KEPT_BYTES_MAX = 64 << 20;
 
-/** The order filters of segments. They stay in memory once they were read, because a segment never changes. */
+/** The order filters of segments. They stay in memory after they were read, because a segment never changes. */
 export class OrderFilters {
   readonly #archive: Archive;
   readonly #filters = new LRUCache<string, OrderFilter>({
@@ -91,7 +91,7 @@ export class OrderFilters {
     });
   }
 
-  /** Returns null if the file is missing. Then the segment itself is searched. */
+  /** Reads a filter. Returns null if its file is missing. The segment itself is then searched. */
   #read(segment: Segment): OrderFilter | null {
     try {
       const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));

@@ -4,30 +4,35 @@ import type { QueryEngine } from './query-engine.ts';
 /** The status of an order. TECHNICAL says nothing about the payer, so figures about payers leave such orders out. */
 export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
-/** The result that a report states, by the number that `REPORT_SQL` gives it. */
+/** The results that a report can state, by the number that `REPORT_SQL` gives. */
 const RESULTS = ['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED', 'TURNED_AWAY'] as const;
 
-/** The order of reports. The last report of an order decides, because each row has the result that holds after it. */
+/**
+ * The columns by which reports are sorted. The last report of an order decides, because each row has the result that
+ * holds after it.
+ */
 const REPORT_ORDER_SQL = '(reported_at, journal_ms, journal_seq)';
 
 /**
- * SQL over the reports of an order: the result by the last report, as a number, or null without a report. A reversal
- * whose payment is not known yet counts as TECHNICAL.
+ * SQL over the reports of an order: the result by the last report, as a number. Null if there is no report. A
+ * reversal whose payment is not known yet counts as TECHNICAL.
  */
 export const REPORT_SQL = `arg_max(CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'TECHNICAL' OR awaits_payment THEN 1
   WHEN cause = 'REVERSED' THEN 3 WHEN turned_away THEN 4 ELSE 0 END, ${REPORT_ORDER_SQL})`;
 
-/** SQL over the reports of an order: the cause why it is not paid, UNSTATED without a cause, or PAID. */
+/**
+ * SQL over the reports of an order: the cause why the order is not paid, UNSTATED if no cause was reported, or PAID.
+ */
 export const CAUSE_SQL = `replace(arg_max(if(awaits_payment, 'TECHNICAL', coalesce(cause, outcome)), ${REPORT_ORDER_SQL}), 'UNPAID', 'UNSTATED')`;
 
-/** SQL for a report of an order: whether it says that the order was paid, whatever holds now. */
+/** SQL for a report of an order: whether the report says that the order was paid, whatever holds now. */
 export const SAYS_PAID_SQL = `(outcome = 'PAID' OR report_outcome = 'PAID')`;
 
 const SETTLED_SQL = `arg_max_null(settled_amount, ${REPORT_ORDER_SQL})`;
 
 /**
- * SQL over the reports of an order: the settled money, as a number and a currency, where it differs from the money
- * that was asked for. Null otherwise.
+ * SQL over the reports of an order: the settled money, as a number and a currency, if it differs from the requested
+ * money. Null otherwise.
  */
 export const SETTLED_AMOUNT_SQL = `try_cast(split_part(${SETTLED_SQL}, ' ', 1) AS DOUBLE)`;
 export const SETTLED_CURRENCY_SQL = `nullif(split_part(${SETTLED_SQL}, ' ', 2), '')`;
@@ -42,7 +47,7 @@ export function isReversedSql(report: string): string {
   return `coalesce(${report} = 3, false)`;
 }
 
-/** Returns SQL: the status of an order, by the number of `REPORT_SQL`. Null means that there is no report. */
+/** Returns SQL: the status of an order, by the number of `REPORT_SQL`. Null if there is no report. */
 export function statusSql(report: string): string {
   return `CASE WHEN ${report} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID', 'UNPAID'][(${report} + 1)::INT] END`;
@@ -50,8 +55,8 @@ export function statusSql(report: string): string {
 
 /**
  * Returns SQL: the status of an order about which a decision was made. An order that was never granted and not paid
- * is TURNED_AWAY, whatever was reported: nobody could pay it, so the report proves nothing. A grant after such a
- * report opens the order again.
+ * is TURNED_AWAY, whatever was reported: nobody could pay it, so the report proves nothing. An attempt after such a
+ * report reopens the order.
  */
 export function askedStatusSql(report: string, granted: string): string {
   const status = statusSql(report);
@@ -81,7 +86,7 @@ export function waitWorthUntilSql(waitedAt: string): string {
 }
 
 /**
- * Returns SQL: whether an order that was granted after a wait was paid after that grant, and within the time that
+ * Returns SQL: whether an order that was granted after a wait was paid after that attempt, and within the time that
  * counts for the wait.
  */
 export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
@@ -91,10 +96,10 @@ export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
 /**
  * Creates the view `orders`, with one row for each order of a client in `decisions`.
  *
- * Its columns are order_key, platform, client_hash, order_ref; decisions (how many), first_at and last_at of them;
- * amount and currency (of the order's result, otherwise of the last decision); method and sell_point_key (of the last
- * decision); has_history (whether the client had final outcomes at the first decision); granted, waited and blocked
- * (whether any decision was that).
+ * Its columns are order_key, platform, client_hash and order_ref; the number of decisions, and first_at and last_at
+ * of them; amount and currency (of the order's result, otherwise of the last decision); method and sell_point_key (of
+ * the last decision); has_history (whether the client had final outcomes at the first decision); granted, waited and
+ * blocked (whether any decision was that).
  *
  * The column `status` is PAID, UNPAID, TURNED_AWAY, TECHNICAL or UNKNOWN, by the last report. `cause` is the reported
  * cause, see `CAUSE_SQL`. `reversed` says whether the order was paid and taken back.

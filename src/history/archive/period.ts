@@ -3,7 +3,10 @@ export function formatDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** Returns the day that all `days` are, `2026-11-21`, or else the month of the first, `2026-11`. */
+/**
+ * Returns the day if all `days` are the same, like `2026-11-21`. Otherwise returns the month of the first day,
+ * `2026-11`.
+ */
 export function findCommonDay(days: readonly string[]): string {
   const [first = ''] = days;
   return days.every((day) => day === first) ? first : getMonth(first);

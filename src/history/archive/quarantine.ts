@@ -6,7 +6,7 @@ import type { UnreadableEntry } from '#state/journal.ts';
 import { listNames } from './archive-log.ts';
 
 interface SetAside {
-  /** The entry's place in the journal: partition, milliseconds and number, as in the columns of the archive. */
+  /** The entry's position in the journal: partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
   /**
    * `toClientNumber` of the client's hash, by which an erasure finds the entry. Missing if the client is not known.
@@ -17,8 +17,8 @@ interface SetAside {
 }
 
 /**
- * The folder beside the archive's segments that keeps unreadable journal entries, one in a file, for a version that
- * can read them.
+ * The folder beside the archive's segments for unreadable journal entries, one in a file. A later version may be able
+ * to read them.
  */
 export const QUARANTINE_FOLDER = 'set-aside';
 

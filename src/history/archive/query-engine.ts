@@ -20,7 +20,7 @@ export interface DuckLimits {
 
 export class QueryTooSlow extends NamedError {}
 
-/** A text that is not one statement that only reads. */
+/** A text is not a single statement that only reads. */
 export class QueryRefused extends NamedError {}
 
 export interface QueryAnswer {
@@ -29,7 +29,7 @@ export interface QueryAnswer {
   readonly more: boolean;
 }
 
-/** Adds a value to a statement and returns its placeholder, such as `$1`. What callers send never becomes SQL. */
+/** Adds a value to a statement and returns its placeholder, such as `$1`. A value from a caller never becomes SQL. */
 export type Bind = (value: string) => string;
 
 /** A statement: its text, or a function that makes the text with placeholders for its values. */
@@ -89,12 +89,12 @@ export class QueryEngine {
     yield* readBatches(await this.#connection.stream(...bindValues(statement)));
   }
 
-  /** Returns all rows as batches, so that single rows can be taken out of them later. The columns may have any type. */
+  /** Returns all rows as batches, so that single rows can be read from them later. The columns may have any type. */
   async wholeBatches(statement: Statement): Promise<readonly DuckBatch[]> {
     return Array.fromAsync(readBatches(await this.#connection.run(...bindValues(statement))));
   }
 
-  /** Opens an appender to a table. It works also while a query is being read. */
+  /** Opens an appender to a table. It also works while a query is being read. */
   async appender(table: string): Promise<DuckAppender> {
     return DuckAppender.open(await this.#instance.connect(), table);
   }
@@ -109,7 +109,7 @@ export class QueryEngine {
     });
   }
 
-  /** Throws QueryRefused unless the text is one statement that only reads. */
+  /** Throws QueryRefused unless the text is a single statement that only reads. */
   async requireSelect(sql: string): Promise<void> {
     const statements = await this.#connection.extractStatements(sql);
     if (statements.count !== 1)
@@ -181,7 +181,7 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Reads a number from a cell. A bigint becomes a number and a date its epoch ms. Any other value gives null. */
+/** Reads a number from a cell. A bigint becomes a number, and a date its epoch ms. Returns null for any other value. */
 export function toNumberOrNull(value: JS | undefined): number | null {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
@@ -212,13 +212,13 @@ export function toNumberList(value: JS | undefined): readonly number[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
 }
 
-/** A cell of a batch, when SQL has made the column a number, text, boolean or 64-bit integer. */
+/** A cell of a batch whose column SQL has made a number, text, boolean or 64-bit integer. */
 export type BatchCell = number | bigint | string | boolean | null;
 
 /** A row by column names. Times are Date, BIGINT is bigint. */
 export type DuckRow = Readonly<Record<string, JS>>;
 
-/** Some thousands of rows, stored by columns. This costs a fraction of one object a row. */
+/** Some thousands of rows, stored by columns. This costs a fraction of the memory of one object for each row. */
 export class DuckBatch {
   readonly rowCount: number;
   readonly #chunk: DuckDBDataChunk;
@@ -279,7 +279,10 @@ export class DuckBatch {
 
 type NewChunk = typeof DuckDBDataChunk.create;
 
-/** Adds rows to a table, by columns. It has a connection of its own, so that a query may run beside it. */
+/**
+ * Adds rows to a table, by columns. The appender has a connection of its own, so that a query may run at the same
+ * time.
+ */
 export class DuckAppender {
   readonly #connection: DuckDBConnection;
   readonly #appender: DuckDBAppender;
@@ -329,5 +332,5 @@ export class DuckAppender {
   }
 }
 
-/** The most rows that are appended to a table, or come out of a query, in one chunk. */
+/** The most rows in one chunk that is appended to a table or comes out of a query. */
 export const BATCH_ROWS_MAX = 2048;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { readErrorCode } from '#base/files/atomic-file.ts';
 import { listNames } from './archive-log.ts';
 
-/** The beginning of the names of copies that are being read. They lie in `staging/` of the archive's folder. */
+/** The beginning of the names of copies that are being read. The copies lie in `staging/` of the archive's folder. */
 export const READING = 'reading-';
 
-/** Removes the copies of an archive that are being read. Their readers start again on the segments that are left. */
+/** Removes the copies of an archive that are being read. Their readers start again on the remaining segments. */
 export function endReading(folder: string): void {
   const staging = join(folder, 'staging');
   for (const name of listNames(staging)) if (name.startsWith(READING)) endCopy(join(staging, name));

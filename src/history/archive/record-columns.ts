@@ -24,7 +24,7 @@ type ScalarType =
   | 'BIGINT'
   | 'UBIGINT'
   | 'DOUBLE'
-  /** Epoch ms in the row that is written, a UTC timestamp in the file. */
+  /** Epoch ms in the row that is written, and a UTC timestamp in the file. */
   | 'TIMESTAMP_MS';
 
 export type ColumnType = ScalarType | `${ScalarType}[]`;
@@ -51,21 +51,20 @@ export interface JsonColumn {
   readonly sql: string;
 }
 
-/** A row of the archive lacks what was written to it. The message names the column. */
+/** A row of the archive lacks a value that was written to it. The message names the column. */
 class RowDamaged extends NamedError {}
 
 /**
  * The names of columns that are not made from their members' names, by the member's path: `at` or `override.group`.
- * Null means that the member has no column. An empty name means that the columns of an object's members have no
- * prefix.
+ * Null if the member has no column. An empty name means that the columns of an object's members have no prefix.
  */
 type ColumnNames = Readonly<Record<string, string | null>>;
 
 /**
  * The columns of a record, made from its schema. `sellPointKey` becomes `sell_point_key`, the members of an object
  * have its name as their prefix, a list of objects becomes a list for each member, and facts have columns of their
- * own. An absent member is null. The engine makes the columns from JSON, because copying some eighty cells a decision
- * would cost more than everything else.
+ * own. A missing member is null. The engine makes the columns from JSON, because copying some eighty cells of each
+ * decision would cost more than everything else.
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly Column[];
@@ -80,7 +79,7 @@ export class RecordColumns<S extends TObject> {
     this.columns = this.#members.columns;
   }
 
-  /** Returns the column of a member that is kept in one column. */
+  /** Returns the column of a member that is kept in a single column. */
   columnOf(member: string): string {
     return this.#names[member] ?? toSnakeCase(member);
   }
@@ -115,7 +114,7 @@ interface Described {
   readonly patternProperties?: object;
 }
 
-/** How one member is kept. `read` returns null when the row has no value. */
+/** How one member is kept. `read` returns null if the row has no value. */
 interface Field {
   readonly columns: readonly Column[];
   /** Returns how the engine reads the member. `path` is SQL for the member. */
@@ -171,7 +170,7 @@ function createObjectField({ properties = {}, required = [] }: Described, place:
   };
 }
 
-/** Returns the DuckDB type of an object with these members, and no type when there are none. */
+/** Returns the DuckDB type of an object with these members. Returns no type if there are none. */
 function createStructType(members: readonly (readonly [string, string])[]): Pick<FieldSource, 'type'> {
   if (members.length === 0) return {};
   return { type: `STRUCT(${members.map(([name, type]) => `${quoteName(name)} ${type}`).join(', ')})` };
@@ -184,7 +183,7 @@ function getPresence({ anyOf = [] }: Described, isRequired: boolean): Presence {
   return anyOf.some(({ type }) => type === 'null') ? 'nullable' : 'always';
 }
 
-/** Returns null for a member that has no column. */
+/** Creates the field of a member. Returns null for a member that has no column. */
 function createMemberField(given: Described, member: string, { names, path, prefix }: Place): Field | null {
   const own = path === '' ? member : `${path}.${member}`;
   const named = names[own];
@@ -193,7 +192,7 @@ function createMemberField(given: Described, member: string, { names, path, pref
   const column = named ?? `${prefix}${toSnakeCase(member)}`;
   if (schema.enum?.length === 1) {
     const [value] = schema.enum;
-    // A member with one possible value tells shapes apart. It is the same in every row, so no column keeps it.
+    // A member with one possible value distinguishes schemas. It is the same in every row, so no column keeps it.
     return { columns: [], source: () => ({ columns: [] }), read: () => value };
   }
   if (schema.patternProperties !== undefined)
@@ -205,7 +204,7 @@ function createMemberField(given: Described, member: string, { names, path, pref
 }
 
 /**
- * The column of a fact is null also when the fact was not asked for. This column lists the facts that were asked for
+ * The column of a fact is also null if the fact was not asked for. This column lists the facts that were asked for
  * and had no value.
  */
 export const FACTS_NOT_KNOWN = {

@@ -21,7 +21,7 @@ interface OpenDraft extends BufferedRows {
 }
 
 /**
- * Collects rows for segments. They wait in files, because in memory the rows of a commit would take a hundred
+ * Collects rows for segments. The rows wait in files, because in memory the rows of a commit would take a hundred
  * megabytes, which the process would never return.
  */
 export class RowBuffer {
@@ -29,7 +29,7 @@ export class RowBuffer {
   readonly #periodOf: (at: number) => string;
   readonly #drafts = new Map<string, OpenDraft>();
 
-  /** Segments hold a day each, or whatever period `periodOf` names. */
+  /** `periodOf` names the day or month of the segment to which a row belongs. */
   constructor(archive: Archive, periodOf: (at: number) => string = formatDay) {
     this.#archive = archive;
     this.#periodOf = periodOf;

@@ -1,7 +1,7 @@
 import type { ArchiveState, Segment } from './archive-log.ts';
 
 /**
- * The files of a segment, in the order of writing. The rows come last: once they are there, the order filter is
+ * The files of a segment, in the sequence of writing. The rows come last. When they are there, the order filter is
  * there, too.
  */
 export const SEGMENT_FILES = ['orders', 'parquet'] as const;

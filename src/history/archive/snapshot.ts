@@ -33,7 +33,7 @@ import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts'
 
 /**
  * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
- * journal has. For the journal's rows only `bounds.platform` counts; the other bounds are ignored.
+ * journal has. For the journal's rows only `bounds.platform` counts. The other bounds are ignored.
  */
 export type TableSql = (table: TableName, bounds?: SegmentBounds) => string;
 
@@ -53,12 +53,12 @@ export interface SnapshotParts {
   /** The rows that only the journal has. Null if the snapshot is of the archive alone. */
   readonly unshipped: UnshippedSpan | null;
   readonly erased: ErasedClients;
-  /** True when the store's decisions are archived in a place that this machine does not read. */
+  /** True if the store's decisions are archived in a place that this machine does not read. */
   readonly isForeign: boolean;
   /** The segments that were found to be damaged before. */
   readonly damaged: readonly Segment[];
   readonly duck: () => Promise<QueryEngine>;
-  /** Called when nothing more is asked of the snapshot. */
+  /** Is called when nothing more is asked of the snapshot. */
   readonly release: () => void;
 }
 
@@ -66,7 +66,7 @@ export interface SnapshotParts {
 export interface UnshippedSpan {
   /** Returns SQL that can replace a table's name. A platform of null means all platforms. */
   readonly rows: (table: TableName, platform?: string | null) => string;
-  /** The entries that were lost, and those beyond the number that a node reads from the journal. */
+  /** The entries that were lost, and the entries beyond the number that a node reads from the journal. */
   readonly gaps: readonly ArchiveGap[];
   /** The time of the first entry that was not read, in epoch ms. Null if all were read. */
   readonly upTo: number | null;
@@ -87,9 +87,8 @@ export type OpenSnapshot = (damaged: readonly Segment[]) => Promise<Snapshot>;
 type IsWanted = (segment: Segment) => boolean;
 
 /**
- * What is known of the past at one moment: archive and journal as one source, for one or several questions. The copy
- * that `files` makes stays until the snapshot is disposed of, whatever is merged meanwhile; only an erasure removes
- * it.
+ * The contents of archive and journal at one moment, as one source for one or several questions. The copy that
+ * `files` makes stays until the snapshot is disposed of, also if segments are merged. An erasure removes it earlier.
  */
 export class Snapshot implements Disposable {
   readonly #parts: SnapshotParts;
@@ -136,8 +135,8 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * Answers a question in rows. `sql` may be called several times: a segment that cannot be read is left out of the
-   * whole answer.
+   * Answers a question in rows. `sql` may be called several times, because a segment that cannot be read is left out
+   * of the whole answer.
    */
   rows(sql: Question, among: PickSegments = ALL): Promise<readonly DuckRow[]> {
     return this.#read(sql, among, (duck, statement) => duck.rows(statement));
@@ -161,7 +160,7 @@ export class Snapshot implements Disposable {
 
   /**
    * Makes a folder with links to the wanted segments and with the unshipped rows. After that nothing more is asked of
-   * the journal's rows. Returns the archive's own folder when no links can be made; then the unshipped rows are
+   * the journal's rows. If no links can be made, returns the archive's own folder, and the unshipped rows are
    * missing.
    */
   async files(isWanted: IsWanted): Promise<SnapshotFiles> {
@@ -183,7 +182,10 @@ export class Snapshot implements Disposable {
     throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
   }
 
-  /** Returns false if no links can be made. Throws when a segment was replaced since the state was read. */
+  /**
+   * Links the segments. Returns false if no links can be made. Throws if a segment was replaced since the state was
+   * read.
+   */
   async #linkSegments(
     segments: readonly Segment[],
     unwritten: readonly Segment[],
@@ -212,7 +214,7 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * Returns the segments of the copy that made work fail. A file that vanished is not damaged: it was removed because
+   * Returns the segments of the copy that made work fail. A file that vanished is not damaged. It was removed because
    * a client was erased.
    */
   async findDamagedBy(cause: unknown): Promise<readonly Segment[]> {
@@ -314,7 +316,8 @@ export class Snapshot implements Disposable {
 }
 
 /**
- * The folder is read-only or belongs to another user, or the disk is full, is another disk, or allows no more links.
+ * The errors of a folder that is read-only or belongs to another user, and of a disk that is full, is another disk,
+ * or allows no more links.
  */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EROFS',
@@ -326,7 +329,7 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EXDEV',
 ]);
 
-/** The most tries. A try fails through an erasure, or through a merge just before its files were linked. */
+/** The most tries. A try fails because of an erasure, or because of a merge just before its files were linked. */
 const READING_TRIES_MAX = 10;
 
 /** The archive was rewritten during every try, before the work had finished. */
@@ -340,7 +343,7 @@ class ArchiveRewritten extends NamedError {
 }
 
 /**
- * Opens a snapshot and runs `work` on it. When the work fails, it runs again on a new snapshot: without the damaged
+ * Opens a snapshot and runs `work` on it. If the work fails, it runs again on a new snapshot: without the damaged
  * files, or because a newer commit removed files that the work read. Throws ArchiveRewritten after READING_TRIES_MAX
  * such commits.
  */
@@ -373,7 +376,7 @@ export function withFiles<T>(
   return withSnapshot(open, async (snapshot) => work(await snapshot.files(isWanted)));
 }
 
-/** Opens snapshots of an archive without the journal. Each opens its own engine when it needs one. */
+/** Opens snapshots of an archive without the journal. Each snapshot opens its own engine when it needs one. */
 export function createSnapshotOpener(archive: Archive | string, erased: ErasedClients = []): OpenSnapshot {
   const opened = typeof archive === 'string' ? new Archive(archive) : archive;
   return async (damaged) => {

@@ -35,7 +35,7 @@ import {
 
 interface Table {
   readonly description: string;
-  /** The column with the time of a row. The row lies in the folder of that time's UTC day. */
+  /** The column with the time of a row. The row lies in the folder of the UTC day of that time. */
   readonly time: string;
   /**
    * The columns by which a segment is sorted. Similar neighbours compress well, and the rows of one client are found
@@ -58,23 +58,23 @@ export const PLACE = new RecordColumns(
   'place',
 );
 
-/** SQL: the order of a client's entries within a millisecond. */
+/** SQL: the columns that sort a client's entries within a millisecond. */
 export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
 
 /**
- * SQL: the time at which the journal took a row's entry, by the journal's clock. SQLite has no such time; there it is
- * the number of the entry.
+ * SQL: the time at which the journal took a row's entry, by the journal's clock. SQLite has no such time, so there it
+ * is the number of the entry.
  */
 export const JOURNAL_TICK_SQL = 'if(journal_ms = 0, journal_seq, journal_ms)';
 
-/** Returns SQL: whether a row's entry stands behind the given places in the journal. */
+/** Returns SQL: whether a row's entry stands after the given places in the journal. */
 export function isAfterSql(places: JournalPlaces): string {
   const listed = (member: 'ms' | 'seq') =>
     `coalesce(list_extract([${places.map((place) => place?.[member] ?? -1).join(', ')}]::BIGINT[], journal_partition + 1), -1)`;
   return `(journal_ms, journal_seq) > (${listed('ms')}, ${listed('seq')})`;
 }
 
-/** The records that are kept as rows, with those columns that are not named after their members. */
+/** The records that are kept as rows, with the columns that are not named after their members. */
 export const RECORDS = {
   decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
   outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
@@ -172,7 +172,7 @@ export function isAboutClients(table: TableName): boolean {
   return columns.some(({ name }) => name === 'client_hash');
 }
 
-/** The facts by which decisions are searched and counted. Their columns exist also when no rule set recorded them. */
+/** The facts by which decisions are searched and counted. Their columns exist even if no rule set recorded them. */
 export const NEEDED_FACTS: FactTypes = new Map([
   ['amount', 'DOUBLE'],
   ['currency', 'VARCHAR'],
@@ -203,7 +203,7 @@ export function createRowSource(table: TableName, facts: FactTypes) {
   return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
 }
 
-/** Adds the types of the facts of further rows, and widens a type where a value needs it. */
+/** Adds the types of the facts of further rows. Widens a type if a value needs it. */
 export function widenFacts(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
   for (const { facts = {} } of rows)
     for (const label in facts) {
@@ -240,8 +240,8 @@ export interface ArchiveRow {
 }
 
 /**
- * Returns the rows of numbered entries, without what a client did before it was erased. `erasedAt` maps the client's
- * number to the number of the erasure. `hashOf` returns the hash of an entry's client.
+ * Returns the rows of numbered entries, without a client's entries from before its erasure. `erasedAt` maps the
+ * client's number to the number of the erasure. `hashOf` returns the hash of an entry's client.
  */
 export function toRows<Entry extends PlacedEntry<JournalEntry>>(
   numbered: readonly (readonly [number, Entry | PlacedEntry<ErasureEntry>])[],
@@ -255,7 +255,7 @@ export function toRows<Entry extends PlacedEntry<JournalEntry>>(
   });
 }
 
-/** Returns the rows of a page of the journal, without what a client did before it was erased. */
+/** Returns the rows of a page of the journal, without a client's entries from before its erasure. */
 export function toPageRows(
   entries: readonly PlacedEntry<JournalRecord>[],
   clientKeys: ClientKeys,
@@ -288,8 +288,8 @@ export function toRow(entry: PlacedEntry<JournalEntry>, clientHash: string): Arc
 }
 
 /**
- * Returns the row that records the erasure of a client, with the number of rows that were removed. `rowsRemoved` has
- * them by the client's number.
+ * Returns the row that records the erasure of a client, with the number of removed rows. `rowsRemoved` has these
+ * numbers by the client's number.
  */
 export function toTombstone(
   erasure: PlacedEntry<ErasureEntry>,

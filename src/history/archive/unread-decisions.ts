@@ -45,7 +45,7 @@ export const unreadDecisions = list(
   'Only when there are such: what they hold is not among these decisions',
 );
 
-/** Formats unread decisions for people. Takes also the interface's form, in which moments are text. */
+/** Formats unread decisions for people. Accepts also the interface's form, in which moments are text. */
 export function formatUnread({
   from,
   to,

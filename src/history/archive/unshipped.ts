@@ -3,14 +3,14 @@ import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveGap, ArchiveState } from './archive-log.ts';
 
 /**
- * The cursor of an archive to which another store shipped. Its entries were numbered otherwise, so no store knows
- * this cursor.
+ * The cursor of an archive that was filled from another store than the present one. That store numbered its entries
+ * differently, so no store knows this cursor.
  */
 export const FOREIGN_CURSOR = 'adopted';
 
 /**
- * Returns what a page of the journal lacks: entries that were lost, and entries that cannot be read. Their clients
- * are not known.
+ * Lists the gaps of a page of the journal: entries that were lost, and entries that cannot be read. Their clients are
+ * not known.
  */
 export function listPageGaps({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
   const near = entries[0]?.at ?? 0;
@@ -34,8 +34,8 @@ export async function readUnshippedPage(
 
 /**
  * Finds the first page with entries that are newer than the whole archive. A store that was restored to an earlier
- * moment numbers its entries again from there, and a new store from the first. So the archive's cursor means nothing
- * there.
+ * moment numbers its entries again from there, and a new store from the first. Therefore the archive's cursor has no
+ * meaning in this store.
  */
 export async function findPageNewerThanArchive(
   store: Pick<Store, 'readJournal'>,

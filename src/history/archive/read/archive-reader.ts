@@ -56,23 +56,24 @@ interface ArchivedDecisions {
   readonly unreadable: readonly UnreadSegment[];
 }
 
-/** The decisions that a search found, and what it did not look at. */
+/** The decisions that a search found, and the parts of the past that it did not look at. */
 interface SearchedDecisions extends ArchivedDecisions {
   /** Whether more decisions fit than were returned. */
   readonly isCut: boolean;
-  /** The time of the oldest decision that was compared, in epoch ms. Null if none was. */
+  /** The time of the oldest decision that was compared, in epoch ms. Null if none was compared. */
   readonly backTo: number | null;
   /** The number of decisions that were compared with the filter. */
   readonly compared: number;
   readonly unreadReports: readonly UnreadSegment[];
   /** The spans of the journal that were not read, because they have more entries than one question may read. */
   readonly gaps: readonly ArchiveGap[];
-  /** The time, in epoch ms, before which everything was looked at. Null if everything was. */
+  /** The time, in epoch ms, before which everything was looked at. Null if everything was looked at. */
   readonly upTo: number | null;
 }
 
 /**
- * The limits of the engine beside a service that answers callers: one thread, and memory that a container can spare.
+ * The limits of the engine beside a service that answers callers: one thread, and an amount of memory that a
+ * container can spare.
  */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
@@ -93,7 +94,7 @@ type ReadStore = Pick<
 
 /**
  * Looks up decisions and other entries in the archive and the journal. The limits of a question bound how much it
- * reads. An erased client is not found any more from the moment at which the store forgot it.
+ * reads. An erased client is not found any more from the moment at which the store forgot the client.
  */
 export class ArchiveReader {
   readonly archive: Archive;
@@ -119,15 +120,15 @@ export class ArchiveReader {
     });
   }
 
-  /** Creates a reader for a node without an archive. It knows only what the journal holds. */
+  /** Creates a reader for a node without an archive. The reader knows only the entries of the journal. */
   static withoutArchive(store: ReadStore): ArchiveReader {
     return new ArchiveReader(join(tmpdir(), `scoring-no-archive-${randomUUID()}`), store);
   }
 
   /** Opens archive and journal as one source, as they are at one moment. */
   readonly open: OpenSnapshot = async (damaged) => {
-    // The erasures are read before the archive: a commit takes an erasure off this list and the client out of the
-    // segments.
+    // The erasures are read before the archive, because a commit takes an erasure off this list and the client out of
+    // the segments.
     const erased = await readErasedClients(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
@@ -141,8 +142,8 @@ export class ArchiveReader {
   };
 
   /**
-   * Opens archive and journal as `open` does, but only when the journal was read to its end. Readers of files use it,
-   * because files still hold clients who were erased.
+   * Opens archive and journal as `open` does, but only if the journal was read to its end. Readers of files need it:
+   * the files still hold clients who were erased, and only the journal names these clients.
    */
   readonly openToEnd: OpenSnapshot = async (damaged) => {
     for (;;) {
@@ -153,8 +154,8 @@ export class ArchiveReader {
   };
 
   /**
-   * Opens the archive without the journal, with what clients did before they were erased. The feed uses it, because
-   * the feed has a place for every row.
+   * Opens the archive without the journal, with the rows of clients from before their erasure. The feed uses it,
+   * because its positions count every row, also those of erased clients.
    */
   readonly openArchive: OpenSnapshot = async (damaged) =>
     this.#createSnapshot(await this.archive.refresh(), { damaged });
@@ -178,8 +179,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Finds a decision by its id. A platform of null means any platform. The decision is null when what could be read
-   * does not hold it.
+   * Finds a decision by its id. A platform of null means any platform. The decision is null if the readable parts do
+   * not hold it.
    */
   async decision(
     decisionId: string,
@@ -215,7 +216,7 @@ export class ArchiveReader {
   }
 
   /**
-   * Returns the newest decisions of a platform that match the filter and, when a status is given, whose order has
+   * Returns the newest decisions of a platform that match the filter. If a status is given, their order must have
    * that status.
    */
   async findDecisions(
@@ -250,7 +251,7 @@ export class ArchiveReader {
     });
   }
 
-  /** Returns what is known of orders of a platform, in the order of `asked`. Throws StoreUnavailable. */
+  /** Returns what is known of orders of a platform, in the sequence of `asked`. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
     const among: PickSegments = (segments) => this.#orders.findHolding(segments, orderRefs);
@@ -258,8 +259,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Returns what happened to a client before a place, the newest first, from the given tables. A place of null means
-   * no bound.
+   * Returns the entries about a client before a place, the newest first, from the given tables. If the place is null,
+   * there is no limit.
    */
   async history(
     client: ClientKey,
@@ -301,9 +302,7 @@ export class ArchiveReader {
     });
   }
 
-  /**
-   * Returns the time of the newest erasure that the archive holds, in epoch ms. Infinity while the archive is empty.
-   */
+  /** Returns the time of the newest erasure in the archive, in epoch ms. Returns Infinity if the archive is empty. */
   async findNewestErasureTime(): Promise<number> {
     const state = await this.archive.refresh();
     if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
@@ -312,8 +311,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Returns the times of the last erasures, in epoch ms, by the client's number, as far as the archive still names
-   * the clients.
+   * Returns the times of the last erasures, in epoch ms, by the client's number. The archive names erased clients
+   * only for some time.
    */
   async erasureTimes(): Promise<ReadonlyMap<string, number>> {
     const times = (rows: string) =>
@@ -355,7 +354,7 @@ export class ArchiveReader {
     return this.archive.refresh();
   }
 
-  /** The engine is loaded when it is first needed. Most services are never asked about last year. */
+  /** Opens the engine when it is first needed. Most services are never asked about last year. */
   #openEngine(): Promise<QueryEngine> {
     const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
     this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
@@ -377,7 +376,7 @@ const ARCHIVE_ALONE = {
 
 async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
   const duck = await QueryEngine.open({ ...READER_LIMITS, temporaryFolder });
-  // No question depends on the order of rows in a file, and keeping that order costs memory.
+  // No question depends on the sequence of rows in a file, and keeping that sequence costs memory.
   await duck.run('SET preserve_insertion_order = false');
   return duck;
 }
@@ -415,8 +414,8 @@ function partition<T>(
 }
 
 /**
- * Returns the time at which the newest `rows` rows begin, in epoch ms. Null if the segments hold not many more
- * rows.
+ * Returns the time at which the newest `rows` rows begin, in epoch ms. Returns null if the segments hold not many
+ * more rows.
  */
 function findBeginOfNewest(
   newestFirst: readonly Segment[],

@@ -4,7 +4,7 @@ import { UnknownCursor } from '#state/store-errors.ts';
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
 
-/** What a node knows of the archive, whichever node ships to it. */
+/** The facts about the archive that a node knows, whichever node ships to it. */
 export class ArchiveWatch {
   readonly #archive: Archive;
   readonly #journal: Journal;
@@ -30,7 +30,9 @@ export class ArchiveWatch {
     return this.#contents;
   }
 
-  /** Returns the number of entries in the journal, shipped or not, or the last known number when the store is away. */
+  /**
+   * Returns the number of entries in the journal, shipped or not. Returns the last known number if the store is away.
+   */
   async journalEntries(): Promise<number> {
     try {
       this.#journalEntries = await this.#journal.journalLength();
@@ -40,10 +42,7 @@ export class ArchiveWatch {
     return this.#journalEntries;
   }
 
-  /**
-   * Returns how long, in ms, the oldest entry has waited that is not archived. The figure grows while this is not
-   * known.
-   */
+  /** Returns how long, in ms, the oldest unarchived entry has waited. If this is not known, the figure grows. */
   async lagMs(): Promise<number> {
     try {
       this.#completeTo = (await this.#unshippedSince()) ?? this.#clock();
@@ -53,7 +52,7 @@ export class ArchiveWatch {
     return Math.max(0, this.#clock() - this.#completeTo);
   }
 
-  /** Returns the time of the oldest entry that is not archived, in epoch ms. Null if everything is archived. */
+  /** Returns the time of the oldest unarchived entry, in epoch ms. Returns null if everything is archived. */
   async #unshippedSince(): Promise<number | null> {
     const { cursor, shippedAt } = await this.#archive.refresh();
     try {

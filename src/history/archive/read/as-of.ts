@@ -23,8 +23,8 @@ export function erasedSql(rows: string): string {
 }
 
 /**
- * Returns what the figures of a moment say about themselves. `rows` are those of `erasedSql`. `unshipped` are the
- * numbers of erased clients that the archive does not know of yet.
+ * Describes the moment to which figures refer. `rows` are those of `erasedSql`. `unshipped` are the numbers of erased
+ * clients that the archive does not know of yet.
  */
 export function describeMoment(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
   const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);
@@ -32,7 +32,7 @@ export function describeMoment(at: number, rows: readonly DuckRow[], unshipped: 
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
 }
 
-/** Returns who was erased after a moment of the past, because figures of that moment counted those clients then. */
+/** Returns the clients who were erased after a moment of the past, because figures of that moment counted them. */
 export async function readMoment(past: Snapshot, at: number, platform: PlatformName | null): Promise<AsOf> {
   const rows = await past.rows((source) =>
     erasedSql(

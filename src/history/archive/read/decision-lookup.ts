@@ -14,25 +14,23 @@ import { toUnreadDecisions } from './decision-sql.ts';
 import { addUnread, type FoundDecisions } from './found-decisions.ts';
 import { type FoundNames, findNames, type NameSearch } from './name-search.ts';
 
-/**
- * A decision, and the places that could not be read. The decision is null when no place that could be read holds it.
- */
+/** A decision, and the places that could not be read. The decision is null if no readable place holds it. */
 export interface LookedUpDecision {
   readonly decision: Decision | null;
-  /** Empty if the decision was found, and when everything could be read. */
+  /** Empty if the decision was found, or if everything could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
 /** The decisions that could be read, the newest first, and the places that may hold more. */
 export interface LookedUpDecisions {
   readonly decisions: readonly Decision[];
-  /** Empty if everything could be read, or nothing more had to be read. */
+  /** Empty if everything could be read, or if nothing more had to be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
-/** What a search for a part of a name found, and where it could not look. */
+/** The results of a search for a part of a name, and the places where it could not look. */
 export interface FoundByPart extends Omit<FoundNames, 'gaps' | 'unreadable'> {
-  /** Empty when everything could be read that it looked at. */
+  /** Empty if everything that the search looked at could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
@@ -48,7 +46,7 @@ export interface HistoryPage {
 
 /**
  * Finds decisions wherever they are. By id, order or client it asks the store first and then the archive. Searches
- * and histories ask archive and journal as one source. When only other nodes have an archive, this node cannot find
+ * and histories read archive and journal as one source. If only other nodes have an archive, this node cannot find
  * all decisions.
  */
 export class DecisionLookup {
@@ -99,7 +97,7 @@ export class DecisionLookup {
   }
 
   /**
-   * Finds the newest decisions of a platform that match the filter and, when a status is given, whose order has that
+   * Finds the newest decisions of a platform that match the filter. If a status is given, their order must have that
    * status.
    */
   async find(
@@ -138,7 +136,10 @@ export class DecisionLookup {
     return this.#archive.clientOf(hash);
   }
 
-  /** Returns a page of what happened to a client before a place, the newest first. A place of null means no bound. */
+  /**
+   * Returns a page of the entries about a client before a place, the newest first. If the place is null, there is no
+   * limit.
+   */
   async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
     const { entries, isWhole } = await this.#archive.history(client, before, limit + 1);
     const isCut = entries.length > limit;
@@ -162,7 +163,7 @@ export class DecisionLookup {
     return isWhole;
   }
 
-  /** Yields everything else that happened to a client, as `allOfClient` yields its decisions. */
+  /** Yields all other entries about a client, as `allOfClient` yields its decisions. */
   async *allHistory(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
     const tables = TABLE_NAMES.filter((table) => isAboutClients(table) && table !== 'decisions');
     let oldest: HistoryPlace | null = null;
@@ -182,7 +183,7 @@ export class DecisionLookup {
     return [...tooMany, ...(await this.#listUnread(unreadable))];
   }
 
-  /** Lists what this node cannot read: some files, or the whole archive when only other nodes have it. */
+  /** Lists the parts that this node cannot read: some files, or the whole archive if only other nodes have it. */
   async #listUnread(segments: readonly UnreadSegment[]): Promise<readonly UnreadDecisions[]> {
     const unread = segments.map(toUnreadDecisions);
     if (!(await isArchivedElsewhere(this.#store.registers, this.#archive.folder))) return unread;

@@ -51,7 +51,7 @@ function wantedSql(wanted: string | number, value: FilterValueKind, bind: Bind):
   return value === 'moment' ? `make_timestamp_ms(${wanted})` : String(wanted);
 }
 
-/** Returns the column of `decisions` that a member of a filter is compared with. */
+/** Returns the column of `decisions` with which a member of a filter is compared. */
 export function getComparedColumn(compared: FilterMember['compared']): string {
   return 'fact' in compared ? toFactColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
 }

@@ -39,19 +39,16 @@ export interface FeedPage {
   readonly records: readonly FeedRecord[];
   /** Entries that were lost before the feed had them. They came before the records or between them. */
   readonly gaps: readonly JournalGap[];
-  /** The cursor behind the page. It stays valid when entries are shipped and segments are merged. */
+  /** The cursor after the page. It stays valid when entries are shipped and segments are merged. */
   readonly cursor: string | null;
   /** Whether no further entry is known. */
   readonly ended: boolean;
 }
 
-/**
- * The number of steps that may find only scores and entries of other platforms. After that a page without a record is
- * returned.
- */
+/** How many steps may find only scores and entries of other platforms. Then a page without a record is returned. */
 const STEPS_MAX = 50;
 
-/** What happened to a platform's clients, from archive and journal as one source, the oldest first. */
+/** The events of a platform's clients, from archive and journal as one source, the oldest first. */
 export class EventFeed {
   readonly #store: Store;
   readonly #archive: ArchiveReader | null;
@@ -66,8 +63,8 @@ export class EventFeed {
   }
 
   /**
-   * Returns the events behind a cursor, or from the oldest that is kept. A page may have fewer events than the limit.
-   * Throws UnknownCursor.
+   * Returns the events after a cursor. If the cursor is null, starts at the oldest kept event. A page may have fewer
+   * events than the limit. Throws UnknownCursor.
    */
   async page(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
     this.#store.cursors.read(after);
@@ -87,7 +84,7 @@ export class EventFeed {
     return this.#readJournal(platform, told.cursor, limit);
   }
 
-  /** Returns the number of a client, by which an erasure names it. */
+  /** Returns the number by which an erasure names a client. */
   readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
     toClientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
@@ -96,7 +93,7 @@ export class EventFeed {
     return this.#store.cursors.write([]);
   }
 
-  /** Begins a watch. Begin it before a page is read, to wait for what comes after that page. */
+  /** Begins a watch. Begin it before a page is read, to wait for the events after that page. */
   watch(platform: PlatformName): TailWatch {
     return this.#tail.watch(platform);
   }
@@ -128,8 +125,8 @@ export class EventFeed {
 
   /**
    * Returns a page with a gap. A store that was restored to an earlier moment numbers its entries again from there,
-   * so a cursor from before the restore means nothing there. Entries that were shipped since may be missing, which is
-   * a gap.
+   * so a cursor from before the restore has no meaning in it. Entries that were shipped since may be missing, which
+   * is a gap.
    */
   async #pageAfterRestore(after: string | null): Promise<FeedPage> {
     const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
@@ -148,7 +145,7 @@ function isFeedRecord(record: PlacedEntry<JournalRecord>): record is FeedRecord 
   return record.kind !== 'score';
 }
 
-/** The tables of the entries that platforms get. A score is only a question. */
+/** The tables of the entries that platforms get. Scores are not among them, because a score is only a question. */
 const FEED_TABLES = [
   'decisions',
   'outcomes',
@@ -158,14 +155,14 @@ const FEED_TABLES = [
   'erasures',
 ] as const satisfies TableName[];
 
-/** The archive's entries after a cursor, in the order of the journal. */
+/** The archive's entries after a cursor, in the sequence of the journal. */
 interface ArchivedPage {
   readonly records: readonly PlacedEntry<JournalRecord>[];
   readonly gaps: readonly JournalGap[];
   readonly cursor: string | null;
 }
 
-/** A row that is made when it is needed. */
+/** A row that is made into an entry when it is needed. */
 interface PlacedRow {
   readonly table: TableName;
   readonly row: () => DuckRow;
@@ -175,13 +172,13 @@ interface PlacedRow {
 interface FoundRows {
   readonly rows: readonly PlacedRow[];
   readonly unreadable: readonly Segment[];
-  /** Whether the archive may have further rows behind these. */
+  /** Whether the archive may have further rows after these. */
   readonly more: boolean;
 }
 
 /**
- * A merged segment is sorted by client, so each question searches all of it. Therefore this many rows are kept for
- * the next pages.
+ * How many rows are kept for the next pages. A merged segment is sorted by client, so each question searches all of
+ * it.
  */
 const ROWS_AHEAD = 4096;
 const READERS_AHEAD_MAX = 4;
@@ -205,14 +202,14 @@ class ArchivedEvents {
   }
 
   /**
-   * Returns the oldest archived events of a platform's clients behind a cursor. Null if the archive has none behind
-   * it; then the journal has what follows. Throws UnknownCursor.
+   * Returns the oldest archived events of a platform's clients after a cursor. Returns null if the archive has none
+   * after it. The journal then has the next events. Throws UnknownCursor.
    */
   async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
     const { cursors, clientKeys } = this.#store;
     const begin = cursors.read(after);
-    // The erasures are read before the archive: a commit takes an erasure off this list and the client out of the
-    // segments.
+    // The erasures are read before the archive, because a commit takes an erasure off this list and the client out of
+    // the segments.
     const erasures = await this.#store.unshippedErasures();
     return withSnapshot(this.#reader.openArchive, async (past) => {
       const { state } = past;
@@ -254,7 +251,7 @@ class ArchivedEvents {
   }
 }
 
-/** Returns the tick from which archived entries may be unread. Null if the archive has no unread entry. */
+/** Returns the tick from which archived entries may be unread. Returns null if the archive has no unread entry. */
 function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;
@@ -263,13 +260,13 @@ function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): numb
   return behind.length === 0 ? null : Math.min(...behind);
 }
 
-/** Computes a place's `JOURNAL_TICK_SQL`. Returns 0 when nothing was read. */
+/** Computes a place's `JOURNAL_TICK_SQL`. Returns 0 if nothing was read. */
 function toTick(place: JournalPlace | null): number {
   if (place === null) return 0;
   return place.ms === 0 ? place.seq : place.ms;
 }
 
-/** Lists the segments that may hold events from a tick on, those with the earliest rows first. */
+/** Lists the segments that may hold events from a tick on, sorted by their earliest row. */
 function listSegmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
   return [...segments.values()]
     .filter((segment) => segment.platform === platform && segment.lastTick >= from)
@@ -282,7 +279,7 @@ interface Asked {
   readonly from: number;
 }
 
-/** Finds the oldest rows, in the order of the journal. Segments that begin later are not read. */
+/** Finds the oldest rows, in the sequence of the journal. Segments that begin later are not read. */
 async function findOldestRows(
   segments: readonly Segment[],
   past: Snapshot,
@@ -340,7 +337,7 @@ function computePlacesAfter(
 ): JournalPlaces {
   const last = rows.at(-1)?.place;
   const own = new Map(rows.map(({ place: { partition, ms, seq } }) => [partition, { ms, seq }]));
-  // A partition without rows has none before the last row. Reading it begins there the next time.
+  // A partition without rows has none before the last row. The next read of the partition begins there.
   const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
   return through.map((end, partition) => {
     const read = begin[partition] ?? null;
@@ -354,7 +351,7 @@ function pickEarlierPlace(a: JournalPlace | null, b: JournalPlace | null): Journ
 }
 
 /**
- * Returns the gaps that lie behind the first places and before the last ones. Null as the last places means up to the
+ * Returns the gaps that lie after the first places and before the last ones. If the last places are null, up to the
  * end of the archive.
  */
 function listGapsBetween(
@@ -369,7 +366,7 @@ function listGapsBetween(
   });
 }
 
-/** Whether everything before a gap was read, and something behind it. `gap` are the places after which the gap lies. */
+/** Whether everything before a gap was read, and something after it. `gap` has the places after which the gap lies. */
 function isPast(read: JournalPlaces, gap: JournalPlaces): boolean {
   const order = read.map((place, partition) => compareRead(place, gap[partition] ?? null));
   return order.every((sign) => sign >= 0) && order.some((sign) => sign > 0);

@@ -29,8 +29,8 @@ import { type AsOf, readMoment } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
 /**
- * What decisions can be split by, as SQL over the table `decisions`. An attribute is split by its own columns
- * instead.
+ * The properties by which decisions can be split, as SQL over the table `decisions`. An attribute is split by its own
+ * columns instead.
  */
 const SPLITS = {
   verdict: valueSql('verdict'),
@@ -48,7 +48,7 @@ const SPLITS = {
   attribute: '',
 } as const;
 
-/** Returns SQL for the value that a member of a filter is compared with. A list gives each of its values. */
+/** Returns SQL for the value with which a member of a filter is compared. A list gives each of its values. */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);
@@ -62,7 +62,7 @@ export const SPLIT_NAMES = Object.freeze(
 );
 
 /**
- * The dimensions that may be the cause of a change. When a version and its arm explain as much, the version comes
+ * The dimensions that may be the cause of a change. If a version and its arm explain as much, the version comes
  * first.
  */
 export const CAUSE_NAMES = [
@@ -81,34 +81,34 @@ export interface TimeSpan {
 }
 
 export interface ExplorationAsk extends TimeSpan {
-  /** Null means all platforms. */
+  /** Null for all platforms. */
   readonly platform: PlatformName | null;
   readonly by: SplitName;
-  /** The attribute by which decisions are split. Only with `by: attribute`. */
+  /** The attribute by which decisions are split. Present only with `by: attribute`. */
   readonly attribute?: string | null;
-  /** The verdict that is counted. Null means all verdicts. */
+  /** The verdict that is counted. Null for all verdicts. */
   readonly verdict: Verdict | null;
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
-  /** The span with which this one is compared. Null means no comparison. */
+  /** The span with which this one is compared. Null if there is no comparison. */
   readonly against: TimeSpan | null;
-  /** Whether amounts, grants and payments are summed up, too. That needs a look at every order. */
+  /** Whether amounts, attempts and payments are summed up, too. That needs a look at every order. */
   readonly money: boolean;
-  /** A moment in epoch ms: what came later is left out. Null means that all that is known counts. */
+  /** A moment in epoch ms. Everything that came later is left out. Null if everything that is known counts. */
   readonly asOf: number | null;
 }
 
 interface ExploredValue {
-  /** Null stands for all values except the most frequent ones together. */
+  /** The value of the property. Null stands for all values together that are not among the most frequent ones. */
   readonly value: string | null;
   /** The count of each slot. */
   readonly decisions: readonly number[];
   /**
-   * The amounts asked for, by currency and slot. An order counts once, when it was first asked for. Empty unless
+   * The requested amounts, by currency and slot. An order counts once, when it was first asked for. Empty unless
    * `money` is asked for.
    */
   readonly money: Readonly<Record<string, readonly number[]>>;
   /**
-   * For each slot, the orders for which a requisite was shown within the span, and how many of them are paid. Null
+   * The orders of each slot for which a requisite was shown within the span, and how many of them are paid. Null
    * unless `money` is asked for.
    */
   readonly orders: { readonly granted: readonly number[]; readonly paid: readonly number[] } | null;
@@ -122,14 +122,14 @@ export interface Exploration {
   readonly all: readonly number[];
   /** The most frequent value comes first. */
   readonly values: readonly ExploredValue[];
-  /** What changed since the span of the comparison. Null without a comparison. */
+  /** The changes since the span of the comparison. Null if there is no comparison. */
   readonly change: (TwoTimes & { readonly contributions: readonly Contribution[] }) | null;
   readonly gaps: readonly ArchiveGap[];
   /** The decisions in files of the archive that cannot be read. No figure counts them. */
   readonly unreadable: readonly UnreadDecisions[];
-  /** The time, in epoch ms, before which everything is counted. Null if everything is. */
+  /** The time, in epoch ms, before which everything is counted. Null if everything is counted. */
   readonly upTo: number | null;
-  /** Absent unless figures of the past were asked for. */
+  /** Missing unless figures of the past were asked for. */
   readonly asOf?: AsOf;
 }
 
@@ -157,7 +157,7 @@ export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 
 const NO_CURRENCY = '–';
 
-/** Counts the decisions of a span by what they have in common. Archive and journal are one source. */
+/** Counts the decisions of a span by the value of a property. Archive and journal are one source. */
 export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
   const ask = limitToKnown(asked);
   const { asOf, against, platform } = ask;
@@ -190,7 +190,7 @@ function chooseStep(lengthMs: number): number {
   return STEPS_MS.find((step) => lengthMs / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
 }
 
-/** Returns a span of whole slots that ends at a moment. The last slot may still run. */
+/** Returns a span of whole slots that ends at a moment. The last slot may not be over. */
 export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
   const stepMs = chooseStep(lengthMs);
@@ -236,7 +236,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 
-/** Returns SQL that adds the columns of an attribute, for the case that no decision has it. */
+/** Returns SQL that adds the columns of an attribute. Without it the query fails if no decision has the attribute. */
 function missingColumnsSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return '';
   const columns = listAttributeColumns(attribute ?? '');
@@ -261,8 +261,8 @@ function slotSql(
 }
 
 /**
- * SQL for the orders that were asked for, by value, and for the first time of those that were asked for several
- * times.
+ * SQL for the orders that were asked for, by value. For orders that were asked for several times, it also has the
+ * first time.
  */
 const ASKED_SQL = `asked AS NOT MATERIALIZED (
     SELECT slot, value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, coalesce(fact_amount, 0)::DOUBLE AS amount,
@@ -274,7 +274,7 @@ const ASKED_SQL = `asked AS NOT MATERIALIZED (
 
 /**
  * Returns SQL for the orders for which a requisite was shown, and whether they are paid. Orders that failed
- * technically are left out, because that says nothing about the payer.
+ * technically are left out, because they say nothing about the payer.
  */
 function paidSql([source, bind]: Place, { platform, asOf, ...span }: ExplorationAsk): string {
   const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
@@ -292,8 +292,8 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
 }
 
 /**
- * SQL that counts each order once, when it was first asked for. Amounts are added as decimals, whose sum is the same
- * in every order. Amounts from 1e21 on do not fit and are added as doubles.
+ * SQL that counts each order once, when it was first asked for. Amounts are added as decimals, because the sum of
+ * decimals does not depend on their sequence. Amounts from 1e21 on do not fit and are added as doubles.
  */
 const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
     coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0),
@@ -360,7 +360,7 @@ class SlotTable {
       }));
     for (const [value, counts] of ranked)
       for (const [slot, count] of counts.entries()) addAt(of(value).decisions, slot, count);
-    // The amounts are added in a fixed order, so that sums are the same to the last digit.
+    // The amounts are added in a fixed sequence, so that sums are the same to the last digit.
     for (const { value, currency, slot, amount, granted, paid } of this.#money.toSorted((a, b) =>
       a.value < b.value ? -1 : 1,
     )) {
@@ -400,7 +400,7 @@ async function computeChange(
       counts.add(time, toTextOrNull(row['dimension']), toTextOrNull(row['value']) ?? '', part, whole);
     }
   const { all } = counts;
-  // When only one verdict is counted, the verdict explains nothing.
+  // If only one verdict is counted, the verdict explains nothing.
   const counted = counts
     .values()
     .toSorted((a, b) => CAUSE_ORDER.indexOf(a.dimension) - CAUSE_ORDER.indexOf(b.dimension))

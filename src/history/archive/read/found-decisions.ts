@@ -10,7 +10,7 @@ import {
 } from '#decision/decision-filter.ts';
 import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-decisions.ts';
 
-/** The decisions that a bounded search backwards found, and how far it went. */
+/** The decisions that a limited search back in time found, and how far the search went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
   decisions: list(DecisionSchema, 'At most `limit`'),
   next: nextPagePlace,
@@ -37,16 +37,16 @@ export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
 export const LOOKED_AT_DECISIONS_MAX = 10_000;
 
 /**
- * The number of decisions that are asked for at once. The store reads a page in steps that do not hold up other
- * requests (`searchThrottle`).
+ * The number of decisions that are read at once. The store reads a page in steps that do not hold up other requests
+ * (`searchThrottle`).
  */
 export const PAGE_DECISIONS_MAX = 200;
 
 /**
  * Looks through pages of at most PAGE_DECISIONS_MAX decisions, from the newest back in time. It ends when `limit`
  * decisions match, nothing is left, or LOOKED_AT_DECISIONS_MAX were looked at. It never ends within a millisecond,
- * because pages have the decisions of one millisecond in any order. A page that is not full is the last one, and so
- * is a page that reaches past `from`.
+ * because pages have the decisions of one millisecond in any sequence. A page that is not full is the last one, and
+ * so is a page that reaches past `from`.
  */
 export async function findInPages(
   nextPage: () => Promise<readonly Decision[]>,
@@ -74,7 +74,7 @@ export async function findInPages(
   }
 }
 
-/** How a search for decisions went. */
+/** How far a search for decisions went. */
 interface Look {
   readonly filter: DecisionFilter;
   readonly limit: number;
@@ -91,13 +91,13 @@ function cutToLimit(found: readonly Decision[], look: Look): FoundDecisions {
   const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
   const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
-  // A bounded search may have ended before the place from which it was to continue.
+  // A limited search may have ended before the place from which it was to continue.
   const leadsOn = last !== null && (filter.after === undefined || isAfterPosition(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
   return { decisions, next, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete } };
 }
 
-/** Adds what could not be read. The list is then incomplete. */
+/** Adds the parts that could not be read. The list is then incomplete. */
 export function addUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
   if (unread.length === 0) return found;
   return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };

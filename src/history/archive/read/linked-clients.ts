@@ -22,7 +22,7 @@ import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readMoment } from './as-of.ts';
 
-/** What payers may share: a device, known by its fingerprint, or an IP address. */
+/** The things that payers may share: a device, known by its fingerprint, or an IP address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
 
 type DeviceKind = (typeof DEVICE_KINDS)[number];
@@ -45,7 +45,7 @@ interface DeviceClients {
   readonly device: Device;
   /** The number of clients, listed or not. */
   readonly clients: number;
-  /** The clients, the last seen first. Empty if there are more than were asked for. */
+  /** The clients, the last seen first. Empty if there are more than the requested number. */
   readonly seen: readonly SeenClient[];
 }
 
@@ -58,14 +58,14 @@ export interface LinkedOrder {
   readonly granted: boolean;
   readonly amount: number | null;
   readonly currency: string | null;
-  /** The number that `REPORT_SQL` gives. Null without a report. */
+  /** The number that `REPORT_SQL` gives. Null if there is no report. */
   readonly report: number | null;
 }
 
 /** The span that is looked at, in epoch ms. */
 interface LinkTime {
   readonly from: number;
-  /** What came later is left out. Null means that all that is known counts. */
+  /** Everything that came later is left out. Null if everything that is known counts. */
   readonly asOf: number | null;
 }
 
@@ -143,7 +143,7 @@ class LinkReading {
     return [...orders.values()];
   }
 
-  /** Returns what a person decided last about each of these clients, at any time. */
+  /** Returns the last override of each of these clients, at any time. */
   async overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>> {
     const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
     const rows = await this.#readRows(
@@ -159,15 +159,15 @@ class LinkReading {
     );
   }
 
-  /** Undefined if all that is known is read. */
+  /** Returns undefined if everything that is known is read. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
     return asOf === null ? undefined : readMoment(this.#past, asOf, platform);
   }
 
   /**
-   * Returns SQL: whether a row is about one of these clients. The hashes come first, because comparing only names
-   * would read everything.
+   * Returns SQL: whether a row is about one of these clients. The hashes come first, because the engine finds rows by
+   * the hash and would otherwise read all rows to compare names.
    */
   #areClientsSql(clients: readonly string[], bind: Bind): string {
     const { platform, keys } = this.#span;
@@ -258,7 +258,7 @@ function toDecidedOrder(row: DuckRow): LinkedOrder {
   };
 }
 
-/** Reads the report of an order, and adds the decisions about it when some are known. */
+/** Reads the report of an order. Adds the decisions about the order if some are known. */
 function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
@@ -270,7 +270,10 @@ function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): Linked
   };
 }
 
-/** Returns the settled amount; else the amount of the decisions; else the requested amount that the report repeats. */
+/**
+ * Returns the settled amount. If there is none, returns the amount of the decisions, or otherwise the requested
+ * amount that the report repeats.
+ */
 function pickAmount(
   row: DuckRow,
   decided: LinkedOrder | undefined,
@@ -282,7 +285,7 @@ function pickAmount(
   return { amount: amount === undefined ? null : Number(amount), currency };
 }
 
-/** How a client is linked to the client in question, the closest first. */
+/** How a client is linked to the client in question, the closest kind first. */
 export const LINK_KINDS = {
   self: 'the client itself',
   device: 'by a device at each step',
@@ -293,8 +296,8 @@ export const LINK_KINDS = {
 type Tie = keyof typeof LINK_KINDS;
 
 /**
- * A device or address with more clients is probably a shop's terminal or a carrier's shared address. It is shown, and
- * links nobody.
+ * A device or address with more clients than this is probably a shop's terminal or a carrier's shared address. It is
+ * shown, but links no clients.
  */
 export const DEVICE_CLIENTS_MAX = 30;
 
@@ -356,8 +359,8 @@ export function toSharedListEntry({ hmac }: Device): string {
 }
 
 /**
- * Compares texts. Every sort here ends with it, so the result does not depend on the sequence in which rows were
- * read.
+ * Compares texts. Every sort here ends with this comparison, so the result does not depend on the sequence in which
+ * rows were read.
  */
 export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
@@ -376,8 +379,8 @@ function listNewestDevices(seen: readonly SeenClient[]): readonly Device[] {
 const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly Tie[];
 
 /**
- * Returns the tie of each client, the closest first. A path is as close as its weakest step, and the closest of
- * several paths counts.
+ * Returns the tie of each client, the closest first. A path is as close as its weakest step. If there are several
+ * paths, the closest one counts.
  */
 function computeTies(
   clientIdKey: string,

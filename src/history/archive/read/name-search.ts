@@ -15,16 +15,16 @@ import {
   toSeenClient,
 } from './linked-clients.ts';
 
-/** What is searched, and for what. */
+/** The searched places, and the searched text. */
 export interface NameSearch {
   readonly platform: PlatformName;
   readonly keys: ClientKeys;
   /** A part of a name. Upper and lower case are the same. */
   readonly part: string;
-  /** Payers are found in these tables. Empty: they are not looked for. */
+  /** The tables in which payers are searched. Empty if payers are not searched. */
   readonly payersIn: readonly TableName[];
   readonly hasOrders: boolean;
-  /** Decisions are found by the beginning of the id of their request. */
+  /** Whether decisions are found by the beginning of the id of their request. */
   readonly hasRequests: boolean;
   readonly devices: readonly Device[];
   /** The most items of each kind. */
@@ -33,7 +33,7 @@ export interface NameSearch {
 
 export interface FoundPayer {
   readonly clientIdKey: string;
-  /** When the payer was heard of last, in epoch ms. */
+  /** The time of the newest entry about the payer, in epoch ms. */
   readonly lastAt: number;
 }
 
@@ -60,17 +60,20 @@ export interface FoundDevice {
   readonly seen: readonly SeenClient[];
 }
 
-/** What a search found of each kind, one item more than its limit where there are more. */
+/**
+ * The items of each kind that a search found. If there are more items than its limit, there is one more than the
+ * limit.
+ */
 export interface FoundNames {
   readonly payers: readonly FoundPayer[];
   readonly orders: readonly FoundOrder[];
   readonly requests: readonly FoundRequest[];
   readonly devices: readonly FoundDevice[];
-  /** Everything from this time on was looked at, in epoch ms. Null when nothing is kept. */
+  /** The time from which everything was looked at, in epoch ms. Null if nothing is kept. */
   readonly backTo: number | null;
   /** Whether nothing older is kept. */
   readonly isToTheEnd: boolean;
-  /** The time before which everything was looked at. Null when everything was. */
+  /** The time before which everything was looked at. Null if everything was looked at. */
   readonly upTo: number | null;
   readonly gaps: readonly ArchiveGap[];
   readonly unreadable: readonly UnreadSegment[];
@@ -80,11 +83,11 @@ export interface FoundNames {
 export interface NameSearchLimits {
   readonly rowsMax: number;
   readonly timeMaxMs: number;
-  /** Rows that are read at once. The time is compared with its limit before each such step. */
+  /** How many rows are read at once. The time is compared with its limit before each such step. */
   readonly stepRows: number;
 }
 
-/** A million rows take about half a second of the engine's one thread. */
+/** The limits of every search. A million rows take about half a second of the engine's one thread. */
 export const NAME_SEARCH_LIMITS: NameSearchLimits = {
   rowsMax: 5_000_000,
   timeMaxMs: 3_000,
@@ -94,13 +97,16 @@ export const NAME_SEARCH_LIMITS: NameSearchLimits = {
 /** The tables in which payers have names. */
 export const PAYER_TABLES = TABLE_NAMES.filter(isAboutClients);
 
-/** An address of a carrier has thousands of payers, and nobody reads their names. */
+/**
+ * The most payers of a device that are counted. An address of a carrier has thousands of payers, and nobody reads
+ * their names.
+ */
 export const SEEN_CLIENTS_MAX = 1_000;
 
 /**
  * Finds payers and orders by a part of their names, decisions by the beginning of their requests' ids, and the payers
- * on devices. Names that are the part come first, then those that begin with it, and of equals the newest. It reads
- * from the newest rows back in time, until enough names begin with the part or a limit is reached.
+ * on devices. Names that equal the part come first, then names that begin with it. Among equal ones the newest comes
+ * first. It reads from the newest rows back in time, until enough names begin with the part or a limit is reached.
  */
 export async function findNames(
   archive: ArchiveReader,
@@ -166,7 +172,7 @@ function listSearchedTables({ payersIn, hasOrders, hasRequests, devices }: NameS
 
 const ORDER_TABLES = ['decisions', 'outcomes'] as const satisfies readonly TableName[];
 
-/** Takes the next segments with at most `rows` rows together, and one at least. */
+/** Takes the next segments with at most `rows` rows together. It takes at least one segment. */
 function cutStep(segments: readonly Segment[], from: number, rows: number): readonly Segment[] {
   let sum = 0;
   const tooMany = segments.findIndex((segment, place) => {
@@ -177,7 +183,7 @@ function cutStep(segments: readonly Segment[], from: number, rows: number): read
   return segments.slice(from, tooMany === -1 ? undefined : tooMany);
 }
 
-/** Collects what was found in the segments of several steps. The rows that only the journal has belong to every step. */
+/** Collects the results from the segments of several steps. The rows that only the journal has belong to every step. */
 class NamesInPast {
   readonly #past: Snapshot;
   readonly #ask: NameSearch;
@@ -210,7 +216,7 @@ class NamesInPast {
         this.#addSeen(toSeenClient(row));
   }
 
-  /** Whether older rows would change nothing but names that only contain the part. */
+  /** Whether older rows could only add names that contain the part further inside. */
   hasEnough(): boolean {
     const { part, limit, payersIn, hasOrders } = this.#ask;
     const named = [
@@ -234,7 +240,10 @@ class NamesInPast {
     };
   }
 
-  /** Returns the oldest time of these segments and of the rows that only the journal has. Null when there are none. */
+  /**
+   * Returns the oldest time of these segments and of the rows that only the journal has. Returns null if there are
+   * none.
+   */
   async findOldest(segments: readonly Segment[]): Promise<number | null> {
     const [row] = await this.#readRows([], (source) => {
       const times = listSearchedTables(this.#ask).map(
@@ -317,7 +326,7 @@ function containsSql(name: string, { part }: NameSearch, bind: Bind): string {
   return `contains(lower(${name}), lower(${bind(part)}))`;
 }
 
-/** Returns the end of a question about names: the first of them, as `sortFound` sorts. */
+/** Returns the end of a query for names, which takes the first of them, as `sortFound` sorts. */
 function firstNamesSql(name: string, { part, limit }: NameSearch, bind: Bind): string {
   const rank = `CASE WHEN lower(${name}) = lower(${bind(part)}) THEN ${IS} WHEN starts_with(lower(${name}), lower(${bind(part)})) THEN ${BEGINS} ELSE ${CONTAINS} END`;
   return `ORDER BY ${rank}, last_at DESC, ${name} LIMIT ${limit + 1}`;

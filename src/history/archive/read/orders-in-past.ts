@@ -34,7 +34,7 @@ export async function readOrders(
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
   const known = await readKnownOrders(past, platform, where, clientKeys);
   const orderStages = await readOrderStages(past, platform, where, among);
-  // What cannot be read may be the order that is asked about.
+  // The parts that cannot be read may hold the order in question.
   if (past.unreadable.length > 0)
     throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
   return asked.map(({ client, orderRef }) => {
@@ -43,7 +43,7 @@ export async function readOrders(
   });
 }
 
-/** Reads what is reported of orders, by `orderName`. */
+/** Reads the reports of orders, by `orderName`. */
 async function readKnownOrders(
   past: Snapshot,
   platform: PlatformName,

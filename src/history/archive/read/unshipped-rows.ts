@@ -37,13 +37,13 @@ import {
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 
-/** Shipping leaves at most a tenth of this behind, unless it has stopped. */
+/** The most unshipped rows in memory. Shipping leaves at most a tenth of this, unless it has stopped. */
 export const UNSHIPPED_ROWS_MAX = 100_000;
 
-/** The part of the rows that is removed at once when the bound is reached. */
+/** The part of the rows that is removed at once when the limit is reached. */
 const ROOM_PART = 0.1;
 
-/** A question waits for this many entries at most. Later ones are read after it was answered. */
+/** The most entries for which one question waits. Later entries are read after the question was answered. */
 const READ_AT_ONCE_MAX = 20_000;
 
 const FOLLOWED_EVERY_MS = 1_000;
@@ -59,7 +59,7 @@ interface OpenSpan extends Disposable {
   readonly span: UnshippedSpan;
 }
 
-/** A gap in the entries up to some places. */
+/** A gap in the entries up to these places. */
 interface Missing {
   readonly gap: ArchiveGap;
   readonly through: JournalPlaces;
@@ -78,19 +78,19 @@ interface Parts {
 
 /**
  * The journal's entries that the archive does not have, as tables of the engine with the archive's columns. The first
- * question makes the tables, and new entries are added for as long as questions come. Every row has the place of its
- * entry. A question takes the rows behind the cursor of the archive state that it reads. So no entry counts twice or
- * is left out, whatever is shipped meanwhile.
+ * question makes the tables. New entries are added for as long as questions come. Every row has the place of its
+ * entry. A question takes the rows after the cursor of the archive state that it reads. Therefore no entry counts
+ * twice or is left out, whatever is shipped in the meantime.
  */
 export class UnshippedRows {
   readonly #parts: Parts;
-  /** The types of all facts that were read, and of those for which the table has a column. */
+  /** The types of all facts that were read, and of the facts for which the table has a column. */
   readonly #facts = new Map<FactKey, FactType>();
   #columns = new Map<string, ColumnType>();
   #begun = false;
   /** The cursor up to which the journal was read. */
   #cursor: string | null = null;
-  /** The cursor of an archive that this store does not know. Then all rows count as missing in the archive. */
+  /** The cursor of an archive that this store does not know. All rows then count as missing in the archive. */
   #unknownCursor: string | null = null;
   #missing: readonly Missing[] = [];
   /** The states that questions read now. Rows that one of these states lacks stay in the tables. */
@@ -122,7 +122,10 @@ export class UnshippedRows {
     }
   }
 
-  /** Keeps the rows that `state` lacks in the tables until this is disposed of, which may happen more than once. */
+  /**
+   * Keeps in the tables the rows that `state` lacks, until the returned object is disposed of. It may be disposed of
+   * more than once.
+   */
   #hold(state: ArchiveState): Disposable {
     const hold = { state };
     this.#held.add(hold);
@@ -205,15 +208,15 @@ export class UnshippedRows {
   }
 
   /**
-   * Reads the new entries. Returns the time of the first entry that was not read, in epoch ms, or null after the
-   * last.
+   * Reads the new entries. Returns the time of the first entry that was not read, in epoch ms. Returns null if all
+   * were read.
    */
   async #readOn(duck: QueryEngine, state: ArchiveState): Promise<number | null> {
     const lines = new RowLines();
     try {
       return await this.#readInto(lines, duck, state);
     } finally {
-      // Rows are kept also when the store fails between two pages, because what was read is not read again.
+      // Rows are kept even if the store fails between two pages, because entries that were read are not read again.
       await this.#insertOrBeginAnew(duck, lines);
     }
   }
@@ -247,7 +250,7 @@ export class UnshippedRows {
     }
   }
 
-  /** Reads the first page behind what is shipped already. */
+  /** Reads the first page after the shipped entries. */
   async #readFirstPage(
     duck: QueryEngine,
     state: ArchiveState,
@@ -273,8 +276,8 @@ export class UnshippedRows {
   }
 
   /**
-   * Returns the places from which reading begins when more entries are unshipped than the tables may hold. Null means
-   * behind the shipped entries. The journal keeps as many shipped entries as the tables may hold, hence the factor 2.
+   * Returns the places from which reading begins if more entries are unshipped than the tables may hold. Null for the
+   * first unshipped entry. The journal keeps as many shipped entries as the tables may hold, hence the factor 2.
    */
   async #findNewestPlaces(): Promise<JournalPlaces | null> {
     const { store } = this.#parts;
@@ -310,8 +313,8 @@ export class UnshippedRows {
   }
 
   /**
-   * Inserts lines into their tables, and makes room when there are too many rows. When the engine fails, everything
-   * is read anew.
+   * Inserts lines into their tables, and makes room if there are too many rows. If the engine fails, everything is
+   * read anew.
    */
   #insertOrBeginAnew(duck: QueryEngine, lines: RowLines): Promise<void> {
     return this.#insert(duck, lines).catch((error: unknown) => {
@@ -369,7 +372,7 @@ export class UnshippedRows {
     }
   }
 
-  /** Removes the oldest rows when there are too many, because the newest matter most. */
+  /** Removes the oldest rows if there are too many, because the newest matter most. */
   async #makeRoom(duck: QueryEngine): Promise<void> {
     const [{ held } = { held: 0 }] = await duck.rows(`SELECT count(*) AS held FROM ${ALL_ROWS_SQL}`);
     if ((toNumberOrNull(held) ?? 0) <= this.#parts.rowsMax) return;
@@ -434,7 +437,7 @@ const ALL_ROWS_SQL = `(${TABLE_NAMES.map(
     `SELECT journal_partition, journal_ms, journal_seq, epoch_ms(${TABLES[table].time}) AS "at", ${JOURNAL_TICK_SQL} AS tick FROM ${getTableName(table)}`,
 ).join(' UNION ALL ')})`;
 
-/** Whether a part of the gap lies behind what was read. */
+/** Whether a part of the gap lies after what was read. */
 function isBehindAny({ through }: Missing, read: JournalPlaces): boolean {
   return through.some((place, one) => place !== null && !isPlaceRead(read, { partition: one, ...place }));
 }

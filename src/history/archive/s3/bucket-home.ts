@@ -47,9 +47,9 @@ const LOG = `${LOG_FOLDER}/`;
 
 /**
  * An archive in a store that speaks S3. Objects have the paths of a folder's files, and never change. A commit is put
- * under a name of its own. Then the register is changed from the previous commit to this one, and only one of two
- * writers can do that. A writer that is killed in between leaves a commit that follows the newest one. The next
- * writer completes it.
+ * under a name of its own. Then the register is changed from the previous commit to this one, which only one of two
+ * writers can do. A writer that is killed in between leaves a commit that follows the newest one. The next writer
+ * completes that commit.
  */
 export class BucketHome implements ArchiveHome {
   readonly name: string;
@@ -60,9 +60,9 @@ export class BucketHome implements ArchiveHome {
   readonly #registers: Registers;
   /** The newest commit that is readable on this machine. */
   #newest: string | null;
-  /** The register's last known value. Null before the first commit, and when the store was lost. */
+  /** The register's last known value. Null before the first commit, and if the store was lost. */
   #register: string | null = null;
-  /** The files besides segments that this process put. A commit may not name them yet. */
+  /** The files besides segments that this process put. Perhaps no commit names them yet. */
   readonly #putBeside = new Set<string>();
   #id: string | null = null;
   #isMirrored = false;
@@ -73,7 +73,7 @@ export class BucketHome implements ArchiveHome {
     this.#bucket = bucket;
     this.#cache = cache;
     this.#registers = registers;
-    // This is the commit of an earlier process, until `refresh` asks which one is valid now.
+    // This is the commit of an earlier process, until `refresh` asks which commit is valid now.
     this.#newest = findNewestCommit(listNames(join(folder, LOG_FOLDER)));
   }
 
@@ -99,7 +99,7 @@ export class BucketHome implements ArchiveHome {
   }
 
   /**
-   * Puts the commit, then changes the register, which only one of two writers can. The register may already name
+   * Puts the commit, then changes the register, which only one of two writers can do. The register may already name
    * another commit than this machine knows.
    */
   async addCommit(version: number, text: string): Promise<boolean> {
@@ -156,13 +156,13 @@ export class BucketHome implements ArchiveHome {
     return this.#cache.fetchMissing(files);
   }
 
-  /** Returns false for a file that was not fetched, because nothing is known of it. */
+  /** Returns false for a file that was not fetched, because nothing is known about the file. */
   isCutOff({ path, bytes }: ArchiveFile): boolean {
     const found = statSync(join(this.folder, path), { throwIfNoEntry: false });
     return found !== undefined && bytes !== null && found.size !== bytes;
   }
 
-  /** Brings this machine to the state `now`. Files of erased clients go from it, too. */
+  /** Brings this machine to the state `now`. Files of erased clients are removed from it, too. */
   async mirror(before: ArchiveState, now: ArchiveState): Promise<void> {
     const id = await this.readId();
     if (id !== null) this.#writeHere(ID_FILE, id);
@@ -190,7 +190,7 @@ export class BucketHome implements ArchiveHome {
     this.#cache.forget(paths);
   }
 
-  /** Fetches the commits up to `newest` that are not here yet, or the snapshot that stands for the older ones. */
+  /** Fetches the commits up to `newest` that this machine lacks, or the snapshot that stands for the older ones. */
   async #fetchLog(newest: string | null): Promise<void> {
     const fetched: (readonly [path: string, text: string])[] = [];
     for (let name = newest; name !== null && !this.#isHere(name); ) {
@@ -204,7 +204,8 @@ export class BucketHome implements ArchiveHome {
       fetched.push(...found);
       name = snapshot === null ? parent : null;
     }
-    // The oldest comes first: a process that is killed in between has an older state, and no missing commit.
+    // The oldest commit is written first. A process that is killed in between has an older state, and no missing
+    // commit.
     for (const [path, text] of fetched.toReversed()) this.#writeHere(path, text);
   }
 

@@ -6,9 +6,9 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 /** The place of an archive in a store that speaks S3. It is plain data, so that it can be sent to another process. */
 export interface S3Place {
   readonly bucket: string;
-  /** The beginning of all keys, which ends in `/`, or an empty text. */
+  /** The beginning of all keys. It ends in `/` or is empty. */
   readonly prefix: string;
-  /** True when the bucket is a part of the path instead of the host name, as most stores except Amazon's want it. */
+  /** True if the bucket is a part of the path instead of the host name, as most stores except Amazon's demand. */
   readonly pathStyle: boolean;
   /** The most bytes of the archive that may lie on this machine. */
   readonly cacheBytesMax: number;
@@ -24,18 +24,18 @@ interface ComingObject {
 
 /**
  * How long to wait for a connection, and for the next byte, before the store counts as unavailable. The whole time of
- * a transfer is not bounded, so that a segment of a hundred megabytes can arrive over a slow link.
+ * a transfer has no limit, so that a segment of a hundred megabytes can arrive over a slow link.
  */
 const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 8_000;
 
 /**
- * Bodies are sent in pieces. Under TLS nobody sees how much of one large write was sent, so it would look like
- * silence.
+ * The size of the pieces in which bodies are sent. Under TLS nobody sees how much of one large write was sent, so a
+ * slow write would look like silence.
  */
 const PIECE_BYTES = 64 * 1024;
 
-/** The first try and one more. A person who waits prefers an error. */
+/** How often a request is tried: once, and once more. A person who waits prefers an error. */
 const TRIES = 2;
 
 /** The most objects that one request can remove. */
@@ -73,7 +73,7 @@ export class Bucket {
     );
   }
 
-  /** Returns null if there is no such object. */
+  /** Reads an object. Returns null if there is no such object. */
   async get(path: string): Promise<ComingObject | null> {
     const { GetObjectCommand, NoSuchKey } = await loadSdk();
     return this.#withExplainedErrors(`${path} cannot be read`, async (client) => {
@@ -155,12 +155,12 @@ async function openClient({ pathStyle, environment }: S3Place, silenceMsMax: num
     ...readKey(environment),
     forcePathStyle: pathStyle,
     maxAttempts: TRIES,
-    // Other stores than Amazon's do not know its newer checksums. The archive has its own.
+    // Other stores than Amazon's do not support its newer checksums. The archive has its own.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: CONNECT_MS_MAX, socketTimeout: silenceMsMax },
   });
-  // It runs as the SDK's last step: signing and retries before it still see the whole body.
+  // The function runs as the SDK's last step, so that signing and retries before it still see the whole body.
   client.middlewareStack.add((next) => (args) => next({ ...args, request: sendInPieces(args.request) }), {
     step: 'deserialize',
     name: 'inPieces',
@@ -179,7 +179,7 @@ function* splitBody(body: Buffer): Generator<Buffer> {
   for (let from = 0; from < body.length; from += PIECE_BYTES) yield body.subarray(from, from + PIECE_BYTES);
 }
 
-/** Returns the key from the environment. Without one the SDK finds a role or a profile itself. */
+/** Returns the key from the environment. If there is none, the SDK finds a role or a profile itself. */
 function readKey(environment: S3Place['environment']): Pick<S3ClientConfig, 'credentials'> {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
   if (accessKeyId === undefined || secretAccessKey === undefined) return {};

@@ -25,7 +25,7 @@ export async function workOnEach<T>(items: readonly T[], atOnce: number, work: (
 /** The number of files that are fetched at once. */
 const DOWNLOADS_AT_ONCE = 8;
 
-/** The number of tries for a file. A file that was cut off is fetched again. */
+/** How often a file is tried. A file that was cut off is fetched again. */
 const TRIES = 2;
 
 /** A file that was asked for within this time, in ms, is in use and is not removed. */
@@ -34,12 +34,12 @@ const IN_USE_MS = 120_000;
 /** A partial file that is older than this, in ms, belongs to a killed process. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** A fetched file that differs from the written one. */
+/** A fetched file differs from the written one. */
 class WrongBytes extends NamedError {}
 
 /**
- * The fetched files of an archive on this machine. The least recently used files are removed when there are too many.
- * A file gets its name when it is complete and checked. A second request for a file waits for the first.
+ * The fetched files of an archive on this machine. The least recently used files are removed if there are too many. A
+ * file gets its name when it is complete and checked. A second request for a file waits for the first.
  */
 export class FileCache {
   readonly #folder: string;
@@ -54,7 +54,10 @@ export class FileCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Fetches the files that are not here. Returns the paths of those that cannot be fetched, each with the reason. */
+  /**
+   * Fetches the files that this machine lacks. Returns the paths of the files that cannot be fetched, each with the
+   * reason.
+   */
   async fetchMissing(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
     const missing = new Map<string, WhyUnread>();
     const waiting: ArchiveFile[] = [];
@@ -89,7 +92,7 @@ export class FileCache {
     }
   }
 
-  /** Whether a file is here. Marks it as used. */
+  /** Whether a file is on this machine. Marks it as used. */
   async #isHere({ path, bytes }: ArchiveFile): Promise<boolean> {
     const place = join(this.#folder, path);
     try {
@@ -183,7 +186,7 @@ async function listCachedFiles(folder: string): Promise<readonly CachedFile[]> {
         const { size, atimeMs } = await stat(path);
         return [{ path, size, usedAt: atimeMs }];
       } catch {
-        // The file was removed meanwhile.
+        // The file was removed in the meantime.
         return [];
       }
     }),

@@ -13,13 +13,13 @@ import { BucketHome } from './bucket-home.ts';
 import { FileCache } from './file-cache.ts';
 
 export interface ArchivePlace {
-  /** The folder of the archive itself, or of what this machine holds of it. */
+  /** The folder of the archive itself, or of the part that this machine holds. */
   readonly archiveDir: string;
-  /** The place where the archive is kept for good. Null or absent means in the folder. */
+  /** The place where the archive is kept for good. Null or missing if it is kept in the folder. */
   readonly archiveS3?: S3Place | null | undefined;
 }
 
-/** Opens the archive of a place. The store's registers say which commit is the newest when the archive is in S3. */
+/** Opens the archive of a place. If the archive is in S3, the store's registers say which commit is the newest. */
 export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, registers: Registers): Archive {
   if (archiveS3 === null) return new Archive(new FolderHome(archiveDir));
   const bucket = new Bucket(archiveS3);
@@ -41,8 +41,8 @@ export async function openStoreWithSalt(
 const SALT = { path: SALT_FILE, bytes: null };
 
 /**
- * Registers for an archive whose store is not asked, because it is lost, was restored to an earlier moment, or is not
- * open yet.
+ * Registers for an archive whose store is not asked, because the store is lost, was restored to an earlier moment, or
+ * is not open yet.
  */
 export const NO_STORE: Registers = {
   read: async () => null,
@@ -53,8 +53,8 @@ export const NO_STORE: Registers = {
 const FOLLOWED_EVERY_MS = 10_000;
 
 /**
- * Refreshes an archive every ten seconds, so that what the archive removes goes from this machine, too, erased
- * clients above all. Returns a function that ends this.
+ * Refreshes an archive every ten seconds, so that files which the archive removes are removed from this machine, too.
+ * This matters above all for erased clients. Returns a function that ends the refreshing.
  */
 export function followArchive(archive: Archive): () => void {
   const follow = () => {

@@ -10,8 +10,8 @@ import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
 /**
  * The rule sets that decided, by digest, beside the decisions. With them old decisions can be decided again after
- * their folder is gone from RULES_DIR. A rule set whose folder is gone when its first decision is shipped cannot be
- * kept; those who decide again count such decisions.
+ * their folder is gone from RULES_DIR. If the folder of a rule set is gone when its first decision is shipped, the
+ * rule set cannot be kept. Programs that decide again count such decisions.
  */
 export class ArchivedRuleSets {
   readonly #folder: string;
@@ -20,8 +20,8 @@ export class ArchivedRuleSets {
   readonly #kept = new Set<string>();
 
   /**
-   * `rulesDir` is the folder from which rule sets are copied, or null for reading only. `hmacs` says how decisions
-   * keep the pseudonyms that rules compare with constants; only those who run the rules need it.
+   * `rulesDir` is the folder from which rule sets are copied. Null for reading only. `hmacs` says how decisions keep
+   * the pseudonyms that rules compare with constants. Only programs that run the rules need it.
    */
   constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS) {
     this.#hmacs = hmacs;
@@ -30,7 +30,7 @@ export class ArchivedRuleSets {
   }
 
   /**
-   * Copies the folder of a version when it has this digest and is not kept yet. Returns the paths of its files the
+   * Copies the folder of a version if it has this digest and is not kept yet. Returns the paths of its files the
    * first time, and no paths later.
    */
   keep(version: RuleVersion, digest: string): readonly string[] {
@@ -47,7 +47,7 @@ export class ArchivedRuleSets {
     return listFiles(place).map((file) => `${below}/${file}`);
   }
 
-  /** Returns the rule set that decided, or null when it was not kept. */
+  /** Returns the rule set that decided. Returns null if it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
     const found = loadRuleSet(this.#getPlace(version, digest));
     return found.ok && found.ruleSet.digest === digest ? rehashConstants(found.ruleSet, this.#hmacs) : null;

@@ -13,7 +13,7 @@ import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { type ArchiveRow, toRows } from '#history/archive/tables.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, PlacedEntry } from '#state/journal.ts';
 
-/** A file that `journal export` did not write. `line` counts from 1. */
+/** The file was not written by `journal export`. `line` counts from 1. */
 export class JournalFileError extends NamedError {
   readonly line: number;
 
@@ -42,7 +42,7 @@ interface JournalLine {
 interface JournalFilePage {
   readonly lines: readonly JournalLine[];
   /**
-   * Only true for the last page: the last line has no end, because the exporter was stopped in it or is still writing
+   * True only for a last page whose last line has no end, because the exporter was stopped in it or is still writing
    * it.
    */
   readonly torn: boolean;
@@ -50,7 +50,7 @@ interface JournalFilePage {
 
 const CHUNK_BYTES = 1 << 20;
 
-/** A journal entry takes a few KB. A file with a longer line than this is no journal. */
+/** The longest line. A journal entry takes a few KB, so a file with a longer line is no journal. */
 const LINE_BYTES_MAX = 16 << 20;
 
 const NEWLINE = 10;
@@ -103,7 +103,7 @@ const JOURNAL_KINDS = [
   'erasure',
 ] as const satisfies readonly [...JournalRecord['kind'][]];
 
-/** Parses a line as an entry. Throws JournalFileError. Members further inside are not checked. */
+/** Parses a line as an entry. Throws JournalFileError. Nested members are not checked. */
 function parseEntry(text: string, line: number): ExportedRecord {
   let entry: ExportedRecord;
   try {
@@ -167,13 +167,13 @@ function isDecision(value: unknown): boolean {
 /** The number of rows that become segments together. Their buffer takes some hundred megabytes. */
 const ROWS_AT_ONCE_MAX = 50_000;
 
-/** For each erased client, by its number, the line with its last erasure. */
+/** The line of the last erasure of each erased client, by the client's number. */
 type Erasures = ReadonlyMap<string, number>;
 
 /**
  * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file.
- * The number of a line is the place of its entry, because a client's lines are in the order of its entries. Returns
- * whether the last line has no end and was left out. Throws JournalFileError when the file is no journal.
+ * The number of a line is the place of its entry, because a client's lines are in the sequence of its entries.
+ * Returns whether the last line has no end and was left out. Throws JournalFileError if the file is no journal.
  */
 export async function importJournal(
   path: string,
@@ -261,7 +261,7 @@ function findErasures(path: string): Erasures {
 }
 
 /**
- * Finds the decisions that were lost before the export. An export does not name them, but a client's decisions are
+ * Finds the decisions that were lost before the export. An export does not name them. But a client's decisions are
  * numbered without gaps, so a missing number is a missing decision.
  */
 async function findMissingDecisions(

@@ -20,8 +20,8 @@ export interface ShippingNode {
 }
 
 /**
- * Takes or renews the lease. Returns false while another node ships. Throws when this node cannot ship; it then has
- * released the lease and recorded the reason for all nodes.
+ * Takes or renews the lease. Returns false while another node ships. Throws if this node cannot ship. Before it
+ * throws, it has released the lease and recorded the reason for all nodes.
  */
 export async function acquireLease(node: ShippingNode): Promise<boolean> {
   const { store, archive, lease, name: by, clock } = node;
@@ -56,10 +56,10 @@ export async function releaseLease(
 export class AnotherArchive extends NamedError {}
 
 /**
- * Makes sure that this archive is the store's one archive, which is the first that was shipped to. An archive with
- * another id, on another disk, would hold a part of the history and look complete, so it is refused. The archive
- * keeps the salt of the store's clients. `adoption` is committed when the archive belonged to another store until
- * now.
+ * Makes sure that this archive is the store's one archive, which is the first one to which entries were shipped. An
+ * archive with another id, on another disk, would hold a part of the history and look complete, so it is refused. The
+ * archive keeps the salt of the store's clients. `adoption` is committed if the archive belonged to another store
+ * until now.
  */
 async function claimArchive(
   store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
@@ -87,7 +87,7 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
       `${home.name} holds an archive of another store; if that store is lost, run "archive adopt", otherwise set ARCHIVE_DIR to another place`,
     );
   if (claimed === null) {
-    // The commit comes first: a process that ends in between begins anew, and no node continues from the other
+    // The commit comes first. A process that ends in between begins anew, and no node continues from the other
     // store's cursor.
     if (archive.read().version > 0) await archive.commit(archive.read(), adoption);
     if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
@@ -97,7 +97,7 @@ async function claimId(registers: Registers, archive: Archive, adoption: Commit)
   );
 }
 
-/** Begins a new archive. The register is set first: two nodes that begin at once then use the same id. */
+/** Begins a new archive. The register is set first, so that two nodes that begin at once use the same id. */
 async function beginArchive(registers: Registers, archive: Archive, claimed: string | null): Promise<void> {
   const { home } = archive;
   if (claimed !== null && archive.read().version > 0)
@@ -112,7 +112,7 @@ async function beginArchive(registers: Registers, archive: Archive, claimed: str
 
 const COLLECTION = 'shipping-troubles';
 
-/** How long a trouble is kept, in ms. Every try reports it again; an older one is over, or its node is gone. */
+/** How long a trouble is kept, in ms. Every try reports it again. An older trouble is over, or its node is gone. */
 const TOLD_FOR_MS = 60_000;
 
 /** Why a node could not ship at its last try. */
@@ -131,7 +131,7 @@ export async function listShippingTroubles(documents: Documents): Promise<readon
 
 const REGISTER = 'archive-lease';
 
-/** The holder renews the lease far more often. A holder that is silent for this long, in ms, counts as dead. */
+/** A holder that is silent for this long, in ms, counts as dead. The holder renews the lease far more often. */
 const SILENCE_MS = 30_000;
 
 /** The interval, in ms, of renewals during a step. A step may take minutes when the archive is behind a slow link. */
@@ -139,13 +139,13 @@ const RENEW_MS = 10_000;
 
 interface Holder {
   readonly holder: string | null;
-  /** Grows with every renewal, so that other nodes see that the holder lives, without comparing clocks. */
+  /** A number that grows with every renewal. It shows other nodes that the holder lives, without comparing clocks. */
   readonly renewals: number;
 }
 
 /**
- * The lease of the one node that ships. It only spares the other nodes the work. Entries are never shipped twice even
- * without it, because only one of two commits with the same number succeeds.
+ * The lease of the one node that ships. It only spares the other nodes the work. Without it entries would not be
+ * shipped twice either, because only one of two commits with the same number succeeds.
  */
 export class Lease {
   readonly #registers: Registers;
@@ -172,7 +172,7 @@ export class Lease {
     return this.#registers.compareAndSet(REGISTER, text, JSON.stringify(next));
   }
 
-  /** Runs the holder's work, and renews the lease meanwhile. */
+  /** Runs the holder's work, and renews the lease during the work. */
   async whileHeld<T>(work: () => Promise<T>): Promise<T> {
     // A failed renewal is ignored: while the store is away, nothing can be committed either.
     const renewing = setInterval(() => this.hold().catch(() => {}), RENEW_MS);
@@ -199,7 +199,7 @@ export class Lease {
   }
 }
 
-/** Returns the name of the node that ships, for people: `host/pid/..`. Null if no node holds the lease. */
+/** Returns the name of the node that ships, for people: `host/pid/..`. Returns null if no node holds the lease. */
 export async function findLeaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return parseHolder(await registers.read(REGISTER)).holder;
 }

@@ -2,15 +2,18 @@ import type { Segment } from '#history/archive/archive-log.ts';
 import { getMonth } from '#history/archive/period.ts';
 
 /**
- * The number of segments of about the same size that become one. Each row is rewritten once a tier, which is about
- * five times.
+ * The number of segments of about the same size that are merged into one. Each row is rewritten once for each size,
+ * which is about five times.
  */
 const TIER_SEGMENTS = 10;
 
-/** A merged segment has at most this many rows, so that a merge holds up shipping for seconds only. */
+/** The most rows of a merged segment, so that a merge holds up shipping for seconds only. */
 const SEGMENT_ROWS_MAX = 2_000_000;
 
-/** Above this the fixed cost of a file (about 12 KB) is small beside its rows. */
+/**
+ * A day with fewer rows than this is quiet. With more rows the fixed cost of a file (about 12 KB) is small beside its
+ * rows.
+ */
 const QUIET_DAY_ROWS_MAX = 50_000;
 
 /**
@@ -27,8 +30,8 @@ export function findNextMerge(segments: readonly Segment[], today: string): read
     ({ table, nameless, day, rows }) =>
       rows <= QUIET_DAY_ROWS_MAX &&
       getMonth(day) < getMonth(today) &&
-      // Erasures that still name clients are not merged: the numbers of a whole month would stay as long as the last
-      // one.
+      // Erasures that still name clients are not merged. Otherwise the numbers of a whole month would stay as long as
+      // the last one.
       (table !== 'erasures' || nameless === true),
   );
   for (const month of groupByPeriod(quiet, ({ day }) => getMonth(day))) {
@@ -51,14 +54,14 @@ function groupByPeriod(
 function findFullTier(segments: readonly Segment[]): readonly Segment[] | null {
   const tiers = Map.groupBy(segments, ({ rows }) => Math.floor(Math.log10(rows)));
   for (const tier of tiers.values()) {
-    // Ten of the largest segments stay as they are, and must not keep smaller ones from being merged.
+    // Ten of the largest segments stay as they are, and must not prevent the merge of smaller ones.
     const parts = tier.length < TIER_SEGMENTS ? null : pickWithinRowsMax(tier);
     if (parts !== null) return parts;
   }
   return null;
 }
 
-/** Returns the smallest segments that together stay below the limit. Null if these are fewer than two. */
+/** Returns the smallest segments that together stay below the limit. Returns null if these are fewer than two. */
 function pickWithinRowsMax(segments: readonly Segment[]): readonly Segment[] | null {
   let rows = 0;
   const parts = segments

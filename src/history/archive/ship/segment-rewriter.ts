@@ -16,12 +16,14 @@ const REWRITING_MS_MAX = 20_000;
 const REWRITTEN_BYTES_MAX = 16 * 1024 ** 2;
 
 /**
- * The time, in ms, after which a file of full length that cannot be read is tried again. A shorter file is noticed at
- * once.
+ * The time, in ms, after which a file of full length that cannot be read is tried again. A file that is too short is
+ * noticed at once.
  */
 const TRY_AGAIN_MS = 600_000;
 
-/** How long the archive names an erased client's number, in ms. After that it only says that a client was erased. */
+/**
+ * How long the archive names an erased client's number, in ms. After that the row only says that a client was erased.
+ */
 const ERASURES_NAMED_MS = 30 * 24 * 3_600_000;
 
 const NAMELESS_SQL = ["'' AS client_number"];
@@ -40,9 +42,9 @@ function sumByClient(counts: readonly ClientRows[]): ReadonlyMap<string, number>
 }
 
 /**
- * Rewrites segments: without erased clients, and many small ones as one. A file that cannot be read does not affect
- * the others. The clients it is to be read without are noted on its segment, and it is rewritten when it can be read
- * again.
+ * Rewrites segments: without erased clients, and many small segments as one. A file that cannot be read does not
+ * affect the others. The clients without whom the file must be read are noted on its segment. The file is rewritten
+ * when it can be read again.
  */
 export class SegmentRewriter {
   readonly #archive: Archive;
@@ -59,8 +61,8 @@ export class SegmentRewriter {
 
   /**
    * Returns the changes that take clients out of the segments of a platform, and the number of removed rows of each
-   * client. A segment is marked to be read `without` the clients, and is among the next to be rewritten, when it
-   * cannot be read, when it is too large or time is over, and always with `onlyNoted`.
+   * client. A segment is marked to be read `without` the clients, and is among the next to be rewritten, in these
+   * cases: it cannot be read, it is too large, time is over, or `onlyNoted` is set.
    */
   async withoutClients(
     state: ArchiveState,
@@ -90,8 +92,8 @@ export class SegmentRewriter {
   }
 
   /**
-   * Returns the segment without the clients, and the number of rows that each had. The segment is null when it held
-   * no other clients.
+   * Returns the segment without the clients, and the number of rows that each had. The segment is null if it held no
+   * other clients.
    */
   async #rewriteWithout(segment: Segment, isErased: string) {
     try {
@@ -109,7 +111,7 @@ export class SegmentRewriter {
     }
   }
 
-  /** Returns the change that puts one segment in the place of others. Null if there is nothing to rewrite. */
+  /** Returns the change that replaces some segments by one. Returns null if there is nothing to rewrite. */
   async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
     const add = await this.#findNeedlessMarks(this.#listReadable(state, now));
     if (add.length > 0) return { add, remove: [] };
@@ -133,8 +135,7 @@ export class SegmentRewriter {
   }
 
   /**
-   * Finds segments whose `without` names only clients that the segment does not hold, and returns them without that
-   * mark.
+   * Finds segments whose `without` names only clients that the segment does not hold. Returns them without that mark.
    */
   async #findNeedlessMarks(readable: readonly Segment[]): Promise<readonly Segment[]> {
     const endMs = performance.now() + REWRITING_MS_MAX;
@@ -156,8 +157,8 @@ export class SegmentRewriter {
   }
 
   /**
-   * Returns the segments to rewrite next. Erased clients come first, as soon as the file is back, then the numbers of
-   * old erasures, then small segments.
+   * Returns the segments to rewrite next. Segments with erased clients come first, as soon as the file can be read
+   * again, then those with the numbers of old erasures, then small segments.
    */
   #findNextParts(state: ArchiveState, now: number): readonly Segment[] | null {
     const readable = this.#listReadable(state, now);
@@ -167,14 +168,13 @@ export class SegmentRewriter {
     return noted === undefined ? findNextMerge(readable, formatDay(now)) : [noted];
   }
 
-  /** Leaves segments for later whose rewriting could not be committed. */
+  /** Postpones segments whose rewriting could not be committed. */
   postpone(names: readonly string[], now: number): void {
     for (const name of names) this.#tryAgainAt.set(name, now + TRY_AGAIN_MS);
   }
 
   /**
-   * Leaves segments for later that cannot be read. Returns false if all can be read; then something else went
-   * wrong.
+   * Postpones segments that cannot be read. Returns false if all can be read, because something else went wrong then.
    */
   async #postponeUnreadable(segments: readonly Segment[], now: number): Promise<boolean> {
     let isAny = false;

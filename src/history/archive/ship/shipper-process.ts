@@ -33,7 +33,7 @@ function closeShipper(open: OpenShipper | null): Promise<void> | undefined {
   return open?.close();
 }
 
-// These signals are sent to all processes of the service at once. The process that answers callers stops this one
+// These signals are sent to all processes of the service at once. The process that answers callers stops this process
 // when it is time.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 serveWork(works);

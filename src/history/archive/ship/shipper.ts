@@ -17,7 +17,10 @@ import { acquireLease, releaseLease, type ShippingNode } from './lease.ts';
 import { SegmentRewriter } from './segment-rewriter.ts';
 
 interface ShippingLimits {
-  /** The number of entries that one commit ships. It is a second's work, and little to repeat when the commit fails. */
+  /**
+   * The number of entries that one commit ships. Shipping them takes a second, so little must be repeated if the
+   * commit fails.
+   */
   readonly commitEntriesMax: number;
   /** The number of entries that are in memory at once. */
   readonly pageEntriesMax: number;
@@ -40,7 +43,7 @@ export interface ShipperParts extends ShippingNode {
   readonly limits?: ShippingLimits;
 }
 
-/** The purpose of a step. `ship` tidies up only when nothing is new, `tidy` leaves new entries to a later step. */
+/** The purpose of a step. `ship` tidies up only if nothing is new, and `tidy` leaves new entries to a later step. */
 export type ShippingTurn = 'ship' | 'tidy';
 
 /** The result of a step. With `more` the journal holds more entries, so the next step need not wait. */
@@ -49,7 +52,7 @@ export type ShippingStep =
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
   | { readonly did: 'tidied' };
 
-/** The cursor behind the buffered rows, and whether the journal holds more entries. */
+/** The cursor after the buffered rows, and whether the journal holds more entries. */
 interface Drafted {
   readonly cursor: string | null;
   readonly entries: number;
@@ -58,7 +61,7 @@ interface Drafted {
 
 /**
  * Moves journal entries into the archive. A step reads some pages of the journal, writes them as segments, and
- * commits the segments together with the cursor behind the pages. It can be killed at any point and repeated. The
+ * commits the segments together with the cursor after the pages. It can be killed at any point and repeated. The
  * journal removes the shipped entries only after the commit.
  */
 export class Shipper {
@@ -136,14 +139,14 @@ export class Shipper {
   /** Returns all unshipped erasures, also those whose entries the journal lost before they were shipped. */
   async #readErasuresAfter({ cursor }: ArchiveState): Promise<readonly PlacedEntry<ErasureEntry>[]> {
     const { store, kept } = this.#parts;
-    // A writer that was killed after its commit did not tell the store what it had shipped.
+    // A writer that was killed after its commit did not tell the store which entries it had shipped.
     if (cursor !== null) await store.trimJournal(cursor, kept);
     return store.unshippedErasures();
   }
 
   /**
-   * Buffers the rows of a page and of the pages after it. It stops when one commit has enough rows, or a page needs a
-   * commit of its own.
+   * Buffers the rows of a page and of the pages after it. It stops if one commit has enough rows, or if a page needs
+   * a commit of its own.
    */
   async #bufferRows(drafts: RowBuffer, first: JournalPage): Promise<Drafted> {
     const { commitEntriesMax, pageEntriesMax } = this.#limits;
@@ -188,8 +191,9 @@ export class Shipper {
   }
 
   /**
-   * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client.
-   * What takes long, or has failed once, is only noted: then nobody reads their rows any more, and shipping goes on.
+   * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client. A
+   * change that takes long or has failed once is only noted. Nobody reads the rows of these clients any more then,
+   * and shipping goes on.
    */
   async #removeErased(
     state: ArchiveState,
@@ -212,8 +216,8 @@ export class Shipper {
   /** Removes segments that are past their retention, or rewrites some. Returns false if there is nothing to do. */
   async #tidyUp(state: ArchiveState): Promise<boolean> {
     const { store, archive, clock, clockJumps, keepMs } = this.#parts;
-    // The store's clock decides what is old, and it is known only after the store was asked. A node's own clock may
-    // be years ahead.
+    // The store's clock decides which segments are old, and it is known only after the store was asked. A node's own
+    // clock may be years ahead.
     if ((await store.check()).some(({ failure }) => failure !== null)) return false;
     const now = clock();
     const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);

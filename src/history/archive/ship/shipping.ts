@@ -17,7 +17,7 @@ import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
 
-/** A shipper with much to do rests this many times as long as it works, because callers come first. */
+/** How many times as long as it works a shipper with much to do rests, because callers come first. */
 const REST_FACTOR = 3;
 
 /**
@@ -51,8 +51,8 @@ interface ShippingParts {
 }
 
 /**
- * Ships one step after the other until the signal. A failed step is reported and tried again. When every turn finds
- * new entries, tidying up gets a turn of its own whenever shipping has caught up.
+ * Ships one step after the other until the signal. A failed step is reported and tried again. If every turn finds new
+ * entries, tidying up gets a turn of its own whenever shipping has caught up.
  */
 export async function keepShipping({
   step,
@@ -77,14 +77,14 @@ export async function keepShipping({
     const endedMs = performance.now();
     const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
     const pauseMs = computePause(outcome, restMs, turns.next(outcome, endedMs));
-    // The signal ends the pause, and with it the loop.
+    // The signal ends the pause, and thereby the loop.
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 
 /**
- * Decides whether a step ships or tidies up. It ships as soon as entries are due. Between catching up and then it
- * tidies up, at least once.
+ * Decides whether a step ships or tidies up. It ships as soon as entries are due. After catching up, and before the
+ * next entries are due, it tidies up at least once.
  */
 class Turns {
   readonly #everyMs: number;
@@ -99,7 +99,7 @@ class Turns {
     return this.#turn;
   }
 
-  /** Goes on to the next turn. Returns how long that turn can wait, in ms, when there was nothing to do. */
+  /** Goes on to the next turn. Returns how long that turn can wait, in ms, if there was nothing to do. */
   next(outcome: StepOutcome, nowMs: number): number {
     const wasTidying = this.#turn === 'tidy';
     const isCaughtUp = outcome.did === 'shipped' && !outcome.more;
@@ -130,7 +130,7 @@ export function explainTrouble(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a process needs to ship. It is plain data, so that it can be sent to a thread. */
+/** The data that a process needs to ship. It is plain data, so that it can be sent to a thread. */
 export interface ShippingConfig extends StorePlace, ArchivePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
