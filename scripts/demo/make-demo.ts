@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { AccessKeys, INSTALLATION_PLATFORM, type Operation } from '#checkout/access/access-keys.ts';
+import { AccessKeys, type GrantableOperation, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
@@ -44,7 +44,11 @@ const PEOPLE = {
 } as const satisfies Readonly<
   Record<
     string,
-    { readonly owner: string; readonly platform: PlatformName; readonly operations: readonly Operation[] }
+    {
+      readonly owner: string;
+      readonly platform: PlatformName;
+      readonly operations: readonly GrantableOperation[];
+    }
   >
 >;
 
@@ -164,7 +168,7 @@ interface Desk {
 
 async function openDesk({ keys, platformUrl }: Application): Promise<Desk> {
   const lifetimeMs = (DAYS + 1) * DAY_MS;
-  const asking = async (platform: PlatformName, owner: string, operations: readonly Operation[]) => {
+  const asking = async (platform: PlatformName, owner: string, operations: readonly GrantableOperation[]) => {
     const { key } = await keys.issue(platform, operations, lifetimeMs, owner);
     return async (method: string, path: string, body?: object): Promise<unknown> => {
       const answer = await fetch(`${platformUrl}/v1/platform/${path}`, {

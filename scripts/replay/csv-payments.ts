@@ -5,7 +5,7 @@ import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
 import {
   type DuckRow,
   QueryEngine,
-  quote,
+  quoteSql,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -51,9 +51,9 @@ export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile>
     const limits = { threads: Math.min(2, availableParallelism()), memoryMiB: MEMORY_MIB, temporaryFolder };
     const engine = await QueryEngine.open(limits);
     try {
-      const dialect = `delim = ${quote(await findSeparator(path))}, quote = '"', escape = '"'`;
+      const dialect = `delim = ${quoteSql(await findSeparator(path))}, quote = '"', escape = '"'`;
       const rows = await engine.rows(
-        `SELECT * FROM read_csv(${quote(path)}, ${dialect}, header = true, all_varchar = true, store_rejects = true)`,
+        `SELECT * FROM read_csv(${quoteSql(path)}, ${dialect}, header = true, all_varchar = true, store_rejects = true)`,
       );
       const rejected = await engine.rows(
         'SELECT line, min(error_message) AS problem FROM reject_errors GROUP BY line',

@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { GRANTABLE_OPERATIONS, INSTALLATION_PLATFORM, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  GRANTABLE_OPERATIONS,
+  type GrantableOperation,
+  INSTALLATION_PLATFORM,
+} from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
@@ -34,9 +38,9 @@ export interface SeededConsole {
   /** A key of the installation, which changes the rollout. */
   readonly operatorKey: string;
   /** Issues a key of the shop for these operations. */
-  keyFor(...operations: readonly Operation[]): Promise<string>;
+  keyFor(...operations: readonly GrantableOperation[]): Promise<string>;
   /** Issues a key of another platform. */
-  keyOf(platform: string, ...operations: readonly Operation[]): Promise<string>;
+  keyOf(platform: string, ...operations: readonly GrantableOperation[]): Promise<string>;
   revoke(key: string): Promise<void>;
   /** Returns the audit's entries, the oldest first. */
   audit(): Promise<readonly AuditEntry[]>;
@@ -82,9 +86,9 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
     rulesDir,
   });
-  const keyOf = async (platform: string, ...operations: readonly Operation[]) =>
+  const keyOf = async (platform: string, ...operations: readonly GrantableOperation[]) =>
     (await application.keys.issue(toPlatformName(platform), operations, KEY_LIFETIME_MS)).key;
-  const keyFor = (...operations: readonly Operation[]) => keyOf('shop', ...operations);
+  const keyFor = (...operations: readonly GrantableOperation[]) => keyOf('shop', ...operations);
   const key = await keyFor(...GRANTABLE_OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(
     INSTALLATION_PLATFORM,

@@ -67,7 +67,7 @@ export interface Store {
   /**
    * Loads a client's state, and everything on which the coming commit depends. An unknown client has UNKNOWN_CLIENT.
    */
-  load(client: ClientKey, also?: LoadOptions): Promise<Snapshot>;
+  load(client: ClientKey, also?: LoadOptions): Promise<ClientLoad>;
 
   /**
    * Writes all parts of a change at once, or none of them. Returns 'conflict' if the state is no longer the one in
@@ -177,7 +177,7 @@ export interface LoadOptions {
   readonly idempotencyKey?: string;
 }
 
-export interface Snapshot {
+export interface ClientLoad {
   readonly state: ClientState;
   /** The known reports of an order that the state does not remember. Null if the store does not know the order. */
   readonly order: KnownOrder | null;

@@ -11,7 +11,7 @@ import {
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { decodeOrder } from '#decision/payer/order-text.ts';
 import { decodeClientState } from '#decision/payer/state-document.ts';
-import type { Snapshot, StoredAnswer } from './store.ts';
+import type { ClientLoad, StoredAnswer } from './store.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The stored parts of a client that an adapter read. Missing parts are null. */
@@ -22,7 +22,7 @@ interface StoredParts {
 }
 
 /** Decodes the stored parts to a snapshot. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
-export function readSnapshot({ state, order, answer }: StoredParts, storeTimeMs: number): Snapshot {
+export function readClientLoad({ state, order, answer }: StoredParts, storeTimeMs: number): ClientLoad {
   const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now() };
   return {
     state: state === null ? UNKNOWN_CLIENT : readState(state),

@@ -12,7 +12,7 @@ import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { redecide } from '#decision/redecision.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { RECORDS } from '#history/archive/tables.ts';
+import { ARCHIVED_RECORDS } from '#history/archive/tables.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
@@ -93,7 +93,7 @@ describe('what is not known', () => {
     const row = await keptDecision(decision);
     expect(row).to.deep.include({ fact_jsOk: null, facts_not_known: UNKNOWN });
     const { decisionId: _, ...recorded } = decision;
-    expect(RECORDS.decisions.read(row)).to.deep.equal(recorded);
+    expect(ARCHIVED_RECORDS.decisions.read(row)).to.deep.equal(recorded);
   });
 
   it('matches neither "above" nor "notEqual" of a new payer, and "known" where a rule asks for it', () => {

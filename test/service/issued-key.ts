@@ -1,8 +1,8 @@
 import {
   AccessKeys,
   GRANTABLE_OPERATIONS,
+  type GrantableOperation,
   isInstallation,
-  type Operation,
 } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -23,7 +23,7 @@ export interface KeptAt {
 export async function issueKey(
   { dataDir, redisUrl }: KeptAt,
   platform = 'shop',
-  operations: readonly Operation[] = GRANTABLE_OPERATIONS,
+  operations: readonly GrantableOperation[] = GRANTABLE_OPERATIONS,
 ): Promise<string> {
   const store =
     redisUrl === undefined ? openSqliteStore(dataDir, { salt: TEST_SALT }) : await openPatiently(redisUrl);

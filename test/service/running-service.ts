@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Logger } from 'pino';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { GRANTABLE_OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
+import { GRANTABLE_OPERATIONS, type GrantableOperation } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
@@ -50,7 +50,7 @@ export interface RunningService {
   readonly clock: MovableClock;
   readonly store: Store;
   /** A platform with a key for the operations, all by default. */
-  tenant(platform?: string, operations?: readonly Operation[]): Promise<Tenant>;
+  tenant(platform?: string, operations?: readonly GrantableOperation[]): Promise<Tenant>;
   /** Closes the listeners, and the store unless it was given. */
   stop(): Promise<void>;
 }

@@ -30,8 +30,8 @@ import {
   type PlacedEntry,
   toVerdictEntry,
 } from '#state/journal.ts';
-import type { Change, LoadOptions, NotedPayment, SightingsAsk, Snapshot } from '#state/store.ts';
-import { readSnapshot, toStoredAnswer } from '#state/stored-parts.ts';
+import type { Change, ClientLoad, LoadOptions, NotedPayment, SightingsAsk } from '#state/store.ts';
+import { readClientLoad, toStoredAnswer } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
 interface StoredClient {
@@ -57,13 +57,13 @@ export class StoredClients {
   readonly #shapes = new Map<string, RecordShape>();
   #journal: readonly JournalRow[] = [];
 
-  load(client: ClientKey, { orderRef, idempotencyKey }: LoadOptions, nowMs: number): Snapshot {
+  load(client: ClientKey, { orderRef, idempotencyKey }: LoadOptions, nowMs: number): ClientLoad {
     const stored = this.#clients.get(client.hash);
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(toShortHash(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
     const answered = answer === undefined ? null : toStoredAnswer(this.#decision(client.hash, answer));
-    const snapshot = readSnapshot({ state: raw, order: order ?? null, answer: answered }, nowMs);
+    const snapshot = readClientLoad({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
 

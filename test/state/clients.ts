@@ -12,7 +12,7 @@ import type { OrderOutcome } from '#decision/payer/order.ts';
 import { NO_MARKS } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import type { Change, SightingsAsk, Snapshot, Store } from '#state/store.ts';
+import type { Change, ClientLoad, SightingsAsk, Store } from '#state/store.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';
 
 /** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
@@ -73,7 +73,7 @@ export function decisionFor(
 /** A verdict about a client in a snapshot. */
 export function verdictOn(
   client: ClientKey,
-  { state, stamp }: Snapshot,
+  { state, stamp }: ClientLoad,
   orderRef: string,
   at?: number,
   facts: Decision['facts'] = {},
@@ -93,7 +93,7 @@ export function verdictOn(
 /** A platform's report that an order was paid which is older than those that the state remembers. */
 export function paymentOf(
   client: ClientKey,
-  { state, stamp }: Snapshot,
+  { state, stamp }: ClientLoad,
   orderRef: string,
   at: number = T0,
 ): Change {
@@ -110,7 +110,7 @@ export function paymentOf(
 }
 
 /** A change that keeps no record but the state and a journal entry. */
-export function changeTo(client: ClientKey, { stamp }: Snapshot, state: ClientState): Change {
+export function changeTo(client: ClientKey, { stamp }: ClientLoad, state: ClientState): Change {
   const { platform, clientIdKey } = client;
   return {
     client,

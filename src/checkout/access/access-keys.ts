@@ -37,7 +37,7 @@ const INSTALLATION_KEY_OPERATIONS = [
   'keys',
   'audit',
   'approve',
-] as const satisfies readonly Operation[];
+] as const satisfies readonly GrantableOperation[];
 
 /**
  * All operations that a key may have: the two operations of a checkout, those of a platform, and those of the
@@ -45,7 +45,7 @@ const INSTALLATION_KEY_OPERATIONS = [
  */
 export const GRANTABLE_OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
 
-export type Operation = (typeof GRANTABLE_OPERATIONS)[number];
+export type GrantableOperation = (typeof GRANTABLE_OPERATIONS)[number];
 
 /** Whether the name is `*`, which stands for the whole installation. No platform can have this name. */
 export function isInstallation(platform: string): platform is PlatformName {
@@ -60,7 +60,7 @@ function requireInstallationName(name: string): PlatformName {
   throw new RangeError(`the installation is not called ${name}`);
 }
 
-export function listGrantableOperations(platform: PlatformName): readonly Operation[] {
+export function listGrantableOperations(platform: PlatformName): readonly GrantableOperation[] {
   return isInstallation(platform) ? INSTALLATION_KEY_OPERATIONS : PLATFORM_KEY_OPERATIONS;
 }
 
@@ -71,7 +71,7 @@ export interface AccessKey {
   readonly platform: PlatformName;
   /** The person or team that answers for the key. Missing if nobody was named. */
   readonly owner?: string;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly GrantableOperation[];
   /** sha256 of the whole key, hex. */
   readonly sha256: string;
   readonly issuedAt: string;
@@ -164,7 +164,7 @@ export class AccessKeys {
    */
   async issue(
     platform: PlatformName,
-    operations: readonly Operation[],
+    operations: readonly GrantableOperation[],
     lifetimeMs: number | null,
     owner?: string,
   ): Promise<IssuedKey> {
@@ -176,7 +176,7 @@ export class AccessKeys {
   /** Creates a key. The key is accepted once `keep` has stored it. Throws KeyRefused if its lifetime is too long. */
   make(
     platform: PlatformName,
-    operations: readonly Operation[],
+    operations: readonly GrantableOperation[],
     lifetimeMs: number | null,
     owner?: string,
   ): IssuedKey {
@@ -287,7 +287,7 @@ export class AccessKeys {
    * Whether the key with this id still allows the operation. Work that lasts longer than its request calls this
    * function.
    */
-  async isGranted(id: string, operation: Operation): Promise<boolean> {
+  async isGranted(id: string, operation: GrantableOperation): Promise<boolean> {
     const key = await this.live(id);
     return key !== null && isGranted(key, operation);
   }
@@ -390,7 +390,7 @@ export function getKeyStatus({ expiresAt, revokedAt }: AccessKey, now: number): 
  */
 export function isGranted(
   { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
-  operation: Operation,
+  operation: GrantableOperation,
 ): boolean {
   return (
     listGrantableOperations(platform).includes(operation) &&
@@ -399,7 +399,9 @@ export function isGranted(
 }
 
 /** Adds the operations that other operations include. For example, whoever may change something may also read it. */
-export function addIncludedOperations(operations: readonly Operation[]): readonly Operation[] {
+export function addIncludedOperations(
+  operations: readonly GrantableOperation[],
+): readonly GrantableOperation[] {
   return GRANTABLE_OPERATIONS.filter(
     (one) =>
       operations.includes(one) ||

@@ -1,5 +1,5 @@
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import type { AccessKey, Operation } from './access-keys.ts';
+import type { AccessKey, GrantableOperation } from './access-keys.ts';
 
 /** A key or a person that uses the HTTP API. */
 export interface Actor {
@@ -28,7 +28,7 @@ export interface Caller {
   readonly actor: Actor;
   /** The platform whose clients, orders and decisions the caller sees. `*` is the whole installation. */
   readonly platform: PlatformName;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly GrantableOperation[];
   /** The key or session. When it ends, long work that the caller started ends as well. */
   readonly credential: CredentialRef;
   /** ISO 8601. Null if the key or session does not expire. */

@@ -7,7 +7,7 @@ import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState, TrialStageAnswers } from '#decision/payer/client-state.ts';
 import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { compareRuleVersions } from '#decision/rules/rule-set.ts';
@@ -178,7 +178,7 @@ const NOT_READ = '';
 /** The limit of reported problems, because every node reports its problems every second. */
 const PROBLEMS_MAX = 50;
 
-function formatFirstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
+function formatFirstProblems(version: RuleVersion, problems: readonly RuleProblem[]): readonly string[] {
   const lines = formatProblems(version, problems.slice(0, PROBLEMS_MAX)).split('\n');
   const more = problems.length - PROBLEMS_MAX;
   return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];

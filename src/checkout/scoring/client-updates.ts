@@ -4,7 +4,7 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { chooseEventTime, compactState } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import type { Change, LoadOptions, Snapshot, Store } from '#state/store.ts';
+import type { Change, ClientLoad, LoadOptions, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** The clock of this process, which ignores changes of the system's clock. */
@@ -38,7 +38,7 @@ interface Turn {
 }
 
 /** The state of a client when a request begins, and the moment at which the request counts. */
-export interface LoadedClient extends Snapshot {
+export interface LoadedClient extends ClientLoad {
   /** When the request happens, epoch ms. It is never before anything that is recorded of the client. */
   readonly now: number;
 }
@@ -124,7 +124,7 @@ export class ClientUpdates {
   }
 
   /** Reads the clock once, so that the journal can say by how much the clock went back. */
-  #toLoadedClient(loaded: Snapshot): LoadedClient {
+  #toLoadedClient(loaded: ClientLoad): LoadedClient {
     const clockMs = this.#clock();
     const state = moveStateBack(loaded.state, clockMs);
     return { ...loaded, state, now: chooseEventTime(state, clockMs) };

@@ -6,7 +6,7 @@ import { type ArchivedOrder, type AskedOrder, type OrderStage, toOrderStage } fr
 import { findRecentOrder, hasOlderOrders } from '#decision/payer/outcomes.ts';
 import { readClaimedArchive } from '#state/archive-register.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { Snapshot, Store } from '#state/store.ts';
+import type { ClientLoad, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchivedOrders } from './archived-orders.ts';
 
@@ -30,7 +30,7 @@ export async function isAskedByAnother(
 export async function findKnownOrder(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
   asked: AskedOrder,
-  { state, order }: Pick<Snapshot, 'state' | 'order'>,
+  { state, order }: Pick<ClientLoad, 'state' | 'order'>,
   archivedOrders: Pick<ArchivedOrders, 'find'> | null,
 ): Promise<ArchivedOrder> {
   const { client, orderRef } = asked;

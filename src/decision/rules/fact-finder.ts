@@ -7,7 +7,7 @@ import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts'
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 
 /** A fact as analysts look it up. */
-export interface ListedFact {
+export interface FoundFact {
   /** The fact's name in records. An attribute is like `attribute(cardCountry)`. */
   readonly name: string;
   /** The unit of the fact's values, or the values that the fact may have. */
@@ -18,7 +18,7 @@ export interface ListedFact {
 }
 
 interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
-  readonly facts: readonly ListedFact[];
+  readonly facts: readonly FoundFact[];
 }
 
 /**
@@ -41,7 +41,7 @@ export function findFacts(declared: DeclaredAttributes, word: string | null): re
   });
 }
 
-function createFactTest(word: string): (fact: ListedFact) => boolean {
+function createFactTest(word: string): (fact: FoundFact) => boolean {
   const called = new Set<string>(findFactsBySynonym(word));
   return ({ name, values, description }) =>
     called.has(name) || [name, values, description].some((text) => containsText(text, word));
@@ -61,7 +61,7 @@ function findFactsBySynonym(word: string): readonly string[] {
   });
 }
 
-export function describeFact(name: string, fact: Fact): ListedFact {
+export function describeFact(name: string, fact: Fact): FoundFact {
   return { name, values: formatValues(fact), notes: listNotes(fact), description: fact.description };
 }
 

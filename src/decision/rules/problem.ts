@@ -11,12 +11,12 @@ export const location = shape('A place in a rule file', {
 
 export type Location = Shape<typeof location>;
 
-export const ProblemSchema = shape('What is wrong in a rule file', {
+export const RuleProblemSchema = shape('What is wrong in a rule file', {
   at: location,
   message: word('What, and what would be right', 'the file is missing'),
 });
 
-export type Problem = Shape<typeof ProblemSchema>;
+export type RuleProblem = Shape<typeof RuleProblemSchema>;
 
 /** Formats a place like `verdicts.yaml:12:17`. */
 export function formatLocation({ file, line, column }: Location): string {
@@ -24,19 +24,19 @@ export function formatLocation({ file, line, column }: Location): string {
 }
 
 /** Formats a problem like `verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?` */
-export function formatProblem({ at, message }: Problem): string {
+export function formatProblem({ at, message }: RuleProblem): string {
   return `${formatLocation(at)}  ${message}`;
 }
 
 /** Formats the problems of a folder as lines, each with the path from the working folder. */
-export function formatProblems(folder: string, problems: readonly Problem[]): string {
+export function formatProblems(folder: string, problems: readonly RuleProblem[]): string {
   return problems
     .map(({ at, message }) => formatProblem({ at: { ...at, file: join(folder, at.file) }, message }))
     .join('\n');
 }
 
 /** Sorts problems in the sequence in which a person reads files. */
-export function sortProblems<One extends Problem>(problems: readonly One[]): readonly One[] {
+export function sortProblems<One extends RuleProblem>(problems: readonly One[]): readonly One[] {
   return problems.toSorted(
     (a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
   );

@@ -55,7 +55,7 @@ export interface ArchiveGap {
 }
 
 /** One change of the archive. It happens completely or not at all. */
-export interface Commit {
+export interface ArchiveCommit {
   /** The name of the writer, for people. */
   readonly by: string;
   /** Epoch ms. */
@@ -142,7 +142,7 @@ export interface LogHome {
 }
 
 /** A commit as it is stored in the log. */
-type LoggedCommit = Commit & { readonly parent: string | null };
+type LoggedCommit = ArchiveCommit & { readonly parent: string | null };
 
 /**
  * The archive's contents as a log of numbered commits. If two writers make a commit of the same number, the home lets
@@ -170,7 +170,7 @@ export class ArchiveLog {
   }
 
   /** Makes the commit that follows `state`. Throws CommitConflict if another writer has already made one. */
-  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
+  async commit(state: ArchiveState, commit: ArchiveCommit): Promise<ArchiveState> {
     const version = state.version + 1;
     const made: LoggedCommit = { ...commit, parent: this.#home.newestCommit() };
     if (
@@ -185,7 +185,7 @@ export class ArchiveLog {
   }
 
   #readStateAt(newest: string | null): ArchiveState {
-    const commits: Commit[] = [];
+    const commits: ArchiveCommit[] = [];
     for (let name = newest; name !== null; ) {
       if (name === this.#name) return commits.reduceRight(applyCommit, this.#state);
       const made = this.#readCommit(name);
@@ -277,7 +277,7 @@ export function writeTemporaryState(archiveDir: string, state: ArchiveState): vo
 }
 
 /** Makes a folder an archive that holds `state`, and removes the log that the folder had before. */
-export function replaceState(archiveDir: string, state: ArchiveState): void {
+export function replaceArchiveState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   replaceFile(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flush: true });
   for (const name of listNames(folder))
@@ -295,7 +295,10 @@ function formatSnapshotName({ version }: ArchiveState): string {
   return `${formatCommitName(version)}${SNAPSHOT_ENDING}`;
 }
 
-function applyCommit(state: ArchiveState, { at, cursor, add, remove, gap, files }: Commit): ArchiveState {
+function applyCommit(
+  state: ArchiveState,
+  { at, cursor, add, remove, gap, files }: ArchiveCommit,
+): ArchiveState {
   const segments = new Map(state.segments);
   for (const name of remove) segments.delete(name);
   for (const segment of add) segments.set(segment.name, segment);

@@ -6,9 +6,9 @@ import type { UnreadableEntry } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { type ArchiveFile, type ArchiveHome, FolderHome } from './archive-home.ts';
 import {
+  type ArchiveCommit,
   ArchiveLog,
   type ArchiveState,
-  type Commit,
   CommitConflict,
   EMPTY_ARCHIVE_STATE,
   type FileToKeep,
@@ -16,8 +16,8 @@ import {
   type UnreadSegment,
 } from './archive-log.ts';
 import { eraseFromQuarantine, listQuarantined, quarantineEntries } from './quarantine.ts';
-import { isDamagedInput, type QueryEngine, quote } from './query-engine.ts';
-import { endReading } from './reading-copies.ts';
+import { isDamagedInput, type QueryEngine, quoteSql } from './query-engine.ts';
+import { removeReadingCopies } from './reading-copies.ts';
 import {
   getSegmentFile,
   listSegmentFiles,
@@ -90,7 +90,7 @@ export class Archive {
   }
 
   /** Moves the new segments to their places and commits them. Throws CommitConflict if another writer was faster. */
-  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
+  async commit(state: ArchiveState, commit: ArchiveCommit): Promise<ArchiveState> {
     const staged = commit.add.flatMap((segment) => this.#listStaged(segment));
     await this.home.put(staged);
     const next = await this.#log.commit(state, { ...commit, ...this.#fileChanges() }).catch(async (error) => {
@@ -111,7 +111,7 @@ export class Archive {
     })).filter(({ from }) => existsSync(from));
   }
 
-  #fileChanges(): Pick<Commit, 'files'> {
+  #fileChanges(): Pick<ArchiveCommit, 'files'> {
     if (this.#filesAdded.size === 0 && this.#filesRemoved.size === 0) return {};
     return { files: { add: [...this.#filesAdded], remove: [...this.#filesRemoved] } };
   }
@@ -130,7 +130,7 @@ export class Archive {
    * next commit of every other writer fails, so no file that is removed here can still be committed. Throws
    * CommitConflict if another writer was faster.
    */
-  async takeOver(commit: Commit): Promise<ArchiveState> {
+  async takeOver(commit: ArchiveCommit): Promise<ArchiveState> {
     await this.home.finishCommits();
     const before = await this.refresh();
     const strays = await this.#findStrays(before);
@@ -144,7 +144,7 @@ export class Archive {
    * Removes the files that no commit names, because a writer that was cut off may have written them late. A commit
    * comes first, so that their writer cannot commit them any more. Returns false if there are no such files.
    */
-  async sweep(commit: Commit): Promise<boolean> {
+  async sweep(commit: ArchiveCommit): Promise<boolean> {
     const strays = await this.#findStrays(this.read());
     if (strays.length === 0) return false;
     await this.commit(this.read(), commit);
@@ -217,7 +217,7 @@ export class Archive {
 
   /** Removes the copies that are being read, after a commit. Their readers start again on the remaining segments. */
   endReading(): void {
-    endReading(this.folder);
+    removeReadingCopies(this.folder);
   }
 
   staging(): string {
@@ -325,7 +325,7 @@ export class Archive {
 
 /** Returns SQL for the rows of files, without the rows of the clients whose numbers `leftOut` lists. */
 function rowsSql(paths: readonly string[], leftOut: string): string {
-  const rows = `read_parquet([${paths.map(quote).join(', ')}], union_by_name = true, hive_partitioning = false)`;
+  const rows = `read_parquet([${paths.map(quoteSql).join(', ')}], union_by_name = true, hive_partitioning = false)`;
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }
 

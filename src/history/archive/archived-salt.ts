@@ -68,7 +68,7 @@ export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKe
  */
 export async function openStoreBesideArchive(
   place: StorePlace & { readonly archiveDir: string | null },
-  ...told: OnTrouble
+  ...told: TroubleListener
 ): Promise<Store> {
   const { archiveDir } = place;
   const salt = archiveDir === null ? null : readSalt(archiveDir);
@@ -83,4 +83,4 @@ export async function openStoreBesideArchive(
   }
 }
 
-export type OnTrouble = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;
+export type TroubleListener = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;

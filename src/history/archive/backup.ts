@@ -5,7 +5,7 @@ import { NamedError } from '#base/named-error.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { Archive } from './archive.ts';
 import { ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
-import { replaceState, type Segment } from './archive-log.ts';
+import { replaceArchiveState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
 import { QUARANTINE_FOLDER } from './quarantine.ts';
 import { SEGMENT_FILES } from './segment-files.ts';
@@ -47,7 +47,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
     rmSync(join(target, QUARANTINE_FOLDER), { recursive: true, force: true });
     for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
-    replaceState(target, state);
+    replaceArchiveState(target, state);
     await backup.removeUnnamedFiles(state);
     const kept = segmentsThat('torn').map((segment) => ({ segment, isKept: !backup.isCutOff(segment) }));
     const bytes = whole.reduce((sum, segment) => sum + segment.bytes, 0);

@@ -30,10 +30,10 @@ export interface QueryAnswer {
 }
 
 /** Adds a value to a statement and returns its placeholder, such as `$1`. A value from a caller never becomes SQL. */
-export type Bind = (value: string) => string;
+export type BindValue = (value: string) => string;
 
 /** A statement: its text, or a function that makes the text with placeholders for its values. */
-export type Statement = string | ((bind: Bind) => string);
+export type Statement = string | ((bind: BindValue) => string);
 
 /**
  * Loads the engine when it is first used. Most commands never read the archive, and the engine takes a fifth of their
@@ -172,7 +172,7 @@ export function isDamagedInput(error: Error): boolean {
  * Quotes a text for SQL where a parameter is not allowed: in views, paths and types. SQL ends at U+0000, so that
  * character is written as a call, `chr(0)`.
  */
-export function quote(text: string): string {
+export function quoteSql(text: string): string {
   const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
   return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
 }

@@ -4,12 +4,13 @@ import { readErrorCode } from '#base/files/atomic-file.ts';
 import { listNames } from './archive-log.ts';
 
 /** The beginning of the names of copies that are being read. The copies lie in `staging/` of the archive's folder. */
-export const READING = 'reading-';
+export const READING_COPY_PREFIX = 'reading-';
 
 /** Removes the copies of an archive that are being read. Their readers start again on the remaining segments. */
-export function endReading(folder: string): void {
+export function removeReadingCopies(folder: string): void {
   const staging = join(folder, 'staging');
-  for (const name of listNames(staging)) if (name.startsWith(READING)) endCopy(join(staging, name));
+  for (const name of listNames(staging))
+    if (name.startsWith(READING_COPY_PREFIX)) endCopy(join(staging, name));
 }
 
 function endCopy(path: string): void {

@@ -4,14 +4,14 @@ import { findMomentDescription, type Shape } from '#base/shapes.ts';
 import { createFactSource, type FactTypes, toFactColumn, toFactLabel } from './fact-columns.ts';
 import {
   type DuckRow,
-  quote,
   quoteName,
+  quoteSql,
   toBooleanOrNull,
   toNumberOrNull,
   toTextOrNull,
 } from './query-engine.ts';
 
-export interface Column {
+export interface ArchiveColumn {
   readonly name: string;
   /** The DuckDB name of the type. */
   readonly type: ColumnType;
@@ -30,7 +30,7 @@ type ScalarType =
 export type ColumnType = ScalarType | `${ScalarType}[]`;
 
 /** A row to be written to the archive. Erasures have no client_hash and name their client in the record. */
-export interface Cells {
+export interface RowCells {
   readonly client_hash?: string;
   readonly place: unknown;
   readonly record: unknown;
@@ -67,12 +67,12 @@ type ColumnNames = Readonly<Record<string, string | null>>;
  * decision would cost more than everything else.
  */
 export class RecordColumns<S extends TObject> {
-  readonly columns: readonly Column[];
+  readonly columns: readonly ArchiveColumn[];
   readonly #names: ColumnNames;
   readonly #members: Field;
-  readonly #cell: keyof Cells;
+  readonly #cell: keyof RowCells;
 
-  constructor(schema: S, names: ColumnNames, cell: keyof Cells = 'record') {
+  constructor(schema: S, names: ColumnNames, cell: keyof RowCells = 'record') {
     this.#names = names;
     this.#cell = cell;
     this.#members = createObjectField(schema, { names, path: '', prefix: '' });
@@ -116,7 +116,7 @@ interface Described {
 
 /** How one member is kept. `read` returns null if the row has no value. */
 interface Field {
-  readonly columns: readonly Column[];
+  readonly columns: readonly ArchiveColumn[];
   /** Returns how the engine reads the member. `path` is SQL for the member. */
   readonly source: (path: string, facts: FactTypes) => FieldSource;
   readonly read: (row: DuckRow) => unknown;
@@ -212,11 +212,11 @@ export const FACTS_NOT_KNOWN = {
   type: 'VARCHAR[]',
   description:
     'Labels of the facts that were asked for and had no value, like "jsOk"; their columns are null',
-} as const satisfies Column;
+} as const satisfies ArchiveColumn;
 
 /** Returns SQL: whether a fact was asked for and had no value. */
 export function notKnownSql(label: string): string {
-  return `coalesce(list_contains(${FACTS_NOT_KNOWN.name}, ${quote(label)}), false)`;
+  return `coalesce(list_contains(${FACTS_NOT_KNOWN.name}, ${quoteSql(label)}), false)`;
 }
 
 const FACTS: Field = {

@@ -6,7 +6,7 @@ import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
 import { findCommonDay } from './period.ts';
-import { type QueryEngine, quote, quoteName, toNumberOrNull } from './query-engine.ts';
+import { type QueryEngine, quoteName, quoteSql, toNumberOrNull } from './query-engine.ts';
 import type { BufferedRows, RowBuffer } from './row-buffer.ts';
 import type { SegmentFile, SegmentPlace } from './segment-files.ts';
 import { createRowSource, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
@@ -73,14 +73,14 @@ export class SegmentWriter {
     const path = this.#choosePath({ ...place, name }, 'parquet');
     const sorted = `${select} ORDER BY ${order.map(quoteName).join(', ')}`;
     try {
-      await this.#duck.run(`COPY (${sorted}) TO ${quote(path)} ${PARQUET}`);
+      await this.#duck.run(`COPY (${sorted}) TO ${quoteSql(path)} ${PARQUET}`);
     } catch (error) {
       rmSync(path, { force: true });
       throw error;
     }
     const [row = {}] = await this.#duck.rows(
       `SELECT count(*) AS n, min(${quoteName(time)}) AS oldest, max(${quoteName(time)}) AS newest,
-        min(${JOURNAL_TICK_SQL}) AS first, max(${JOURNAL_TICK_SQL}) AS last FROM read_parquet(${quote(path)})`,
+        min(${JOURNAL_TICK_SQL}) AS first, max(${JOURNAL_TICK_SQL}) AS last FROM read_parquet(${quoteSql(path)})`,
     );
     const rows = toNumberOrNull(row['n']) ?? 0;
     if (rows === 0) {
@@ -96,7 +96,7 @@ export class SegmentWriter {
 
   async #writeOrders(place: SegmentPlace): Promise<void> {
     const numbers: bigint[] = [];
-    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quote(this.#choosePath(place, 'parquet'))})`;
+    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quoteSql(this.#choosePath(place, 'parquet'))})`;
     for await (const rows of this.#duck.stream(select))
       for (const { number } of rows) if (typeof number === 'bigint') numbers.push(number);
     const path = this.#choosePath(place, 'orders');
@@ -131,7 +131,7 @@ export class SegmentWriter {
 function selectBufferedSql({ table, path, facts }: BufferedRows): string {
   const { cells, columns } = createRowSource(table, facts);
   const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
-  const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);
+  const read = cells.map(({ cell, type }) => `${cell}: ${quoteSql(type)}`);
   return `SELECT ${select.join(', ')}
-    FROM read_json(${quote(path)}, format = 'newline_delimited', columns = {${read.join(', ')}})`;
+    FROM read_json(${quoteSql(path)}, format = 'newline_delimited', columns = {${read.join(', ')}})`;
 }

@@ -17,17 +17,17 @@ import {
 } from './archive-log.ts';
 import { formatDay } from './period.ts';
 import {
-  type Bind,
+  type BindValue,
   type DuckBatch,
   type DuckRow,
   QueryEngine,
-  quote,
   quoteName,
+  quoteSql,
   type Statement,
   toNumbers,
   toTextOrNull,
 } from './query-engine.ts';
-import { READING } from './reading-copies.ts';
+import { READING_COPY_PREFIX } from './reading-copies.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts';
 
@@ -43,7 +43,7 @@ export type PickSegments = (segments: readonly Segment[]) => Promise<readonly Se
 const ALL: PickSegments = async (segments) => segments;
 
 /** Builds the SQL of a question. `source` gives the SQL of a table, and `bind` the placeholder of a value. */
-type Question = (source: TableSql, bind: Bind) => string;
+type Question = (source: TableSql, bind: BindValue) => string;
 
 type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]>;
 
@@ -172,7 +172,7 @@ export class Snapshot implements Disposable {
     if (away.length > 0) await this.#requireCurrent();
     const unwritten = (await this.#listUnshippedParts()).filter(isWanted);
     const leftOut = [...this.#leftOut.filter(isWanted), ...away];
-    const copy = new Archive(join(archive.staging(), `${READING}${randomUUID()}`));
+    const copy = new Archive(join(archive.staging(), `${READING_COPY_PREFIX}${randomUUID()}`));
     this.#copy = { archive: copy, removal: scheduleFolderRemoval(copy.folder) };
     const isMade = await this.#linkSegments(removeSegments(wanted, away), unwritten, copy);
     release();
@@ -253,7 +253,7 @@ export class Snapshot implements Disposable {
     const writer = new SegmentWriter(copy, await this.#parts.duck(), true);
     const written: Segment[] = [];
     for (const { table, platform, day } of parts) {
-      const rows = `SELECT * FROM ${this.#sourceSql(table, [])} WHERE platform = ${quote(platform)}`;
+      const rows = `SELECT * FROM ${this.#sourceSql(table, [])} WHERE platform = ${quoteSql(platform)}`;
       const segment = await archiveReadThrottle.run(() => writer.copy(rows, { table, platform, day }));
       if (segment !== null) written.push(segment);
     }

@@ -26,11 +26,11 @@ import {
 } from './fact-columns.ts';
 import { type DuckRow, quoteName } from './query-engine.ts';
 import {
-  type Cells,
-  type Column,
+  type ArchiveColumn,
   FACTS_NOT_KNOWN,
   type JsonColumn,
   RecordColumns,
+  type RowCells,
 } from './record-columns.ts';
 
 interface Table {
@@ -42,17 +42,17 @@ interface Table {
    * without reading the others.
    */
   readonly order: readonly string[];
-  readonly columns: readonly Column[];
+  readonly columns: readonly ArchiveColumn[];
 }
 
-export const CLIENT_HASH: Column = {
+export const CLIENT_HASH_COLUMN: ArchiveColumn = {
   name: 'client_hash',
   type: 'UBIGINT',
   description:
     'The first 64 bits of a sha256 of platform and client_id_key under the salt of the installation',
 };
 
-export const PLACE = new RecordColumns(
+export const PLACE_COLUMNS = new RecordColumns(
   EntryPlaceSchema,
   { partition: 'journal_partition', ms: 'journal_ms', seq: 'journal_seq' },
   'place',
@@ -75,7 +75,7 @@ export function isAfterSql(places: JournalPlaces): string {
 }
 
 /** The records that are kept as rows, with the columns that are not named after their members. */
-export const RECORDS = {
+export const ARCHIVED_RECORDS = {
   decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
   outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
   scores: new RecordColumns(ScoreEntrySchema, {
@@ -112,12 +112,12 @@ export const RECORDS = {
  */
 function describeClientTable<const Time extends string>(
   description: string,
-  records: { readonly columns: readonly Column[] },
+  records: { readonly columns: readonly ArchiveColumn[] },
   time: Time,
   within: string = time,
 ) {
-  const columns = [CLIENT_HASH, ...PLACE.columns, ...records.columns];
-  return { description, time, order: [CLIENT_HASH.name, within], columns };
+  const columns = [CLIENT_HASH_COLUMN, ...PLACE_COLUMNS.columns, ...records.columns];
+  return { description, time, order: [CLIENT_HASH_COLUMN.name, within], columns };
 }
 
 /**
@@ -127,29 +127,29 @@ function describeClientTable<const Time extends string>(
 export const TABLES = {
   decisions: describeClientTable(
     'One answered verdict with all that explains it',
-    { columns: [...RECORDS.decisions.columns, FACTS_NOT_KNOWN] },
+    { columns: [...ARCHIVED_RECORDS.decisions.columns, FACTS_NOT_KNOWN] },
     'decided_at',
     'seq',
   ),
   outcomes: describeClientTable(
     'What became of an order, as it was reported',
-    RECORDS.outcomes,
+    ARCHIVED_RECORDS.outcomes,
     'reported_at',
   ),
-  scores: describeClientTable('One answered score request', RECORDS.scores, 'scored_at'),
+  scores: describeClientTable('One answered score request', ARCHIVED_RECORDS.scores, 'scored_at'),
   bindings: describeClientTable(
     'A client was bound to a requisite, or unbound: then requisite_ref is null',
-    RECORDS.bindings,
+    ARCHIVED_RECORDS.bindings,
     'changed_at',
   ),
   overrides: describeClientTable(
     'A person decided about a client, or lifted that: then override_group is null',
-    RECORDS.overrides,
+    ARCHIVED_RECORDS.overrides,
     'changed_at',
   ),
   waits_ended: describeClientTable(
     'A person ended a wait of a client before its time',
-    RECORDS.waits_ended,
+    ARCHIVED_RECORDS.waits_ended,
     'ended_at',
   ),
   erasures: {
@@ -157,7 +157,7 @@ export const TABLES = {
       'A client was erased: for 30 days its number, by which whoever keeps rows elsewhere removes them, then nothing of it',
     time: 'erased_at',
     order: ['erased_at'],
-    columns: [...PLACE.columns, ...RECORDS.erasures.columns],
+    columns: [...PLACE_COLUMNS.columns, ...ARCHIVED_RECORDS.erasures.columns],
   },
 } as const satisfies Record<string, Table>;
 
@@ -168,7 +168,7 @@ export const TABLE_NAMES = Object.freeze(
 );
 
 export function isAboutClients(table: TableName): boolean {
-  const columns: readonly Column[] = TABLES[table].columns;
+  const columns: readonly ArchiveColumn[] = TABLES[table].columns;
   return columns.some(({ name }) => name === 'client_hash');
 }
 
@@ -182,7 +182,7 @@ export const NEEDED_FACTS: FactTypes = new Map([
 ]);
 
 export function emptyTableSql(table: TableName): string {
-  const columns: readonly Column[] = TABLES[table].columns;
+  const columns: readonly ArchiveColumn[] = TABLES[table].columns;
   const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
   return `(SELECT ${nulls} WHERE false)`;
 }
@@ -192,14 +192,14 @@ export function emptyTableSql(table: TableName): string {
  * the columns that are made of them.
  */
 export function createRowSource(table: TableName, facts: FactTypes) {
-  const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
+  const sources = [PLACE_COLUMNS, ARCHIVED_RECORDS[table]].map((records) => records.source(facts));
   const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
   const own = TABLES[table].columns.map(({ name }) => name);
   const columns = [...own, ...[...facts.keys()].map(toFactColumn)].map(
     (name): JsonColumn => ({ name, sql: made.get(name) ?? name }),
   );
   const cells = sources.map(({ cell, type }) => ({ cell, type }));
-  const alone = table === 'decisions' ? [CLIENT_HASH, FACTS_NOT_KNOWN] : [CLIENT_HASH];
+  const alone = table === 'decisions' ? [CLIENT_HASH_COLUMN, FACTS_NOT_KNOWN] : [CLIENT_HASH_COLUMN];
   return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
 }
 
@@ -235,7 +235,7 @@ export interface ArchiveRow {
   readonly platform: string;
   /** Epoch ms. */
   readonly at: number;
-  readonly cells: Cells;
+  readonly cells: RowCells;
   readonly facts?: Decision['facts'];
 }
 
@@ -316,7 +316,7 @@ export function toJournalRecord(
   row: DuckRow,
   clientKeys: ClientKeys,
 ): PlacedEntry<JournalRecord> {
-  return { ...readUnplacedRecord(table, row, clientKeys), place: PLACE.read(row) };
+  return { ...readUnplacedRecord(table, row, clientKeys), place: PLACE_COLUMNS.read(row) };
 }
 
 function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
@@ -328,9 +328,9 @@ function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKe
     case 'bindings':
     case 'overrides':
     case 'waits_ended':
-      return RECORDS[table].read(row);
+      return ARCHIVED_RECORDS[table].read(row);
     case 'erasures': {
-      const { kind, at, platform, clientNumber } = RECORDS.erasures.read(row);
+      const { kind, at, platform, clientNumber } = ARCHIVED_RECORDS.erasures.read(row);
       return { kind, at, platform, clientNumber };
     }
     default:
@@ -339,7 +339,7 @@ function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKe
 }
 
 export function toDecision(row: DuckRow, clientKeys: ClientKeys): Decision {
-  const recorded = RECORDS.decisions.read(row);
+  const recorded = ARCHIVED_RECORDS.decisions.read(row);
   const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
   return { decisionId: formatDecisionId(hash, recorded.seq, recorded.at), ...recorded };
 }

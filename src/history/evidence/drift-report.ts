@@ -5,7 +5,6 @@ import { formatTime } from '#decision/payer/instant.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   type Cell,
-  type Column,
   createColumns,
   type EvidenceTable,
   intervalSchema,
@@ -13,6 +12,7 @@ import {
   numberSchema,
   type Presentation,
   SPAN,
+  type TableColumn,
   verdictMixShape,
 } from './presentation.ts';
 import { ScoreFiguresSchema } from './score-figures.ts';
@@ -151,7 +151,7 @@ function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): Evid
 function partsTable(
   name: string,
   title: string,
-  kind: Column['kind'],
+  kind: TableColumn['kind'],
   { earlier, later }: Drift,
   figures: readonly (readonly [string, (part: DriftPart) => Cell])[],
 ): EvidenceTable {

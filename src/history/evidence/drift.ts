@@ -4,8 +4,8 @@ import { getColumnType, toFactLabel } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
-  quote,
   quoteName,
+  quoteSql,
   toNumberList,
   toNumberOrNull,
   toNumbers,
@@ -256,7 +256,7 @@ async function createValueBins(duck: QueryEngine, column: string): Promise<Bins>
     `SELECT ${name} AS value, count(*) AS n FROM decisions WHERE ${name} IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT ${VALUES_MAX}`,
   );
   const known = rows.map((row) => toTextOrNull(row['value']) ?? '');
-  const list = known.map(quote).join(', ');
+  const list = known.map(quoteSql).join(', ');
   return {
     sql: `coalesce(list_position([${list}]::VARCHAR[], ${name}), CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE 0 END)`,
     name: (bin) => NO_VALUE[bin] ?? known[bin - 1] ?? 'others',

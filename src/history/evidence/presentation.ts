@@ -69,7 +69,7 @@ export const amounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, i
 
 export type OrderAmounts = Shape<typeof ORDER_AMOUNTS>;
 /** Amounts by currency. */
-export type Money = Shape<typeof amounts>;
+export type CurrencyAmounts = Shape<typeof amounts>;
 
 const gaps = list(
   shape('Entries of the journal that were lost', {
@@ -169,7 +169,7 @@ export const PRESENTATION_MEMBERS = {
 } as const;
 
 export type EvidenceTable = Shape<typeof EvidenceTableSchema>;
-export type Column = EvidenceTable['columns'][number];
+export type TableColumn = EvidenceTable['columns'][number];
 export type Cell = EvidenceTable['rows'][number][number];
 
 export interface Presentation {
@@ -206,14 +206,14 @@ function compareCells(one: Cell, other: Cell): number {
 }
 
 /** Adjacent columns of one kind, by their headings. */
-export type ColumnGroup = readonly [kind: Column['kind'], ...headings: readonly string[]];
+export type ColumnGroup = readonly [kind: TableColumn['kind'], ...headings: readonly string[]];
 
-export function createColumns(...groups: readonly ColumnGroup[]): readonly Column[] {
+export function createColumns(...groups: readonly ColumnGroup[]): readonly TableColumn[] {
   return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
 }
 
 /** Formats a cell like `56.4 % (55.0 to 57.9)`, or as "-" where the value is not known. */
-export function formatCell(cell: Cell, kind: Column['kind']): string {
+export function formatCell(cell: Cell, kind: TableColumn['kind']): string {
   if (cell === null) return '-';
   if (typeof cell === 'string') return cell;
   const unit = kind === 'share' ? ' %' : '';
@@ -222,7 +222,7 @@ export function formatCell(cell: Cell, kind: Column['kind']): string {
   return `${value}${unit} (${low} to ${high})`;
 }
 
-const NUMBER_TEXTS: Readonly<Record<Column['kind'], (value: number) => string>> = {
+const NUMBER_TEXTS: Readonly<Record<TableColumn['kind'], (value: number) => string>> = {
   text: String,
   count: formatNumber,
   share: (value) => (100 * value).toFixed(1),

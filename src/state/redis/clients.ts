@@ -10,7 +10,7 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Change, LoadOptions, LoadStamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { readSnapshot, toStoredAnswer } from '#state/stored-parts.ts';
+import { readClientLoad, toStoredAnswer } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import {
@@ -119,7 +119,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
         answered === null
           ? null
           : toStoredAnswer(await decisions.reader.decision({ clientHash: hash, text: answered }));
-      return readSnapshot({ state, order, answer }, time);
+      return readClientLoad({ state, order, answer }, time);
     },
     commit: async (change) => {
       const { client, shape } = change;

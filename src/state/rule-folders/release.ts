@@ -1,6 +1,6 @@
 import { isJsonObject, parseJsonObject } from '#base/files/json-object.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { computeDigest, computeFileDigests } from '#decision/rules/text/draft-text.ts';
 
@@ -29,7 +29,7 @@ export function createRelease(ruleVersion: string, files: RuleFiles, releasedAt:
 }
 
 /** Lists every difference between a release and the present files. */
-export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
+export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly RuleProblem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
     return [createProblem('release.json', explainBadDraftName(folder))];
   const release: unknown = parseJsonObject(releaseText);
@@ -37,7 +37,7 @@ export function checkRelease(releaseText: string, folder: string, files: RuleFil
     return [createProblem('release.json', 'the file is damaged; restore it from version control')];
   const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;
   const now = computeFileDigests(files);
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   for (const path of new Set([...Object.keys(release.files), ...Object.keys(now)])) {
     if (now[path] === release.files[path]) continue;
     const change =
@@ -60,6 +60,6 @@ function isRelease(value: unknown): value is Release {
   return typeof files === 'object' && files !== null && typeof digest === 'string';
 }
 
-function createProblem(file: string, message: string): Problem {
+function createProblem(file: string, message: string): RuleProblem {
   return { at: { file, line: 1, column: 1 }, message };
 }

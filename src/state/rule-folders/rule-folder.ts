@@ -4,7 +4,7 @@ import { listComparisons } from '#decision/rules/condition.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
 import { RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import {
   groupRulesByFile,
   isRuleVersion,
@@ -24,7 +24,7 @@ type ReadResult =
       readonly digest: string;
       readonly released: boolean;
     }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /** Loads the rule set in a folder such as `rules/p2.v10`, or returns all its problems. */
 export function loadRuleSet(folder: string): LoadResult {
@@ -50,7 +50,7 @@ export function readRuleSet(folder: string): ReadResult {
 const COMPARISONS_MAX = 5000;
 
 function readFolder(folder: string): ReadResult {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const files = readRuleFiles(folder, problems);
   if (files === null || problems.length > 0) return { ok: false, problems };
   const version = basename(folder);
@@ -80,7 +80,7 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
  * Reads the texts of all rule files, lists and cases in a folder. Returns null if there is no such folder. A problem
  * is reported for a file that cannot be read, and for a link that leads out of the folder of rule sets.
  */
-export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
+export function readRuleFiles(folder: string, problems: RuleProblem[]): RuleFiles | null {
   const before = problems.length;
   const place = resolvePlace(folder, '.', problems);
   if (place === null || !statSync(place).isDirectory()) {
@@ -100,7 +100,7 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
 /** A larger file is refused before it is read. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-function listYamlFiles(folder: string, below: string, problems: Problem[]): readonly string[] {
+function listYamlFiles(folder: string, below: string, problems: RuleProblem[]): readonly string[] {
   const place = resolvePlace(folder, below, problems);
   if (place === null || !statSync(place).isDirectory()) return [];
   try {
@@ -117,7 +117,7 @@ function listYamlFiles(folder: string, below: string, problems: Problem[]): read
  * Reads the text of a file. Returns null if it is missing. A problem is reported for a file that cannot be read or is
  * not UTF-8.
  */
-function readText(folder: string, path: string, problems: Problem[]): string | null {
+function readText(folder: string, path: string, problems: RuleProblem[]): string | null {
   const place = resolvePlace(folder, path, problems);
   if (place === null) return null;
   try {
@@ -139,7 +139,7 @@ function readText(folder: string, path: string, problems: Problem[]): string | n
 }
 
 /** Resolves links of a path below a folder. Returns null if there is nothing at the path, or if it may not be read. */
-function resolvePlace(folder: string, path: string, problems: Problem[]): string | null {
+function resolvePlace(folder: string, path: string, problems: RuleProblem[]): string | null {
   try {
     const place = realpathSync(join(folder, path));
     if (place.startsWith(realpathSync(dirname(folder)) + sep)) return place;
@@ -156,10 +156,10 @@ function resolvePlace(folder: string, path: string, problems: Problem[]): string
   }
 }
 
-function createUnreadableProblem(path: string, error: unknown): Problem {
+function createUnreadableProblem(path: string, error: unknown): RuleProblem {
   return createProblem(path, `it cannot be read: ${explainSystemError(requireErrorCode(error))}`);
 }
 
-function createProblem(file: string, message: string): Problem {
+function createProblem(file: string, message: string): RuleProblem {
   return { at: { file, line: 1, column: 1 }, message };
 }

@@ -9,7 +9,7 @@ import { RETENTION } from '#state/retention.ts';
 import type { Change, Store } from '#state/store.ts';
 import {
   type RecordReader,
-  readSnapshot,
+  readClientLoad,
   type StoredRecord,
   toStoredAnswer,
   toTextOrNull,
@@ -81,7 +81,7 @@ export function createSqliteClients(
               : toTextOrNull(order.get(hash, toShortHash(orderRef), now)?.['outcome']),
           answer: idempotencyKey === undefined ? null : await answer(client, idempotencyKey, now),
         };
-        return readSnapshot(parts, now);
+        return readClientLoad(parts, now);
       }),
     commit: async (change) => {
       const status = await write(() => commitChange(sql, journal, change, storedShapes, clock()));

@@ -2,11 +2,11 @@ import { choice, instantText, list, named, nullable, type Shape, shape, word } f
 import {
   type AccessKey,
   GRANTABLE_OPERATIONS,
+  type GrantableOperation,
   getKeyStatus,
   isGranted,
   KEY_STATUSES,
   listGrantableOperations,
-  type Operation,
 } from '#checkout/access/access-keys.ts';
 
 /** The example of a key in documents. */
@@ -52,7 +52,7 @@ export function createKeyNote(
 }
 
 /** Operations of programs, which no role of people includes. */
-const PROGRAM_OPERATIONS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
+const PROGRAM_OPERATIONS: readonly GrantableOperation[] = ['score', 'verdict', 'outcomes', 'events'];
 
 /**
  * Lists the operations that the holder of a key may grant to other keys. A key of a platform may grant its own
@@ -61,7 +61,7 @@ const PROGRAM_OPERATIONS: readonly Operation[] = ['score', 'verdict', 'outcomes'
  */
 export function listGivableOperations(
   maker: Pick<AccessKey, 'platform' | 'operations'>,
-): readonly Operation[] {
+): readonly GrantableOperation[] {
   const actsForPrograms = isGranted(maker, 'clients') && isGranted(maker, 'decisions');
   return listGrantableOperations(maker.platform).filter((one) => {
     if (one === 'operate' || one === 'approve') return false;

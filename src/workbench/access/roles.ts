@@ -1,5 +1,9 @@
 import { isJsonObject } from '#base/files/json-object.ts';
-import { INSTALLATION_PLATFORM, isInstallation, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  type GrantableOperation,
+  INSTALLATION_PLATFORM,
+  isInstallation,
+} from '#checkout/access/access-keys.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
 
 /** What people of each role may do at the platforms where they have it. */
@@ -14,7 +18,7 @@ export const ROLES = {
   operator: ['decisions', 'clients', 'waits', 'lists', 'rules', 'operate', 'approve'],
   /** Does everything, including erasure, keys and the audit. */
   admin: ['decisions', 'clients', 'waits', 'erase', 'lists', 'rules', 'operate', 'keys', 'audit', 'approve'],
-} as const satisfies Readonly<Record<string, readonly Operation[]>>;
+} as const satisfies Readonly<Record<string, readonly GrantableOperation[]>>;
 
 export type Role = keyof typeof ROLES;
 
@@ -83,9 +87,12 @@ function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unk
  * Lists the operations that the roles allow at a platform. A role at `*` counts at every platform and for the
  * installation.
  */
-export function listOperationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
+export function listOperationsAt(
+  grants: readonly RoleGrant[],
+  platform: PlatformName,
+): readonly GrantableOperation[] {
   const here = grants.filter(
     (grant) => grant.platform === INSTALLATION_PLATFORM || grant.platform === platform,
   );
-  return [...new Set(here.flatMap(({ role }): readonly Operation[] => ROLES[role]))];
+  return [...new Set(here.flatMap(({ role }): readonly GrantableOperation[] => ROLES[role]))];
 }

@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import {
   type AccessKeys,
+  type GrantableOperation,
   INSTALLATION_PLATFORM,
   isGranted,
-  type Operation,
 } from '#checkout/access/access-keys.ts';
 import {
   type Actor,
@@ -114,7 +114,7 @@ export class Sessions {
   async isGranted(
     { kind, id }: CredentialRef,
     platform: PlatformName,
-    operation: Operation,
+    operation: GrantableOperation,
   ): Promise<boolean> {
     if (kind === 'key') return this.#keys.isGranted(id, operation);
     const caller = (await this.#find(id))?.at(platform) ?? null;

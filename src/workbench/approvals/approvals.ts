@@ -1,10 +1,10 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
 import {
   type AccessKeys,
+  type GrantableOperation,
   INSTALLATION_PLATFORM,
   isInstallation,
   KeyRefused,
-  type Operation,
 } from '#checkout/access/access-keys.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
@@ -411,7 +411,7 @@ function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Ve
  * Operations that make a key need approval. Reports of payments make payers TRUSTED, and a key that issues keys can
  * grant the others.
  */
-const GATED: readonly Operation[] = ['operate', 'approve', 'outcomes', 'keys'];
+const GATED: readonly GrantableOperation[] = ['operate', 'approve', 'outcomes', 'keys'];
 
 /** Foresees a new key. Returns null unless the key gets an operation that needs approval. */
 function foreseeKey({ record }: ChangeOf<'key'>): ForeseenChange | null {

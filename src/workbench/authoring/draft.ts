@@ -2,7 +2,7 @@ import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFil
 import { basename, dirname, join } from 'node:path';
 import { NamedError } from '#base/named-error.ts';
 import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
@@ -22,7 +22,7 @@ export function copyVersion(
   shown: (path: string) => string,
 ): string {
   if (!isRuleVersion(version)) throw new DraftRefused(explainBadVersionName(version));
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();
   const read = parseRuleSet(basename(source), files);
   const all = [...problems, ...(read.ok ? [] : read.problems)];
@@ -196,7 +196,7 @@ export interface DraftToSave {
 
 export type SavedDraft =
   | { readonly ok: true; readonly version: RuleVersion; readonly digest: string }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /** Saves a draft in RULES_DIR when it has no problems, and returns its problems otherwise. Throws `DraftRefused`. */
 export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {

@@ -5,7 +5,7 @@ import { type Condition, listFacts } from '#decision/rules/condition.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember } from '#decision/rules/parse/places.ts';
-import type { Location, Problem } from '#decision/rules/problem.ts';
+import type { Location, RuleProblem } from '#decision/rules/problem.ts';
 import { type MeantBreaches, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
 import { compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
 import { type Example, pickExample } from '#decision/rules/proof/example.ts';
@@ -15,7 +15,7 @@ import { getPlatformSettings, type ParsedRules, type Rule, type Verdict } from '
 import { matchesFacts } from './prove.ts';
 
 /** Something that a rule set does although it is promised otherwise. */
-export interface BrokenPromise extends Problem {
+export interface BrokenPromise extends RuleProblem {
   readonly promise: PromiseBreach;
   /** A payer who shows the breach. Null if no payer is needed to see it. */
   readonly example: Example | null;
@@ -40,7 +40,7 @@ type Finding = Breach | 'none' | 'undecided';
 export function findBrokenPromises(
   rules: ParsedRules,
   files: RuleFiles,
-): readonly (BrokenPromise | Problem)[] {
+): readonly (BrokenPromise | RuleProblem)[] {
   const proof = new PromiseProof(rules, files);
   const found: Readonly<Record<PromiseBreach, Finding>> = {
     firstRequestWaits: proof.firstRequestWaits(),
@@ -60,7 +60,7 @@ function listRemarks(
   finding: Finding,
   meant: MeantBreaches,
   meantAt: Location,
-): readonly (BrokenPromise | Problem)[] {
+): readonly (BrokenPromise | RuleProblem)[] {
   const why = meant[promise];
   if (finding === 'undecided') {
     const message = `it could not be decided in reasonable time whether the promise "${promise}" holds`;

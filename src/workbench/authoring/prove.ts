@@ -7,7 +7,7 @@ import { joinWords } from '#decision/rules/condition-text.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember } from '#decision/rules/parse/places.ts';
-import { formatProblem, type Location, type Problem } from '#decision/rules/problem.ts';
+import { formatProblem, type Location, type RuleProblem } from '#decision/rules/problem.ts';
 import { compare } from '#decision/rules/proof/built-conditions.ts';
 import { type Example, pickExample } from '#decision/rules/proof/example.ts';
 import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
@@ -39,7 +39,7 @@ import {
 } from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is correct. */
-interface Finding extends Problem {
+interface Finding extends RuleProblem {
   readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
   /** The rule. Null if the finding is about no single rule. */
   readonly rule: string | null;
@@ -50,7 +50,7 @@ interface Finding extends Problem {
 export interface Proofs {
   readonly findings: readonly Finding[];
   /** What is worth knowing but is no mistake, and what could not be decided in reasonable time. */
-  readonly notes: readonly Problem[];
+  readonly notes: readonly RuleProblem[];
 }
 
 /**
@@ -86,7 +86,7 @@ export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
  * several times. Facts about who the payer is are no observations, because most signals ask for them to exempt
  * somebody.
  */
-function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly RuleProblem[] {
   const { threshold } = ruleFile;
   const hints = listSignalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
   const byObservation = new Map<string, Rule<SignalParams>[]>();
@@ -141,7 +141,10 @@ function findMatchingTogether(
 }
 
 /** Finds conditions of signals that always hold where signals apply, because everybody who fails them is exempt. */
-function findAskedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+function findAskedTwice(
+  { rules, exempt }: ParsedRules['signals'],
+  reasoner: Reasoner,
+): readonly RuleProblem[] {
   if (exempt === null || exemptsEverybody(exempt, reasoner)) return [];
   const mayFail = (part: Condition, spared: readonly Condition[]) =>
     reasoner.find([], [part, ...spared]).kind !== 'none';
@@ -159,8 +162,8 @@ function findAskedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Rea
  * Remarks on rules that work but may contain a slip. A remark on a named condition that several rules share is
  * reported for the first of them.
  */
-function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Problem[] {
-  const told = new Map<string, Problem>();
+function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly RuleProblem[] {
+  const told = new Map<string, RuleProblem>();
   for (const rule of rules) {
     const remarks = [
       ...findPartsThatNeverHold(rule, reasoner),
@@ -244,7 +247,7 @@ const WHY_NEVER: Readonly<Record<string, string>> = {
 function findPartsThatNeverHold(
   { name, condition, written }: Rule<unknown>,
   reasoner: Reasoner,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   if (reasoner.find([condition]).kind === 'none') return [];
   // A comparison within a "not" is also examined as it is written. When it never holds, its "not" has no effect.
   return listComparisons([condition, written])

@@ -14,7 +14,7 @@ import { explainNamedFact, findComparisonFault } from '#decision/rules/parse/com
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember, locateValue } from '#decision/rules/parse/places.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { allOf, compare } from '#decision/rules/proof/built-conditions.ts';
 import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
@@ -23,7 +23,7 @@ import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rul
  * Finds a holdout without a bound. When a client is held out, an order that the rule would have held back may cost
  * any amount.
  */
-export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
+export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
   const message = `"${name}" skips clients whatever their amount; limit what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
   return [{ at: holdout.at, message }];
@@ -33,7 +33,7 @@ export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly P
  * Finds comparisons of amounts without the currency. An amount is a number of currency units, so a limit means
  * nothing before the currency is known.
  */
-export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
+export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly RuleProblem[] {
   const comparisons = listComparisons([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
   // Zero is zero in every currency.
@@ -55,7 +55,7 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
 export function findPayersNeverSeen(
   { name, condition }: Rule<unknown>,
   reasoner: Reasoner,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   const comparisons = listComparisons([condition]);
   const payersOf = ({ fact }: Comparison) => fact.fact.absence?.of;
   const thoughtOf = new Set(comparisons.filter(({ operator }) => operator === 'known').map(payersOf));
@@ -105,7 +105,7 @@ function formatKnownTest({ fact: { name, windowMs, attribute } }: Comparison, va
  * Finds texts that name a fact or an attribute but are compared as texts, like `ipCountry` where the value of that
  * attribute is meant.
  */
-export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return listComparisons(listConditions(rules)).flatMap(({ fact, operator, value, list, at }) => {
     if (list !== undefined || isFactRef(value) || fact.fact.domain.type !== 'text') return [];
     const meant = [value]
@@ -149,7 +149,10 @@ const NUMBER_WORDS = ['number', 'no', 'nr', 'id'];
 const NUMBERED_WORDS = ['card', 'account', 'bank', 'passport', 'tax', 'phone'];
 
 /** Finds attributes whose names look like personal data and that would be kept in clear. */
-export function findPersonalAttributes({ attributes }: ParsedRules, files: RuleFiles): readonly Problem[] {
+export function findPersonalAttributes(
+  { attributes }: ParsedRules,
+  files: RuleFiles,
+): readonly RuleProblem[] {
   const declared = [...attributes.values()].filter(({ type, oneOf, pseudonym, name }) => {
     return type === 'text' && oneOf === null && !pseudonym && isPersonal(name);
   });
@@ -174,7 +177,7 @@ function isPersonal(name: string): boolean {
 const EXACT_DIGITS = 15;
 
 /** Finds numbers that rules compare as another number than the written one. */
-export function findLongNumbers(files: RuleFiles): readonly Problem[] {
+export function findLongNumbers(files: RuleFiles): readonly RuleProblem[] {
   const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
   const numbers = comparing.flatMap(([path, text]) =>
     new YamlFile(path, text, []).numbers('holdoutMaxAmount'),

@@ -10,7 +10,7 @@ import { backUp, NotABackup } from '#history/archive/backup.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import type { QueryAnswer } from '#history/archive/query-engine.ts';
 import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
-import { exportQuery, type Queried, queryArchive } from '#history/archive/read/query.ts';
+import { exportQuery, type QueryResult, queryArchive } from '#history/archive/read/query.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
 import { getSegmentFile } from '#history/archive/segment-files.ts';
 import { findLeaseHolder, listShippingTroubles } from '#history/archive/ship/lease.ts';
@@ -211,7 +211,10 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
 }
 
 /** Runs a query on the tables whose names appear in it. */
-function queryNamedTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>): Promise<Queried<T>> {
+function queryNamedTables<T>(
+  sql: string,
+  run: (folder: string) => Promise<QueryResult<T>>,
+): Promise<QueryResult<T>> {
   const text = sql.toLowerCase();
   const isNamed = (table: string) =>
     text.includes(table) || (OF_ORDERS.has(table) && text.includes('orders'));

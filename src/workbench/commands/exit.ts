@@ -13,10 +13,10 @@ export function toExitCode({ exitCode }: CommanderError): number {
 export class FindingsError extends NamedError {}
 
 /** The thing that the command names does not exist. */
-export class NotFoundError extends FindingsError {}
+export class NothingFoundError extends FindingsError {}
 
 /** The present state does not allow the change. Nothing was changed. */
-export class RefusedError extends NamedError {}
+export class CommandRefusedError extends NamedError {}
 
 /** Whether the operating system refused, mostly about a file or a folder. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {

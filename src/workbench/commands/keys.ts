@@ -2,12 +2,12 @@ import { type Command, Option } from 'commander';
 import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
 import {
   GRANTABLE_OPERATIONS,
+  type GrantableOperation,
   INSTALLATION_PLATFORM,
   isInstallation,
   KEY_DAYS_MAX,
   KeyRefused,
   listGrantableOperations,
-  type Operation,
 } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type AccessKeySchema, toKeyView } from '#workbench/access/key-views.ts';
@@ -127,7 +127,7 @@ function parseOwner(text: string): string {
 }
 
 /** Parses the operations of a key. Throws UsageError for an operation that the platform cannot have. */
-function parseOperations(list: string, whose: PlatformName): readonly Operation[] {
+function parseOperations(list: string, whose: PlatformName): readonly GrantableOperation[] {
   const names = list.split(',').map((name) => name.trim());
   return names.map((name) => {
     const operation = listGrantableOperations(whose).find((one) => one === name);

@@ -5,7 +5,7 @@ import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';
 import { type ClientLinks, findRefusedPayers, type RefusedPayers } from '#workbench/payers/client-links.ts';
 import { readClientLinks } from '#workbench/platform/client/client.ts';
-import { EXIT, NotFoundError, UsageError } from './exit.ts';
+import { EXIT, NothingFoundError, UsageError } from './exit.ts';
 import { addOperationCommand } from './operation-command.ts';
 import { formatTable, printError } from './print.ts';
 
@@ -44,7 +44,7 @@ async function nullIfNotFound<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
-    if (error instanceof NotFoundError) return null;
+    if (error instanceof NothingFoundError) return null;
     throw error;
   }
 }

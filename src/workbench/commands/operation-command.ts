@@ -9,7 +9,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { isGated } from '#workbench/platform/gated-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { FindingsError, NotFoundError, RefusedError, UsageError } from './exit.ts';
+import { CommandRefusedError, FindingsError, NothingFoundError, UsageError } from './exit.ts';
 import type { Needs } from './local-parts.ts';
 import type { Answer } from './operation-call.ts';
 import {
@@ -241,7 +241,7 @@ export async function withParts<T>(
     return work({ parts, options, platform, caller: callerAt(platform), ask, read });
   });
   return done.catch((error: unknown) => {
-    throw error instanceof ProposalRefused ? new RefusedError(error.message) : error;
+    throw error instanceof ProposalRefused ? new CommandRefusedError(error.message) : error;
   });
 }
 
@@ -348,7 +348,7 @@ function wordRefusal(error: unknown, operation: DeclaredOperation<RuleParts>): u
       ? `${member} ${at.detail}`
       : message.replace(/^(?:The parameter )?(\w+)/, (whole, name: string) => flags.get(name) ?? whole);
   if (status === 400) return new UsageError(said);
-  if (status === 404) return new NotFoundError(said);
-  if (status === 409) return new RefusedError(said);
+  if (status === 404) return new NothingFoundError(said);
+  if (status === 409) return new CommandRefusedError(said);
   return status >= 500 ? error : new FindingsError(said);
 }

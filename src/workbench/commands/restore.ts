@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import { readS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { NO_STORE, openArchive } from '#history/archive/s3/open-archive.ts';
+import { openArchive, REGISTERS_WITHOUT_STORE } from '#history/archive/s3/open-archive.ts';
 import { openStore } from '#state/open-store.ts';
 import { findFileFault } from '#state/sqlite/file-fault.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
@@ -240,7 +240,10 @@ function openArchiveOfBackup(
   copy: string,
 ): Archive | null {
   if (archive?.startsWith('s3:') === true)
-    return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, NO_STORE);
+    return openArchive(
+      { archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) },
+      REGISTERS_WITHOUT_STORE,
+    );
   const folder = archive ?? join(check, 'archive');
   return existsSync(folder) ? new Archive(folder) : null;
 }

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
-import { EXIT, FindingsError, isSystemError, RefusedError, toExitCode, UsageError } from './exit.ts';
+import { CommandRefusedError, EXIT, FindingsError, isSystemError, toExitCode, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
 /** The folder that keeps compiled modules from one command to the next. When it cannot be written, nothing is kept. */
@@ -96,7 +96,7 @@ function listAskedCommands(name = ''): readonly (() => Promise<Describe>)[] {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   const isForPeople = error instanceof NamedError || isSystemError(error);
-  const isRefused = error instanceof RefusedError;
+  const isRefused = error instanceof CommandRefusedError;
   printError(isForPeople ? `${isRefused ? 'refused' : 'error'}: ${error.message}` : inspect(error));
   if (error instanceof UsageError) return EXIT.usage;
   return isRefused || error instanceof FindingsError ? EXIT.findings : EXIT.environment;

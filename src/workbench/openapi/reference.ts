@@ -1,5 +1,5 @@
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { findFacts, type ListedFact, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
+import { type FoundFact, findFacts, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
 import { TABLE_NAMES, TABLES } from '#history/archive/tables.ts';
 import type { ExampleObject, Pointer } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -132,7 +132,7 @@ function escapeHtml(text: string): string {
 }
 
 /** Formats the fact as a rule writes it, with the type of its value. */
-function toFactEntry({ name, values, notes, description }: ListedFact): Entry {
+function toFactEntry({ name, values, notes, description }: FoundFact): Entry {
   const told = [...(values === TRUE_OR_FALSE ? [] : [values]), ...notes];
   return { word: told.length === 0 ? name : `${name} (${told.join('; ')})`, meaning: description };
 }

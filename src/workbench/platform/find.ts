@@ -1,4 +1,4 @@
-import { isGranted, type Operation } from '#checkout/access/access-keys.ts';
+import { type GrantableOperation, isGranted } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
   declareJsonAnswer,
@@ -38,7 +38,7 @@ const TEXT: Parameter<string> = {
 const LIMIT = query.limitParameter({ default: 10, max: 50 });
 
 /** Any of these grants is enough to find something of its kind. */
-const READERS: Readonly<Record<FoundKind, readonly Operation[]>> = {
+const READERS: Readonly<Record<FoundKind, readonly GrantableOperation[]>> = {
   payers: ['clients:read', 'decisions'],
   orders: ['decisions'],
   decisions: ['decisions'],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Archive } from '#history/archive/archive.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { NO_STORE } from '#history/archive/s3/open-archive.ts';
+import { REGISTERS_WITHOUT_STORE } from '#history/archive/s3/open-archive.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';
 import { TEST_KEYS } from '../../../../test/decision/payer/client-keys.ts';
 import { type Figure, figuresOf, median } from '../../figure.ts';
@@ -27,7 +27,7 @@ export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
     cursors: NUMBER_CURSORS,
     journalLength: async () => 0,
     newestCursor: async () => null,
-    registers: NO_STORE,
+    registers: REGISTERS_WITHOUT_STORE,
     unshippedErasures: async () => [],
     readJournal: async () => ({ entries: [], cursor: null, gap: null }),
   });

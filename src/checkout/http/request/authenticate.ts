@@ -1,15 +1,20 @@
 import type { ParameterizedContext } from 'koa';
-import { type AccessKey, type AccessKeys, isGranted, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  type AccessKey,
+  type AccessKeys,
+  type GrantableOperation,
+  isGranted,
+} from '#checkout/access/access-keys.ts';
 import { type Caller, toKeyCaller } from '#checkout/access/caller.ts';
 import { declareRefusal, HttpProblem, type Refusal, type RefusalNote } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
 /** The operations that a caller must be granted: one operation, several together, or any one of a list. */
-export type RequiredGrant = Operation | readonly Operation[] | AnyOf;
+export type RequiredGrant = GrantableOperation | readonly GrantableOperation[] | AnyOf;
 
 interface AnyOf {
-  readonly anyOf: readonly Operation[];
+  readonly anyOf: readonly GrantableOperation[];
   readonly refused: Refusal;
 }
 
@@ -30,7 +35,7 @@ const PLATFORM_OPERATIONS = [
   'keys',
   'audit',
   'approve',
-] as const satisfies readonly Operation[];
+] as const satisfies readonly GrantableOperation[];
 
 const NOT_PROVISIONED = 'not provisioned';
 
@@ -112,12 +117,12 @@ function readGivenKey(ctx: ParameterizedContext<RequestState>): string | null {
 }
 
 /** Returns the operation under which log and metrics count the request. */
-function getFirstOperation(grant: RequiredGrant): Operation {
+function getFirstOperation(grant: RequiredGrant): GrantableOperation {
   return (isAnyOf(grant) ? grant.anyOf : toOperations(grant))[0] ?? PLATFORM_OPERATIONS[0];
 }
 
 /** Returns the granted operation. Throws 403 if the caller lacks a grant. */
-export function requireGrant(caller: Caller, grant: RequiredGrant): Operation {
+export function requireGrant(caller: Caller, grant: RequiredGrant): GrantableOperation {
   if (isAnyOf(grant)) {
     const granted = grant.anyOf.find((operation) => isGranted(caller, operation));
     if (granted === undefined) throw grant.refused.problem();
@@ -132,7 +137,9 @@ function isAnyOf(grant: RequiredGrant): grant is AnyOf {
   return typeof grant === 'object' && 'anyOf' in grant;
 }
 
-function toOperations(grant: Operation | readonly Operation[]): readonly Operation[] {
+function toOperations(
+  grant: GrantableOperation | readonly GrantableOperation[],
+): readonly GrantableOperation[] {
   return typeof grant === 'string' ? [grant] : grant;
 }
 
@@ -142,11 +149,11 @@ export function listGrantRefusals(grant: RequiredGrant): readonly RefusalNote[] 
 }
 
 /** Lists sets of operations. A key needs every operation of at least one set. OpenAPI 3.1 calls the sets roles. */
-export function listGrantAlternatives(grant: RequiredGrant): readonly (readonly Operation[])[] {
+export function listGrantAlternatives(grant: RequiredGrant): readonly (readonly GrantableOperation[])[] {
   return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [toOperations(grant)];
 }
 
-function declareNotGranted(operation: Operation) {
+function declareNotGranted(operation: GrantableOperation) {
   return declareRefusal(
     `not-provisioned-for-${operation.replace(':', '-')}`,
     `The key was not issued for the operation "${operation}".`,

@@ -1,4 +1,4 @@
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
 export function refuseEqualPriorities({
   groups,
   verdicts,
-}: Pick<ParsedRules, 'groups' | 'verdicts'>): readonly Problem[] {
+}: Pick<ParsedRules, 'groups' | 'verdicts'>): readonly RuleProblem[] {
   return [
     ...refuseAmong(groups.rules, ({ group }) => group),
     ...refuseAmong(verdicts.rules, ({ verdict, ladder }) => `${verdict} ${ladder}`),
@@ -19,7 +19,7 @@ export function refuseEqualPriorities({
 function refuseAmong<Params>(
   rules: readonly Rule<Params>[],
   conclusionOf: (params: Params) => string,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   const firstOf = new Map<number, Rule<Params>>();
   return rules.flatMap((rule) => {
     const { name, priority, params, at } = rule;

@@ -4,7 +4,7 @@ import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
-import { findNearestName, type Problem, sortProblems, suggestName } from '#decision/rules/problem.ts';
+import { findNearestName, type RuleProblem, sortProblems, suggestName } from '#decision/rules/problem.ts';
 import { BREACH_MEANINGS, type MeantBreaches, PROMISE_BREACHES } from '#decision/rules/promises.ts';
 import {
   isRuleVersion,
@@ -43,7 +43,7 @@ export type RuleFiles = ReadonlyMap<string, string>;
 
 export type ParseResult =
   | { readonly ok: true; readonly rules: ParsedRules }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /** The most files of a rule set, including its cases and lists. */
 export const RULE_SET_FILES_MAX = 500;
@@ -70,7 +70,7 @@ const NO_LIMITS: ParsedRules['limits'] = new Map();
  */
 export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [reportTooManyFiles(files)] };
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const unread = refuseUnknownFiles(files, problems);
   const open = <T>(name: string, form: Form<T>) =>
     unread.has(name) ? null : readFile(files, name, problems, form, unread);
@@ -132,7 +132,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
 function readFile<T>(
   files: RuleFiles,
   name: string,
-  problems: Problem[],
+  problems: RuleProblem[],
   form: Form<T>,
   unread: Set<string>,
 ): T | null {
@@ -148,7 +148,7 @@ function readFile<T>(
   return null;
 }
 
-function reportTooManyFiles(files: RuleFiles): Problem {
+function reportTooManyFiles(files: RuleFiles): RuleProblem {
   const file = [...files.keys()][RULE_SET_FILES_MAX] ?? '';
   const message = `a rule set has at most ${RULE_SET_FILES_MAX} files, including cases and lists; join some of them`;
   return { at: { file, line: 1, column: 1 }, message };
@@ -162,7 +162,7 @@ const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
  * Reports files with unknown names. Returns the expected files that exist under another name, so that they are not
  * reported as missing as well.
  */
-function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> {
+function refuseUnknownFiles(files: RuleFiles, problems: RuleProblem[]): Set<string> {
   const misnamed = new Set<string>();
   for (const path of files.keys()) {
     if (RULE_FILES.includes(path) || FILE_NAME.test(path)) continue;

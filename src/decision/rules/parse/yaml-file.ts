@@ -20,7 +20,7 @@ import {
   findNearestName,
   formatProblem,
   type Location,
-  type Problem,
+  type RuleProblem,
   suggestName,
 } from '#decision/rules/problem.ts';
 import {
@@ -96,12 +96,12 @@ const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
  */
 export class YamlFile {
   readonly name: string;
-  readonly #problems: Problem[];
+  readonly #problems: RuleProblem[];
   readonly #reported = new Set<string>();
   #lines = new LineCounter();
   readonly #root: Node | null;
 
-  constructor(name: string, text: string, problems: Problem[]) {
+  constructor(name: string, text: string, problems: RuleProblem[]) {
     this.name = name;
     this.#problems = problems;
     this.#root = this.#parse(text);
@@ -116,7 +116,7 @@ export class YamlFile {
     return this.#locate(node?.range?.[0] ?? 0);
   }
 
-  get problems(): Problem[] {
+  get problems(): RuleProblem[] {
     return this.#problems;
   }
 

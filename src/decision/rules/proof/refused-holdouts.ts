@@ -1,5 +1,5 @@
 import { listComparisons } from '#decision/rules/condition.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
 import { compare, FactsByName } from './built-conditions.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
@@ -12,7 +12,7 @@ const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1
  * Reports holdouts of rules that match only clients about whom a person decided or who are on a list. Such a rule
  * repeats a person's decision, so nobody is held out of it.
  */
-export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
+export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly RuleProblem[] {
   const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {
     const holding = some.filter(({ holdout }) => holdout !== undefined);
     if (holding.length === 0) return [];
@@ -29,7 +29,7 @@ function refuseHoldout(
   { name, condition, holdout }: Rule<unknown>,
   { facts }: KnownRules,
   reasoner: Reasoner,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   if (holdout === undefined) return [];
   const byName = new FactsByName(facts);
   const undecided = compare(byName.plain('overrideGroup'), 'equal', 'NONE');

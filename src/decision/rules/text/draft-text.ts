@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { type ParseResult, parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
-import { type Problem, sortProblems } from '#decision/rules/problem.ts';
+import { type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
 import { refuseHoldouts } from '#decision/rules/proof/refused-holdouts.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 
@@ -14,7 +14,7 @@ export interface DraftText {
 /** A rule set, or everything that is wrong with its files. */
 export type LoadResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /**
  * Reads the rules in some files, or returns all their problems. Nodes and the workbench load rules only through this

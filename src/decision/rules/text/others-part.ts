@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isPair, isSeq, type Node, parseDocument, stringify, YAMLMap, YAMLSeq } from 'yaml';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { UNCHECKED_KEYS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { findPlatformPart, type PlatformPart, removeShorteningNote } from './own-part.ts';
 
 /**
@@ -11,7 +11,7 @@ import { findPlatformPart, type PlatformPart, removeShorteningNote } from './own
  */
 export type CompletedFiles =
   | { readonly ok: true; readonly files: RuleFiles }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /** A draft of a platform, and the files of the version that it began with. */
 interface BegunFiles {
@@ -26,7 +26,7 @@ interface BegunFiles {
  * the common ones.
  */
 export function restoreForeignParts({ platform, draft, from }: BegunFiles): CompletedFiles {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const files = new Map<string, string>();
   for (const path of new Set([...draft.keys(), ...from.keys()])) {
     const text = restoreText({ platform, path, own: draft.get(path), former: from.get(path) }, problems);
@@ -44,7 +44,7 @@ interface PartTexts {
 }
 
 /** Returns null if neither the draft nor the version has the file. */
-function restoreText({ platform, path, own, former }: PartTexts, problems: Problem[]): string | null {
+function restoreText({ platform, path, own, former }: PartTexts, problems: RuleProblem[]): string | null {
   const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
   const written = own === undefined ? undefined : removeShorteningNote(own);
@@ -62,7 +62,7 @@ function findForeignItems(
   text: string,
   part: PlatformPart,
   platform: string,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   const file = new YamlFile(path, text, []);
   const what = part.what === 'sections' ? 'section' : 'case';
   const found = getCollection(file.root, part.member);
@@ -82,9 +82,9 @@ function collectOthersItems(
   path: string,
   text: string,
   { member, what, isOwn }: PlatformPart,
-  problems: Problem[],
+  problems: RuleProblem[],
 ): Collection | null {
-  const unsound: Problem[] = [];
+  const unsound: RuleProblem[] = [];
   const found = getCollection(new YamlFile(path, text, unsound).root, member);
   if (unsound.length > 0) {
     const message = `the ${what} of other platforms cannot be put back, because this file of the version that the draft was begun with is no sound YAML; ask the owner of the installation to mend it`;

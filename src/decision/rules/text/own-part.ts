@@ -1,7 +1,7 @@
 import { isMap, isNode, isPair, isScalar, isSeq, type Pair, stringify, visit } from 'yaml';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 
 /**
  * Leaves out the part of a rule set that a platform may not read: the sections and cases of other platforms. The
@@ -66,7 +66,7 @@ export function removeShorteningNote(text: string): string {
  * Finds files that are the part which one platform may read. A version with such a file lacks the parts of other
  * platforms.
  */
-export function findShortenedFiles(files: RuleFiles): readonly Problem[] {
+export function findShortenedFiles(files: RuleFiles): readonly RuleProblem[] {
   return [...files].flatMap(([path, text]) => {
     const [note] = text.matchAll(NOTE);
     if (note === undefined) return [];
@@ -78,7 +78,7 @@ export function findShortenedFiles(files: RuleFiles): readonly Problem[] {
 }
 
 function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformPart): string | null {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   // This is a copy, because all readers of a text share the parsed nodes.
   const root = new YamlFile(path, text, problems).root?.clone();
   if (problems.length > 0)

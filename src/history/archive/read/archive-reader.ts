@@ -17,7 +17,7 @@ import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/
 import { OrderFilters } from '#history/archive/order-filter.ts';
 import { type OrderStatus, statusConditionSql } from '#history/archive/order-status.ts';
 import {
-  type Bind,
+  type BindValue,
   type DuckRow,
   QueryEngine,
   toNumberOrNull,
@@ -46,7 +46,7 @@ import {
   type PlacedEntry,
 } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
-import { createFilterCondition, selectRows } from './decision-sql.ts';
+import { createFilterCondition, selectRowsSql } from './decision-sql.ts';
 import { readOrders } from './orders-in-past.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows } from './unshipped-rows.ts';
 
@@ -190,7 +190,7 @@ export class ArchiveReader {
     if (parsed === null) return { decision: null, unreadable: [] };
     const where = `client_hash = ${toClientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
     return this.#readArchive(async (past) => {
-      const rows = await past.rows((source) => selectRows(source('decisions', { platform }), where));
+      const rows = await past.rows((source) => selectRowsSql(source('decisions', { platform }), where));
       const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
       return { decision: found ?? null, unreadable: past.unreadable };
     });
@@ -202,14 +202,14 @@ export class ArchiveReader {
     orderRef: string,
     limit: number,
   ): Promise<ArchivedDecisions> {
-    const where = (_: TableSql, bind: Bind) => `order_ref = ${bind(orderRef)}`;
+    const where = (_: TableSql, bind: BindValue) => `order_ref = ${bind(orderRef)}`;
     const among = (segments: readonly Segment[]) => this.#orders.findHolding(segments, [orderRef]);
     return this.#readArchive((past) => this.#findDecisions(past, { platform }, where, limit, among));
   }
 
   /** Returns a client's decisions with a seq below `beforeSeq`, the newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
-    const where = (_: TableSql, bind: Bind) => `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
+    const where = (_: TableSql, bind: BindValue) => `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
     return this.#readArchive((past) =>
       this.#findDecisions(past, { platform: client.platform }, where, limit),
     );
@@ -232,7 +232,7 @@ export class ArchiveReader {
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = findBeginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
-        const where = (source: TableSql, bind: Bind) =>
+        const where = (source: TableSql, bind: BindValue) =>
           [
             createFilterCondition({ ...filter, from }, bind),
             ...(status === null ? [] : [statusConditionSql(source('outcomes', { platform }), status)]),
@@ -276,7 +276,7 @@ export class ArchiveReader {
         const { time } = TABLES[table];
         const older = before === null ? '' : ` AND ${isBeforeSql(time, before)}`;
         const rows = await past.rows(
-          (source, bind) => `${selectRows(source(table, bounds), `${isClientSql(client, bind)}${older}`)}
+          (source, bind) => `${selectRowsSql(source(table, bounds), `${isClientSql(client, bind)}${older}`)}
             ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
         );
         const made = async (some: readonly DuckRow[]) =>
@@ -294,7 +294,7 @@ export class ArchiveReader {
     return this.reading(async (past) => {
       for (const table of TABLE_NAMES.filter(isAboutClients)) {
         const where = `client_hash = ${toClientNumber(hash)} LIMIT 1`;
-        const [row] = await past.rows((source) => selectRows(source(table), where));
+        const [row] = await past.rows((source) => selectRowsSql(source(table), where));
         const entry = row === undefined ? null : toJournalEntry(table, row, clientKeys);
         if (entry !== null) return clientKeys.of(entry.platform, entry.clientIdKey);
       }
@@ -335,13 +335,13 @@ export class ArchiveReader {
   async #findDecisions(
     past: Snapshot,
     bounds: SegmentBounds,
-    where: (source: TableSql, bind: Bind) => string,
+    where: (source: TableSql, bind: BindValue) => string,
     limit: number,
     among?: PickSegments,
   ): Promise<ArchivedDecisions> {
     const rows = await past.rows(
       (source, bind) =>
-        `${selectRows(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
+        `${selectRowsSql(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
       among,
     );
     const found = await searchThrottle.map(rows, async (some) => some.map(this.#decisionOf));
@@ -388,7 +388,7 @@ function isBeforeSql(time: string, { at, place }: HistoryPlace): string {
 }
 
 /** Returns SQL: whether a row is about this client. */
-function isClientSql({ hash, clientIdKey }: ClientKey, bind: Bind): string {
+function isClientSql({ hash, clientIdKey }: ClientKey, bind: BindValue): string {
   return `client_hash = ${toClientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 

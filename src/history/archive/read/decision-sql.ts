@@ -8,8 +8,8 @@ import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts'
 import { toClientNumber } from '#decision/payer/client-key.ts';
 import type { UnreadSegment } from '#history/archive/archive-log.ts';
 import { toFactColumn } from '#history/archive/fact-columns.ts';
-import type { Bind } from '#history/archive/query-engine.ts';
-import { RECORDS } from '#history/archive/tables.ts';
+import type { BindValue } from '#history/archive/query-engine.ts';
+import { ARCHIVED_RECORDS } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 
 export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegment): UnreadDecisions {
@@ -17,7 +17,7 @@ export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegm
 }
 
 /** Returns SQL: whether a decision matches the filter, as `matchesFilter` decides. */
-export function createFilterCondition(filter: AskedFilter, bind: Bind): string {
+export function createFilterCondition(filter: AskedFilter, bind: BindValue): string {
   const { after, ...members } = filter;
   return [
     'true',
@@ -28,7 +28,7 @@ export function createFilterCondition(filter: AskedFilter, bind: Bind): string {
 
 type AskedFilter = { readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined };
 
-function askedSql({ member, wanted }: AskedMember, bind: Bind): string {
+function askedSql({ member, wanted }: AskedMember, bind: BindValue): string {
   const { compared, comparison, value } = member;
   const column = getComparedColumn(compared);
   switch (comparison) {
@@ -46,14 +46,16 @@ function askedSql({ member, wanted }: AskedMember, bind: Bind): string {
 
 const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', before: '<' } as const;
 
-function wantedSql(wanted: string | number, value: FilterValueKind, bind: Bind): string {
+function wantedSql(wanted: string | number, value: FilterValueKind, bind: BindValue): string {
   if (typeof wanted === 'string') return bind(wanted);
   return value === 'moment' ? `make_timestamp_ms(${wanted})` : String(wanted);
 }
 
 /** Returns the column of `decisions` with which a member of a filter is compared. */
 export function getComparedColumn(compared: FilterMember['compared']): string {
-  return 'fact' in compared ? toFactColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
+  return 'fact' in compared
+    ? toFactColumn(compared.fact)
+    : ARCHIVED_RECORDS.decisions.columnOf(compared.member);
 }
 
 /** Returns SQL: whether a decision comes after the position, as `isAfterPosition` decides. */
@@ -64,6 +66,6 @@ function afterSql({ at, clientHash, seq }: DecisionPosition): string {
 }
 
 /** Returns SQL that selects whole rows. */
-export function selectRows(source: string, where: string): string {
+export function selectRowsSql(source: string, where: string): string {
   return `SELECT * FROM ${source} WHERE ${where}`;
 }

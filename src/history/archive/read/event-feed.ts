@@ -9,7 +9,7 @@ import { type Snapshot, withSnapshot } from '#history/archive/snapshot.ts';
 import {
   isAfterSql,
   JOURNAL_TICK_SQL,
-  PLACE,
+  PLACE_COLUMNS,
   type TableName,
   toJournalRecord,
 } from '#history/archive/tables.ts';
@@ -184,7 +184,7 @@ const ROWS_AHEAD = 4096;
 const READERS_AHEAD_MAX = 4;
 const AHEAD_KEPT_MS = 60_000;
 
-const PLACE_COLUMNS = PLACE.columns.map(({ name }) => name);
+const PLACE_COLUMN_NAMES = PLACE_COLUMNS.columns.map(({ name }) => name);
 
 class ArchivedEvents {
   readonly #reader: ArchiveReader;
@@ -309,7 +309,7 @@ function toPlacedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] 
   return Array.from({ length: batch.rowCount }, (_, index) => ({
     table,
     row: () => batch.row(index),
-    place: PLACE.read(batch.row(index, PLACE_COLUMNS)),
+    place: PLACE_COLUMNS.read(batch.row(index, PLACE_COLUMN_NAMES)),
   }));
 }
 

@@ -8,10 +8,10 @@ import type { ArchiveGap } from '#history/archive/archive-log.ts';
 import { listAttributeColumns } from '#history/archive/fact-columns.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
 import {
-  type Bind,
+  type BindValue,
   type DuckRow,
-  quote,
   quoteName,
+  quoteSql,
   toNumbers,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -25,7 +25,7 @@ import {
   type TwoTimes,
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, readMoment } from './as-of.ts';
+import { type AsOf, readAsOf } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
 /**
@@ -164,7 +164,7 @@ export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk):
   return archive.reading(async (past) => {
     const slotted = await countSlots(past, ask);
     const change = against === null ? null : await computeChange(past, ask, against);
-    const known = asOf === null ? {} : { asOf: await readMoment(past, asOf, platform) };
+    const known = asOf === null ? {} : { asOf: await readAsOf(past, asOf, platform) };
     const spans = [toTimeSpan(ask), ...(against === null ? [] : [against])];
     const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
     return {
@@ -219,7 +219,7 @@ function toTimeSpan({ from, to }: TimeSpan): TimeSpan {
 }
 
 /** The sources of a question's tables, and the function that adds its values. */
-type Place = readonly [source: TableSql, bind: Bind];
+type Place = readonly [source: TableSql, bind: BindValue];
 
 /** Returns SQL for the decisions of a span that match the filter. */
 function decisionsSql([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
@@ -232,7 +232,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
   const values = listAttributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
-  const unknown = `if(${notKnownSql(formatAttributeLabel(name))}, ${quote(NOT_KNOWN_TEXT)}, NULL)`;
+  const unknown = `if(${notKnownSql(formatAttributeLabel(name))}, ${quoteSql(NOT_KNOWN_TEXT)}, NULL)`;
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 

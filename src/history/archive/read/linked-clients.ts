@@ -9,7 +9,7 @@ import {
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
 import {
-  type Bind,
+  type BindValue,
   type DuckRow,
   toBooleanOrNull,
   toNumberOrNull,
@@ -17,10 +17,10 @@ import {
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
-import { RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
+import { ARCHIVED_RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, readMoment } from './as-of.ts';
+import { type AsOf, readAsOf } from './as-of.ts';
 
 /** The things that payers may share: a device, known by its fingerprint, or an IP address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
@@ -114,7 +114,7 @@ class LinkReading {
     const rows = await this.#readRows(
       'scores',
       (source, bind) => `SELECT *, count(*) OVER (PARTITION BY kind, hmac) AS clients
-        FROM (${seenSql(source, 'true', isOneOfSql(devices, bind))})
+        FROM (${seenSql(source, 'true', isOneOfDevicesSql(devices, bind))})
         QUALIFY row_number() OVER (PARTITION BY kind, hmac ORDER BY last_at DESC, client_id_key) <= ${clientsMax + 1}`,
     );
     const seenOn = Map.groupBy(rows, (row) => getDeviceName(toSeenClient(row)));
@@ -153,7 +153,7 @@ class LinkReading {
     );
     return new Map(
       rows.map((row) => {
-        const { clientIdKey, override } = RECORDS.overrides.read(row);
+        const { clientIdKey, override } = ARCHIVED_RECORDS.overrides.read(row);
         return [clientIdKey, override];
       }),
     );
@@ -162,14 +162,14 @@ class LinkReading {
   /** Returns undefined if everything that is known is read. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
-    return asOf === null ? undefined : readMoment(this.#past, asOf, platform);
+    return asOf === null ? undefined : readAsOf(this.#past, asOf, platform);
   }
 
   /**
    * Returns SQL: whether a row is about one of these clients. The hashes come first, because the engine finds rows by
    * the hash and would otherwise read all rows to compare names.
    */
-  #areClientsSql(clients: readonly string[], bind: Bind): string {
+  #areClientsSql(clients: readonly string[], bind: BindValue): string {
     const { platform, keys } = this.#span;
     const numbers = clients.map((clientIdKey) => toClientNumber(keys.of(platform, clientIdKey).hash));
     return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${clients.map(bind).join(', ')})`;
@@ -177,7 +177,7 @@ class LinkReading {
 
   #readRows(
     table: TableName,
-    sql: (source: string, bind: Bind) => string,
+    sql: (source: string, bind: BindValue) => string,
     { from, asOf }: LinkTime = this.#span,
   ): Promise<readonly DuckRow[]> {
     const { time } = TABLES[table];
@@ -197,7 +197,7 @@ function getDeviceName({ kind, hmac }: Device): string {
 }
 
 /** Returns SQL: whether `kind` and `hmac` are those of one of these devices. */
-export function isOneOfSql(devices: readonly Device[], bind: Bind): string {
+export function isOneOfDevicesSql(devices: readonly Device[], bind: BindValue): string {
   const ofKind = (wanted: DeviceKind) =>
     devices
       .filter(({ kind }) => kind === wanted)

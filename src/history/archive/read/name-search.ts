@@ -2,14 +2,14 @@ import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, formatDecisionId, type PlatformName } from '#decision/payer/client-key.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
-import { type Bind, type DuckRow, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
+import { type BindValue, type DuckRow, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { Snapshot, TableSql } from '#history/archive/snapshot.ts';
 import { isAboutClients, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import {
   compareTexts,
   type Device,
-  isOneOfSql,
+  isOneOfDevicesSql,
   type SeenClient,
   seenSql,
   toSeenClient,
@@ -199,7 +199,7 @@ class NamesInPast {
 
   async readStep(segments: readonly Segment[]): Promise<void> {
     const { payersIn, hasOrders, hasRequests, devices } = this.#ask;
-    const read = (sql: (source: TableSql, bind: Bind) => string) => this.#readRows(segments, sql);
+    const read = (sql: (source: TableSql, bind: BindValue) => string) => this.#readRows(segments, sql);
     if (payersIn.length > 0)
       for (const row of await read((source, bind) => payersSql(this.#ask, source, bind)))
         this.#addPayer(toFoundPayer(row));
@@ -262,7 +262,7 @@ class NamesInPast {
 
   #readRows(
     segments: readonly Segment[],
-    sql: (source: TableSql, bind: Bind) => string,
+    sql: (source: TableSql, bind: BindValue) => string,
   ): Promise<readonly DuckRow[]> {
     const names = new Set(segments.map(({ name }) => name));
     return this.#past.rows(sql, async (all) => all.filter(({ name }) => names.has(name)));
@@ -322,17 +322,17 @@ function sortFound<Found extends FoundPayer>(
 }
 
 /** Returns SQL: whether a name contains the part. */
-function containsSql(name: string, { part }: NameSearch, bind: Bind): string {
+function containsSql(name: string, { part }: NameSearch, bind: BindValue): string {
   return `contains(lower(${name}), lower(${bind(part)}))`;
 }
 
 /** Returns the end of a query for names, which takes the first of them, as `sortFound` sorts. */
-function firstNamesSql(name: string, { part, limit }: NameSearch, bind: Bind): string {
+function firstNamesSql(name: string, { part, limit }: NameSearch, bind: BindValue): string {
   const rank = `CASE WHEN lower(${name}) = lower(${bind(part)}) THEN ${IS} WHEN starts_with(lower(${name}), lower(${bind(part)})) THEN ${BEGINS} ELSE ${CONTAINS} END`;
   return `ORDER BY ${rank}, last_at DESC, ${name} LIMIT ${limit + 1}`;
 }
 
-function payersSql(ask: NameSearch, source: TableSql, bind: Bind): string {
+function payersSql(ask: NameSearch, source: TableSql, bind: BindValue): string {
   const { platform, payersIn } = ask;
   const named = payersIn.map(
     (table) =>
@@ -342,7 +342,7 @@ function payersSql(ask: NameSearch, source: TableSql, bind: Bind): string {
     GROUP BY client_id_key ${firstNamesSql('client_id_key', ask, bind)}`;
 }
 
-function ordersSql(ask: NameSearch, source: TableSql, bind: Bind): string {
+function ordersSql(ask: NameSearch, source: TableSql, bind: BindValue): string {
   const { platform } = ask;
   const named = ORDER_TABLES.map(
     (table) =>
@@ -353,14 +353,14 @@ function ordersSql(ask: NameSearch, source: TableSql, bind: Bind): string {
     FROM (${named.join(' UNION ALL ')}) GROUP BY order_ref, client_id_key ${firstNamesSql('order_ref', ask, bind)}`;
 }
 
-function requestsSql({ platform, part, limit }: NameSearch, source: TableSql, bind: Bind): string {
+function requestsSql({ platform, part, limit }: NameSearch, source: TableSql, bind: BindValue): string {
   return `SELECT request_id, client_id_key, order_ref, verdict, seq, epoch_ms(decided_at)::DOUBLE AS decided_ms
     FROM ${source('decisions', { platform })} WHERE starts_with(lower(request_id), lower(${bind(part)}))
     ORDER BY decided_ms DESC, seq DESC LIMIT ${limit + 1}`;
 }
 
-function devicesSql({ platform, devices }: NameSearch, source: TableSql, bind: Bind): string {
-  return `${seenSql(source('scores', { platform }), 'true', isOneOfSql(devices, bind))}
+function devicesSql({ platform, devices }: NameSearch, source: TableSql, bind: BindValue): string {
+  return `${seenSql(source('scores', { platform }), 'true', isOneOfDevicesSql(devices, bind))}
     ORDER BY last_at DESC, client_id_key LIMIT ${SEEN_CLIENTS_MAX}`;
 }
 

@@ -9,13 +9,13 @@ import {
   toOrderStage,
 } from '#decision/payer/order.ts';
 import { GRANTED_SQL } from '#history/archive/order-status.ts';
-import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
+import { type BindValue, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { PickSegments, Snapshot } from '#history/archive/snapshot.ts';
 import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
 import { type OutcomeEntry, readRecordedOrderStage } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { selectRows } from './decision-sql.ts';
+import { selectRowsSql } from './decision-sql.ts';
 
 /**
  * Returns what archive and journal know of orders of a platform. `among` leaves out segments without these orders.
@@ -30,7 +30,7 @@ export async function readOrders(
 ): Promise<readonly ArchivedOrder[]> {
   const clients = new Set(asked.map(({ client }) => toClientNumber(client.hash)));
   const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
-  const where = (bind: Bind) =>
+  const where = (bind: BindValue) =>
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
   const known = await readKnownOrders(past, platform, where, clientKeys);
   const orderStages = await readOrderStages(past, platform, where, among);
@@ -47,13 +47,13 @@ export async function readOrders(
 async function readKnownOrders(
   past: Snapshot,
   platform: PlatformName,
-  where: (bind: Bind) => string,
+  where: (bind: BindValue) => string,
   clientKeys: Store['clientKeys'],
 ): Promise<ReadonlyMap<string, KnownOrder>> {
   const known = new Map<string, KnownOrder>();
   const rows = await past.rows(
     (source, bind) =>
-      `${selectRows(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
+      `${selectRowsSql(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
   );
   for (const row of rows) {
     const entry = toJournalEntry('outcomes', row, clientKeys);
@@ -68,7 +68,7 @@ async function readKnownOrders(
 async function readOrderStages(
   past: Snapshot,
   platform: PlatformName,
-  where: (bind: Bind) => string,
+  where: (bind: BindValue) => string,
   among: PickSegments,
 ): Promise<ReadonlyMap<string, OrderStage>> {
   const rows = await past.rows(

@@ -4,11 +4,11 @@ import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { toFactColumn } from '#history/archive/fact-columns.ts';
 import { createOrderViews } from '#history/archive/order-status.ts';
-import { type QueryAnswer, QueryEngine, quote } from '#history/archive/query-engine.ts';
+import { type QueryAnswer, QueryEngine, quoteSql } from '#history/archive/query-engine.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
 
-export interface Queried<T> {
+export interface QueryResult<T> {
   readonly answer: T;
   readonly leftOut: readonly Segment[];
 }
@@ -28,7 +28,7 @@ export async function queryArchive(
   sql: string,
   limits: QueryLimits,
   erased: ErasedClients = [],
-): Promise<Queried<QueryAnswer>> {
+): Promise<QueryResult<QueryAnswer>> {
   return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
 }
 
@@ -39,14 +39,14 @@ export async function exportQuery(
   output: string,
   limits: QueryLimits,
   erased: ErasedClients = [],
-): Promise<Queried<void>> {
+): Promise<QueryResult<void>> {
   return withTables(
     { folder, erased },
     limits,
     async (duck) => {
       await duck.requireSelect(sql);
       await duck.runWithin(
-        `COPY (${sql.trim().replace(/;+$/, '')}\n) TO ${quote(output)} (FORMAT parquet, COMPRESSION zstd)`,
+        `COPY (${sql.trim().replace(/;+$/, '')}\n) TO ${quoteSql(output)} (FORMAT parquet, COMPRESSION zstd)`,
         limits.timeoutMs,
       );
     },
@@ -64,7 +64,7 @@ function withTables<T>(
   limits: QueryLimits,
   run: (duck: QueryEngine) => Promise<T>,
   output?: string,
-): Promise<Queried<T>> {
+): Promise<QueryResult<T>> {
   return withFiles(createSnapshotOpener(folder), ALL, async (files) => ({
     answer: await withTablesOfFolder({ folder: files.folder, erased }, limits, run, output),
     leftOut: files.leftOut,
@@ -92,7 +92,7 @@ async function withTablesOfFolder<T>(
       await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);
     }
     await createOrderViews(duck);
-    const folders = [quote(folder), ...(output === undefined ? [] : [quote(dirname(output))])];
+    const folders = [quoteSql(folder), ...(output === undefined ? [] : [quoteSql(dirname(output))])];
     await duck.run(`SET allowed_directories = [${folders.join(', ')}]`);
     await duck.run('SET enable_external_access = false');
     await duck.run('SET lock_configuration = true');

@@ -5,8 +5,8 @@ import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
 import {
   BATCH_ROWS_MAX,
   type QueryEngine,
-  quote,
   quoteName,
+  quoteSql,
   toNumberOrNull,
   toNumbers,
 } from '#history/archive/query-engine.ts';
@@ -175,7 +175,7 @@ export class UnshippedRows {
     const isUnshipped = `${isAfterSql(begin)} AND NOT ${isAfterSql(cursors.read(this.#cursor))}`;
     return {
       rows: (table, platform = null) => {
-        const ofPlatform = platform === null ? '' : ` AND platform = ${quote(platform)}`;
+        const ofPlatform = platform === null ? '' : ` AND platform = ${quoteSql(platform)}`;
         return `(SELECT * FROM ${getTableName(table)} WHERE ${isUnshipped}${ofPlatform})`;
       },
       gaps: this.#missing.filter((missing) => isBehindAny(missing, begin)).map(({ gap }) => gap),
@@ -335,7 +335,7 @@ export class UnshippedRows {
         appender.append([some.slice(start, start + BATCH_ROWS_MAX)]);
       appender.close();
       await duck.run(`INSERT INTO ${getTableName(table)} BY NAME SELECT ${select}
-        FROM (SELECT unnest(json_transform(line, ${quote(form)})) FROM unshipped_lines)`);
+        FROM (SELECT unnest(json_transform(line, ${quoteSql(form)})) FROM unshipped_lines)`);
       await duck.run('DROP TABLE unshipped_lines');
     }
     await this.#makeRoom(duck);

@@ -1,10 +1,10 @@
 import { Archive } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import {
-  type OnTrouble,
   openStoreBesideArchive,
   readSalt,
   SALT_FILE,
+  type TroubleListener,
 } from '#history/archive/archived-salt.ts';
 import type { StorePlace } from '#state/open-store.ts';
 import type { Registers, Store } from '#state/store.ts';
@@ -30,11 +30,11 @@ export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, regi
 /** Opens the store like `openStoreBesideArchive`, after the archive's salt was fetched. Throws SaltRefused. */
 export async function openStoreWithSalt(
   place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
-  ...told: OnTrouble
+  ...told: TroubleListener
 ): Promise<Store> {
   const { archiveDir, archiveS3 } = place;
   if (archiveDir !== null && readSalt(archiveDir) === null)
-    await openArchive({ archiveDir, archiveS3 }, NO_STORE).home.makeReadable([SALT]);
+    await openArchive({ archiveDir, archiveS3 }, REGISTERS_WITHOUT_STORE).home.makeReadable([SALT]);
   return openStoreBesideArchive(place, ...told);
 }
 
@@ -44,7 +44,7 @@ const SALT = { path: SALT_FILE, bytes: null };
  * Registers for an archive whose store is not asked, because the store is lost, was restored to an earlier moment, or
  * is not open yet.
  */
-export const NO_STORE: Registers = {
+export const REGISTERS_WITHOUT_STORE: Registers = {
   read: async () => null,
   compareAndSet: async () => false,
   version: async () => '',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import type { Archive } from '#history/archive/archive.ts';
-import { type Commit, CommitConflict } from '#history/archive/archive-log.ts';
+import { type ArchiveCommit, CommitConflict } from '#history/archive/archive-log.ts';
 import { fetchSalt, requireSalt, writeSalt } from '#history/archive/archived-salt.ts';
 import { FOREIGN_CURSOR } from '#history/archive/unshipped.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
@@ -64,7 +64,7 @@ export class AnotherArchive extends NamedError {}
 async function claimArchive(
   store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
   archive: Archive,
-  adoption: Commit,
+  adoption: ArchiveCommit,
 ): Promise<void> {
   const { registers, clientKeys } = store;
   const { folder, home } = archive;
@@ -76,7 +76,7 @@ async function claimArchive(
 }
 
 /** Claims the archive for this store. An archive in S3 that exists already needs a person to adopt it. */
-async function claimId(registers: Registers, archive: Archive, adoption: Commit): Promise<void> {
+async function claimId(registers: Registers, archive: Archive, adoption: ArchiveCommit): Promise<void> {
   const { home } = archive;
   const own = await home.readId();
   const claimed = await registers.read(ARCHIVE_REGISTER);

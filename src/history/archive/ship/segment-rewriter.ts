@@ -1,12 +1,12 @@
 import type { Archive, ErasedClients } from '#history/archive/archive.ts';
-import type { ArchiveState, Commit, Segment } from '#history/archive/archive-log.ts';
+import type { ArchiveCommit, ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import { formatDay } from '#history/archive/period.ts';
 import { type QueryEngine, toNumberOrNull } from '#history/archive/query-engine.ts';
 import type { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
 import { findNextMerge } from './next-merge.ts';
 
-type Rewriting = Pick<Commit, 'add' | 'remove'>;
+type Rewriting = Pick<ArchiveCommit, 'add' | 'remove'>;
 
 /**
  * The longest time, in ms, and the largest file that an erasure rewrites at once, because shipping waits for it. The

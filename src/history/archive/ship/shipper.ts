@@ -1,6 +1,6 @@
 import {
+  type ArchiveCommit,
   type ArchiveState,
-  type Commit,
   CommitConflict,
   type Segment,
 } from '#history/archive/archive-log.ts';
@@ -240,7 +240,7 @@ export class Shipper {
     return true;
   }
 
-  #createCommit(parts: Partial<Commit>): Commit {
+  #createCommit(parts: Partial<ArchiveCommit>): ArchiveCommit {
     return { by: this.#parts.name, at: this.#parts.clock(), add: [], remove: [], ...parts };
   }
 }

@@ -124,7 +124,7 @@ export type Effect = Shape<typeof EffectSchema>;
 export type TradeOff = Shape<typeof TradeOffSchema>;
 export type TimePart = Shape<typeof TimePartSchema>;
 export type WaitChanges = Shape<typeof WaitChangesSchema>;
-export type Candidate = Shape<typeof CandidateSchema>;
+export type BacktestCandidate = Shape<typeof CandidateSchema>;
 export type BacktestReport = Shape<typeof BacktestSchema>;
 
 /** Renders a backtest as notes and tables. */
@@ -141,7 +141,7 @@ export function presentBacktest(report: BacktestReport): Presentation {
   const candidates = report.candidates.toSorted((a, b) => compareValues(a, b, paths));
   const measured = candidates.filter(({ waits }) => waits.onAnotherLadder === 0);
   const others = candidates.filter(({ waits }) => waits.onAnotherLadder > 0);
-  const name = (one: Candidate) => (one.present ? version : choiceText(one, paths));
+  const name = (one: BacktestCandidate) => (one.present ? version : choiceText(one, paths));
   return {
     notes: [
       ...head,
@@ -187,7 +187,7 @@ function reproducedNotes({ reproduced, compared, against }: BacktestReport): rea
  * Says what a candidate changes, by the orders that it opens and closes. A candidate with another ladder gets no
  * headline.
  */
-function candidateNotes(one: Candidate, name: string, compared: number): readonly string[] {
+function candidateNotes(one: BacktestCandidate, name: string, compared: number): readonly string[] {
   const { changed, changedShare, opened, closed, waits } = one;
   const verdicts = `${name}: ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}.`;
   if (changed === 0 || waits.onAnotherLadder > 0) return [verdicts];
@@ -223,7 +223,7 @@ const CHOOSING =
   '"On the front" marks candidates that no other candidate beats in everything. Choose by the earlier part and trust the figures of the later part: the best of many looks better than it is where it was chosen.';
 
 /** Sorts candidates by the first path in which two differ: smaller numbers and shorter durations first. */
-function compareValues(one: Candidate, other: Candidate, paths: readonly string[]): number {
+function compareValues(one: BacktestCandidate, other: BacktestCandidate, paths: readonly string[]): number {
   const measure = (text: string) => parseDuration(text) ?? Number(text);
   for (const path of paths) {
     const [a, b] = [one.values[path] ?? '', other.values[path] ?? ''];
@@ -233,7 +233,7 @@ function compareValues(one: Candidate, other: Candidate, paths: readonly string[
   return 0;
 }
 
-function choiceText({ values }: Candidate, paths: readonly string[]): string {
+function choiceText({ values }: BacktestCandidate, paths: readonly string[]): string {
   return paths.map((path) => `${path}=${values[path]}`).join(' ');
 }
 
@@ -242,7 +242,7 @@ const EFFECTS = ['unpaid closed', 'paid closed', 'paid held back'] as const;
 function partTable(
   part: PartName,
   { from, to, orders }: TimePart,
-  candidates: readonly Candidate[],
+  candidates: readonly BacktestCandidate[],
   paths: readonly string[],
 ): EvidenceTable {
   const time = from === null || to === null ? 'no order' : `${formatTime(from)} to ${formatTime(to)}`;
@@ -269,7 +269,7 @@ function partTable(
   };
 }
 
-function amountsTable(candidates: readonly Candidate[], paths: readonly string[]): EvidenceTable {
+function amountsTable(candidates: readonly BacktestCandidate[], paths: readonly string[]): EvidenceTable {
   const currencies = new Set(candidates.flatMap(({ later }) => Object.keys(later.unpaidClosed.amount)));
   return {
     name: 'amounts',
@@ -299,7 +299,7 @@ function valueHeadings(paths: readonly string[]): readonly string[] {
   return paths.map((path) => (isOnly(path) ? end(path) : path));
 }
 
-function valueCells({ values, present }: Candidate, paths: readonly string[]): readonly string[] {
+function valueCells({ values, present }: BacktestCandidate, paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return ['the candidate'];
   return paths.map((path, place) => `${values[path] ?? ''}${present && place === 0 ? ' (now)' : ''}`);
 }

@@ -6,7 +6,7 @@ import type { HeldOutCount } from '#history/evidence/presentation.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { readClosedPayments, readReversals } from '#history/evidence/source/reversals.ts';
 import { createInputView } from '#history/evidence/source/shared-devices.ts';
-import type { BacktestReport, Candidate, WaitChanges } from './backtest-report.ts';
+import type { BacktestCandidate, BacktestReport, WaitChanges } from './backtest-report.ts';
 import { readInputs } from './input.ts';
 import {
   closedBySql,
@@ -61,7 +61,7 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
       `(SELECT client_hash, order_key, "at", answer_0 AS base, answer_${side} AS candidate FROM answers)`,
       codes,
     );
-  const candidates: Candidate[] = [];
+  const candidates: BacktestCandidate[] = [];
   for (const [place, { values }] of tried.entries()) {
     const side = place + 1;
     const [before, after, notes] = [earlier[place], later[place], noted[side]];

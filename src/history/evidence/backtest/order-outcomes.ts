@@ -1,8 +1,8 @@
 import {
   type DuckAppender,
   type QueryEngine,
-  quote,
   quoteName,
+  quoteSql,
   toNumberOrNull,
   toNumbers,
   toTextOrNull,
@@ -164,7 +164,7 @@ function listClientSums(
       for (const [place, currency] of currencies.entries())
         sums.push([
           `${name}_${side}_${place}`,
-          `sum(amount) FILTER (${which} AND currency = ${quote(currency)})`,
+          `sum(amount) FILTER (${which} AND currency = ${quoteSql(currency)})`,
         ]);
     }
   return sums;

@@ -1,6 +1,6 @@
 import { parseDuration } from '#base/duration.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   ConstantNotFound,
@@ -123,6 +123,6 @@ function formatValues(values: TriedRuleSet['values']): string {
     .join(' ');
 }
 
-function problemText(problems: readonly Problem[]): string {
+function problemText(problems: readonly RuleProblem[]): string {
   return problems.map(({ at, message }) => `${at.file}:${at.line}:${at.column}  ${message}`).join('; ');
 }

@@ -12,7 +12,7 @@ import {
   WAIT_WORTH_MS,
 } from '#history/archive/order-status.ts';
 import {
-  type Bind,
+  type BindValue,
   type QueryEngine,
   toNumberOrNull,
   toNumbers,
@@ -128,7 +128,7 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
  * a stage.
  */
 async function findNewestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
-  const drawn = (bind: Bind) =>
+  const drawn = (bind: BindValue) =>
     versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
   const [row = {}] = await duck.rows(
     (bind) => `

@@ -25,8 +25,8 @@ import { getColumnType, getFactColumn, toFactLabel } from '#history/archive/fact
 import {
   type DuckRow,
   type QueryEngine,
-  quote,
   quoteName,
+  quoteSql,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -233,7 +233,9 @@ function listHoldoutTests(
   const bounds = ruleSets
     .flatMap(listHoldouts)
     .flatMap(({ maxAmounts }) => Object.entries(maxAmounts ?? {}))
-    .map(([name, most]) => `coalesce(${currency} = ${quote(name)} AND ${amount} <= ${most}::DOUBLE, false)`);
+    .map(
+      ([name, most]) => `coalesce(${currency} = ${quoteSql(name)} AND ${amount} <= ${most}::DOUBLE, false)`,
+    );
   const others = facts.filter(({ name }) => name !== 'amount' && name !== 'currency');
   return [...others.map((ref) => columns.sql(ref)), ...bounds];
 }
@@ -273,7 +275,7 @@ function listValueTests(
  * because a constant cannot be compared with a pseudonym of an unknown secret.
  */
 function listTextTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
-  const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quote).join(', ')})`];
+  const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quoteSql).join(', ')})`];
   return keepsPseudonym(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
 }
 

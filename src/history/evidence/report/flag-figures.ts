@@ -4,7 +4,7 @@ import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
   type DuckRow,
   type QueryEngine,
-  quote,
+  quoteSql,
   toNumberList,
   toNumbers,
   toTextOrNull,
@@ -137,7 +137,7 @@ async function readMarkedOrders(
  */
 async function makeMarks(duck: QueryEngine, byDevice: ReadonlySet<string>): Promise<void> {
   const ofClient = clusterSql('client_hash');
-  const isByDevice = `list_contains([${[...byDevice].map(quote).join(', ')}]::VARCHAR[], flag)`;
+  const isByDevice = `list_contains([${[...byDevice].map(quoteSql).join(', ')}]::VARCHAR[], flag)`;
   const cluster =
     byDevice.size === 0
       ? ofClient

@@ -8,7 +8,7 @@ import {
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
 import { type DuckRow, type QueryEngine, toNumberList, toNumbers } from '#history/archive/query-engine.ts';
-import type { Money, OrderCounts } from '#history/evidence/presentation.ts';
+import type { CurrencyAmounts, OrderCounts } from '#history/evidence/presentation.ts';
 import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
@@ -112,7 +112,7 @@ async function readBatch(
 export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive', number>> {
   /** Orders without technical failures. */
   readonly orders: OrderCounts;
-  readonly amount: Money;
+  readonly amount: CurrencyAmounts;
   /** The unpaid share of the orders with a known outcome, by client or by device. */
   readonly unpaidShare: Estimate | null;
 }

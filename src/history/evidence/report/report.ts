@@ -3,7 +3,7 @@ import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { type QueryEngine, quote, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
+import { type QueryEngine, quoteSql, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
 import { runExperiment } from '#history/evidence/experiment/experiment.ts';
 import type { DecidingRules } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
@@ -176,9 +176,9 @@ async function makePlaces(duck: QueryEngine, by: SliceName | null) {
     WITH pairs AS (SELECT ${currency} AS currency, ${slice} AS slice, count(*) AS n FROM decisions ${told} GROUP BY ALL),
     kept AS (SELECT slice FROM pairs GROUP BY slice ORDER BY ${isTime(by) ? 'slice DESC,' : largest} slice LIMIT ${SLICES_MAX})
     SELECT (row_number() OVER (ORDER BY currency, slice))::INT AS place, currency, slice,
-      CASE WHEN slice IN (FROM kept) THEN slice ELSE ${quote(OTHER_SLICES)} END AS shown, n FROM pairs`);
+      CASE WHEN slice IN (FROM kept) THEN slice ELSE ${quoteSql(OTHER_SLICES)} END AS shown, n FROM pairs`);
   const shown = await duck.rows(
-    `SELECT shown, count(*) AS places FROM places GROUP BY shown ORDER BY shown = ${quote(OTHER_SLICES)}, ${largest} shown`,
+    `SELECT shown, count(*) AS places FROM places GROUP BY shown ORDER BY shown = ${quoteSql(OTHER_SLICES)}, ${largest} shown`,
   );
   const isOne = shown.length <= 1 && !(Number(shown[0]?.['places'] ?? 0) > 1);
   return {

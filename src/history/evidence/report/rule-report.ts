@@ -5,6 +5,7 @@ import { OTHERWISE } from '#decision/decision.ts';
 import { createComparisonTables } from '#history/evidence/comparison.ts';
 import {
   amounts,
+  type CurrencyAmounts,
   createColumns,
   type EvidenceTable,
   formatNumber,
@@ -15,7 +16,6 @@ import {
   intervalSchema,
   listSpanNotes,
   listStatusCells,
-  type Money,
   numberSchema,
   orderCounts,
   type Presentation,
@@ -274,7 +274,7 @@ function moneyTable(
   name: string,
   title: string,
   headings: readonly string[],
-  money: readonly (readonly [readonly string[], Money])[],
+  money: readonly (readonly [readonly string[], CurrencyAmounts])[],
 ): EvidenceTable {
   const rows = money.flatMap(([of, amount]) =>
     Object.entries(amount).map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => {

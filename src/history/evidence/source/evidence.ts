@@ -10,12 +10,12 @@ import { getColumnType, toFactColumn, toFactLabel } from '#history/archive/fact-
 import { createOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
 import {
   QueryEngine,
-  quote,
   quoteName,
+  quoteSql,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { describeMoment, erasedSql } from '#history/archive/read/as-of.ts';
+import { describeAsOf, erasedSql } from '#history/archive/read/as-of.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, NEEDED_FACTS, TABLES, type TableName } from '#history/archive/tables.ts';
@@ -161,7 +161,7 @@ async function readAsOf(
   const rows = await duck.rows(
     erasedSql(rowsAsOfSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
-  return { asOf: describeMoment(asOf, rows, place.erased ?? []) };
+  return { asOf: describeAsOf(asOf, rows, place.erased ?? []) };
 }
 
 /** Which rows are read. Times are in epoch ms, and null means no bound. */
@@ -222,7 +222,7 @@ async function makeArchiveViews(
 ): Promise<readonly ArchiveGap[]> {
   const { folder, leftOut = [] } = place;
   const decided = rowsAsOfSql(place, 'decisions', filter);
-  const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quote(decidedBy ?? '')})`;
+  const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quoteSql(decidedBy ?? '')})`;
   await createDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
   const reported = rowsAsOfSql(place, 'outcomes', { ...filter, from: null, to: null });
   const inTime = betweenSql('reported_at', filter.from, null).join(' AND ');
@@ -255,7 +255,7 @@ export function rowsAsOfSql(
   const source = segments.length === 0 ? emptyTableSql(table) : archive.source(segments, erased);
   const where = [
     ...betweenSql(TABLES[table].time, from, to),
-    ...(platform === null ? [] : [`platform = ${quote(platform)}`]),
+    ...(platform === null ? [] : [`platform = ${quoteSql(platform)}`]),
   ];
   return `(SELECT * FROM ${source} WHERE ${where.join(' AND ')})`;
 }
@@ -283,7 +283,7 @@ export async function createDecisionsView(
 
 /** Renders a DuckDB ENUM type, which stores these texts as numbers. */
 export function enumSql(values: readonly string[]): string {
-  return `ENUM(${values.map(quote).join(', ')})`;
+  return `ENUM(${values.map(quoteSql).join(', ')})`;
 }
 
 export async function listColumns(duck: QueryEngine, source: string): Promise<readonly string[]> {

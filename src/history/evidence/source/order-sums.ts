@@ -1,6 +1,6 @@
 import { type DuckRow, toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
 import {
-  type Money,
+  type CurrencyAmounts,
   NO_ORDERS,
   type OrderAmounts,
   type OrderCounts,
@@ -44,7 +44,7 @@ const NO_MONEY: OrderAmounts = { paid: 0, unpaid: 0, reversed: 0, turnedAway: 0,
 /** Adds up orders and their money by outcome, from a row for each currency. */
 export function readOrderSums(rows: readonly DuckRow[]): {
   readonly orders: OrderCounts;
-  readonly amount: Money;
+  readonly amount: CurrencyAmounts;
 } {
   const money = rows.map((row): [string, OrderAmounts] => [
     toTextOrNull(row['currency']) ?? '',

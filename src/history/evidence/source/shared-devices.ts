@@ -28,7 +28,7 @@ import {
   type QueryEngine,
   toNumberOrNull,
 } from '#history/archive/query-engine.ts';
-import type { Column } from '#history/archive/record-columns.ts';
+import type { ArchiveColumn } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
 import { readRecordedOrderStage } from '#state/journal.ts';
 import { type ArchiveAsk, betweenSql, type Evidence, enumSql, listColumns, rowsAsOfSql } from './evidence.ts';
@@ -399,7 +399,7 @@ function at(column: string): string {
 
 /** Creates the view of a table that few questions read. */
 export async function createTableView(duck: QueryEngine, table: InputTable, ask: ArchiveAsk): Promise<void> {
-  const columns: readonly Column[] = TABLES[table].columns;
+  const columns: readonly ArchiveColumn[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
   const rows = rowsAsOfSql(ask.place, table, ask);
   await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);

@@ -1,7 +1,7 @@
 import { formatAttributeLabel, parseAttributeLabel } from '#decision/facts/attribute.ts';
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
 import { listAttributeColumns, toFactLabel } from '#history/archive/fact-columns.ts';
-import { type QueryEngine, quote, quoteName } from '#history/archive/query-engine.ts';
+import { type QueryEngine, quoteName, quoteSql } from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from './evidence.ts';
 
@@ -52,7 +52,7 @@ export async function attributesSql(duck: QueryEngine): Promise<string> {
       notKnownSql(formatAttributeLabel(name)),
       ...known.map((column) => `${column} IS NOT NULL`),
     ];
-    const start = quote(`${JSON.stringify(name)}:`);
+    const start = quoteSql(`${JSON.stringify(name)}:`);
     return `if(${isAsked.join(' OR ')}, ${start} || coalesce(${values.join(', ')}, 'null'), NULL)`;
   });
   return `'{' || nullif(concat_ws(',', ${members.join(', ')}), '') || '}'`;

@@ -2,7 +2,7 @@ import { type DeclaredAttribute, findAttributeFault } from '#decision/payer/attr
 import { explainUndeclared } from '#decision/rules/parse/fact-refs.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { type Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { findNearestName, type Problem, suggestName } from '#decision/rules/problem.ts';
+import { findNearestName, type RuleProblem, suggestName } from '#decision/rules/problem.ts';
 import { listSharedLists, type ParsedRules } from '#decision/rules/rule-set.ts';
 
 type Node = Member['value'];
@@ -11,7 +11,7 @@ type Node = Member['value'];
  * Lists values in cases that no rule can see, probably by a slip. Cases that cannot be read are left out: the parser
  * of cases reports them.
  */
-export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return [...files].flatMap(([path, text]) => {
     if (!path.startsWith('cases/')) return [];
     const reader = new CaseRemarks(rules, new YamlFile(path, text, []));
@@ -22,14 +22,14 @@ export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly 
 class CaseRemarks {
   readonly #rules: ParsedRules;
   readonly #file: YamlFile;
-  readonly #remarks: Problem[] = [];
+  readonly #remarks: RuleProblem[] = [];
 
   constructor(rules: ParsedRules, file: YamlFile) {
     this.#rules = rules;
     this.#file = file;
   }
 
-  remarks(): readonly Problem[] {
+  remarks(): readonly RuleProblem[] {
     for (const ruleCase of this.#items(this.#file.root, 'cases')) {
       for (const [name, { key, value }] of this.#members(ruleCase, 'lists')) {
         this.#remark(key, this.#onList(name));

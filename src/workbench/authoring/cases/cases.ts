@@ -7,7 +7,7 @@ import { addAttributes, toScoreRequest, toVerdictRequest } from '#decision/reque
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import { type RuleSetTrace, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { location, type Problem, ProblemSchema, sortProblems } from '#decision/rules/problem.ts';
+import { location, type RuleProblem, RuleProblemSchema, sortProblems } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { editYaml, findNamedItemIndex } from '#decision/rules/text/edited-text.ts';
 import { Simulation } from '#decision/simulation.ts';
@@ -26,7 +26,7 @@ import { parseCases } from './parse-cases.ts';
 
 export interface CaseReport {
   /** Problems of the case files. When there are any, no case was run. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly RuleProblem[];
   readonly passed: number;
   readonly failures: readonly CaseFailure[];
   readonly coverage: Coverage;
@@ -35,7 +35,7 @@ export interface CaseReport {
 /** Runs the cases of a rule set in virtual time. Each case runs on a platform of its own. */
 export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
   const rules = rehashConstants(ruleSet, CASE_HMACS);
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const cases = parseCases(rules, files, problems);
   const meter = new CoverageMeter(rules, files);
   if (problems.length > 0) {
@@ -180,7 +180,7 @@ const ToldFailureSchema = shape('A case that failed', {
 });
 
 export const RuleCoverageSchema = shape('What the cases of the version say', {
-  problems: list(ProblemSchema, 'In the order of reading'),
+  problems: list(RuleProblemSchema, 'In the order of reading'),
   passed: count('Cases'),
   failed: count('Cases'),
   failures: list(ToldFailureSchema, 'The first twenty of them'),

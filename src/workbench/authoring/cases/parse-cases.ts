@@ -47,7 +47,7 @@ import {
 } from '#decision/rules/parse/form.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import type { Location, Problem } from '#decision/rules/problem.ts';
+import type { Location, RuleProblem } from '#decision/rules/problem.ts';
 import { explainBadListName, isName, type ParsedRules } from '#decision/rules/rule-set.ts';
 import {
   findContentFault,
@@ -73,7 +73,11 @@ const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card'
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 /** Parses the cases in `cases/*.yaml`, and adds their problems to `problems`. */
-export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
+export function parseCases(
+  rules: ParsedRules,
+  files: RuleFiles,
+  problems: RuleProblem[],
+): readonly RuleCase[] {
   const form = caseFileForm(rules);
   return [...files].flatMap(([path, content]) => {
     if (!path.startsWith('cases/')) return [];

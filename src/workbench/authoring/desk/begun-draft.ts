@@ -3,7 +3,7 @@ import { formatCount } from '#base/count-text.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { type DraftText, loadDraft } from '#decision/rules/text/draft-text.ts';
 import { type CompletedFiles, restoreForeignParts } from '#decision/rules/text/others-part.ts';
@@ -40,7 +40,7 @@ export function completeDraft(rulesDir: string, draft: BegunDraft, owner: Platfo
  * without notice.
  */
 function readWholeFiles(folder: string): RuleFiles | null {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const files = readRuleFiles(folder, problems);
   return problems.length > 0 ? null : files;
 }
@@ -78,11 +78,11 @@ export async function listReleaseProblems(
 }
 
 /** Names a problem without its line, because lines differ between the part and the complete draft. */
-function formatProblemKey({ at, message }: Problem): string {
+function formatProblemKey({ at, message }: RuleProblem): string {
   return `${at.file} ${message}`;
 }
 
-function createHiddenProblem(what: string): Problem {
+function createHiddenProblem(what: string): RuleProblem {
   const message = `together with the sections and cases of other platforms, which only the owner of the installation may see, there is also ${what}; ask the owner before you propose it`;
   return { at: IN_RULE_SET, message };
 }

@@ -3,7 +3,7 @@ import { serveWork } from '#base/work/serve-work.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleProblem } from '#decision/rules/problem.ts';
 import { listWrittenConstants, type WrittenConstant } from '#decision/rules/text/constant.ts';
 import {
   computeDigest,
@@ -74,7 +74,7 @@ function selectReadable(reader: PlatformName, files: RuleFiles): RuleFiles {
 type Opening = Readonly<{ folder: string; reader: PlatformName }>;
 
 async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const files = readRuleFiles(folder, problems);
   if (files === null) return null;
   const loaded = loadRuleSet(folder);
@@ -100,7 +100,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
   };
 }
 
-const NOT_SHOWN: Problem = {
+const NOT_SHOWN: RuleProblem = {
   at: { file: 'ruleset.yaml', line: 1, column: 1 },
   message: 'there is a problem that only the owner of the installation may see',
 };
@@ -198,7 +198,7 @@ function shortenCoverage(coverage: RuleCoverage): RuleCoverage {
   return { ...coverage, problems: cutProblems(coverage.problems) };
 }
 
-function cutProblems<One extends Problem>(problems: readonly One[]): readonly (One | Problem)[] {
+function cutProblems<One extends RuleProblem>(problems: readonly One[]): readonly (One | RuleProblem)[] {
   const [first] = problems;
   if (first === undefined || problems.length <= PROBLEMS_MAX) return problems;
   const more = `and ${problems.length - PROBLEMS_MAX} more problems; "rules check" lists all`;
@@ -214,7 +214,7 @@ export interface OpenedFolder {
   readonly isWhole: boolean;
   /** The digest of the files in the folder, whether or not they have problems. Null if a file cannot be read. */
   readonly filesDigest: string | null;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly RuleProblem[];
   /** The digest of the rule set in the folder. Null if it has problems. */
   readonly digest: string | null;
   readonly coverage: RuleCoverage | null;
@@ -238,7 +238,7 @@ export interface CheckedDraft {
 /** What a release of a draft would fix, or why it cannot be released. */
 export type CompletedDraft =
   | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /** What prevents a release. `other files` means that the files in the folder are not those that the caller saw. */
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };

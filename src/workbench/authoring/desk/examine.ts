@@ -7,7 +7,7 @@ import type { ListCopy } from '#checkout/lists/list-node.ts';
 import { type Comparison, listComparisons } from '#decision/rules/condition.ts';
 import { formatSharedLists } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { findNearestName, type Problem, sortProblems } from '#decision/rules/problem.ts';
+import { findNearestName, type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import type { Example } from '#decision/rules/proof/example.ts';
 import {
@@ -31,7 +31,7 @@ import { findBrokenPromises } from '#workbench/authoring/promises.ts';
 import { proveRules } from '#workbench/authoring/prove.ts';
 
 /** A remark about a rule set. It may have facts that show it, and the promise that it breaks. */
-export type Remark = Problem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
+export type Remark = RuleProblem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
 
 interface Examined {
   readonly problems: readonly Remark[];
@@ -44,7 +44,7 @@ interface Examined {
  * can be read. `lists` are the shared lists of a store, and null when no store was asked.
  */
 export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
-  const caseProblems: Problem[] = [];
+  const caseProblems: RuleProblem[] = [];
   parseCases(ruleSet, files, caseProblems);
   const { findings, notes } = proveRules(ruleSet, files);
   const remarks = [
@@ -93,7 +93,7 @@ export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): 
  * Remarks on shared lists that rules ask about and that have no effect yet, for example because they have no entries.
  * When the lists were not read (null), a single remark says so.
  */
-export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
+export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly RuleProblem[] {
   const asked = findAskedLists(rules);
   const [first] = asked.values();
   if (first === undefined) return [];
@@ -121,9 +121,9 @@ function findAskedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
 function listRemarksOnList(
   list: string,
   { seenBy, lists }: KnownLists,
-  at: Problem['at'],
+  at: RuleProblem['at'],
   { attributes }: Pick<ParsedRules, 'attributes'>,
-): readonly Problem[] {
+): readonly RuleProblem[] {
   const known = lists.filter(({ name }) => name === list);
   const inForce = known.filter(({ isInForce }) => isInForce);
   const isRead = ({ attribute }: KnownList) => attribute === null || attributes.has(attribute);

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { findFacts, type ListedFact } from '#decision/rules/fact-finder.ts';
+import { type FoundFact, findFacts } from '#decision/rules/fact-finder.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { FindingsError } from '#workbench/commands/exit.ts';
 import { formatTable, print } from '#workbench/commands/print.ts';
@@ -55,7 +55,7 @@ function formatQuestion({
 
 const HEADINGS = ['fact', 'values', 'asked', 'says'] as const;
 
-function formatCells({ name, values, notes, description }: ListedFact): readonly string[] {
+function formatCells({ name, values, notes, description }: FoundFact): readonly string[] {
   return [name, values, notes.join('; '), description];
 }
 

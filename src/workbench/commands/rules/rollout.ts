@@ -8,7 +8,7 @@ import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decisio
 import { readGivenObjective, TRIAL_OPTIONS } from '#history/evidence/objective-options.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
-import { EXIT, RefusedError, UsageError } from '#workbench/commands/exit.ts';
+import { CommandRefusedError, EXIT, UsageError } from '#workbench/commands/exit.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
 import { addOperationCommand, type CommandOptions } from '#workbench/commands/operation-command.ts';
 import { parseReason, toOptionFlag } from '#workbench/commands/options.ts';
@@ -63,7 +63,7 @@ export function rolloutCommands(rules: Command): void {
 }
 
 /** Adds `rules restore-rollout`, for a store that lost the rollout that its nodes follow. */
-export function restoreCommand(rules: Command): void {
+export function restoreRolloutCommand(rules: Command): void {
   rules
     .command('restore-rollout')
     .summary('write the rollout that nodes follow back to a store that has lost it')
@@ -89,7 +89,7 @@ async function restore(reason: string): Promise<ToldFollowing> {
     });
     return JSON.parse(JSON.stringify(createMomentWriter(FollowingSchema)(done)));
   } catch (error) {
-    throw error instanceof RolloutRefused ? new RefusedError(error.message) : error;
+    throw error instanceof RolloutRefused ? new CommandRefusedError(error.message) : error;
   }
 }
 

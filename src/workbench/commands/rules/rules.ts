@@ -30,7 +30,7 @@ import { print } from '#workbench/commands/print.ts';
 import { checkCommand, formatProblemLines, toPlacedRemark } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
 import { factsCommand } from './facts.ts';
-import { restoreCommand, rolloutCommands } from './rollout.ts';
+import { restoreRolloutCommand, rolloutCommands } from './rollout.ts';
 import { listChosenFolders, loadSoundRuleSet, newCommand, toRelativePath } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
@@ -46,7 +46,7 @@ export function rulesCommands(program: Command): void {
   evidenceCommands(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
-  restoreCommand(rules);
+  restoreRolloutCommand(rules);
 }
 
 function diffCommand(rules: Command): void {

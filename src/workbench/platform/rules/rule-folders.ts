@@ -15,7 +15,7 @@ import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { DOMAINS } from '#decision/facts/fact.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
-import { location, ProblemSchema } from '#decision/rules/problem.ts';
+import { location, RuleProblemSchema } from '#decision/rules/problem.ts';
 import {
   DIGEST_PATTERN,
   type Holdout,
@@ -70,7 +70,7 @@ const LadderSettingsSchema = s.shape('Waits of the cooldown ladder', {
   ),
 });
 
-const problems = s.list(ProblemSchema, 'In the order of reading');
+const problems = s.list(RuleProblemSchema, 'In the order of reading');
 
 export const OpenedRuleFolderSchema = s.named(
   'OpenedRuleFolder',

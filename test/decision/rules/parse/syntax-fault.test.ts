@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { formatProblem, type Problem } from '#decision/rules/problem.ts';
+import { formatProblem, type RuleProblem } from '#decision/rules/problem.ts';
 import { RULES_DIR } from '../../../rule-fixtures/sound-rules.ts';
 import { paragraphsOf } from '../../../rule-fixtures/told.ts';
 
 function problemsOf(text: string): readonly string[] {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   new YamlFile('verdicts.yaml', text, problems);
   return problems.map(formatProblem);
 }

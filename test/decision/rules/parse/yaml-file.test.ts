@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { parseDocument } from 'yaml';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { formatProblem, type Problem } from '#decision/rules/problem.ts';
+import { formatProblem, type RuleProblem } from '#decision/rules/problem.ts';
 
 function problemsOf(text: string): readonly string[] {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   new YamlFile('ladder.yaml', text, problems);
   return problems.map(formatProblem);
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { QueryEngine, quote, toTextOrNull } from '#history/archive/query-engine.ts';
+import { QueryEngine, quoteSql, toTextOrNull } from '#history/archive/query-engine.ts';
 import { readLinks } from '#history/archive/read/linked-clients.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../../state/clients.ts';
@@ -17,7 +17,9 @@ describe('the query engine', () => {
 
   it('keeps every text, as a value and within SQL', async () => {
     for (const text of TEXTS) {
-      const [row = {}] = await duck.rows((bind) => `SELECT ${bind(text)} AS value, ${quote(text)} AS quoted`);
+      const [row = {}] = await duck.rows(
+        (bind) => `SELECT ${bind(text)} AS value, ${quoteSql(text)} AS quoted`,
+      );
       expect([toTextOrNull(row['value']), toTextOrNull(row['quoted'])]).to.deep.equal([text, text]);
     }
   });

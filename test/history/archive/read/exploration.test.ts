@@ -7,7 +7,7 @@ import {
   type ExplorationAsk,
   exploreDecisions,
 } from '#history/archive/read/exploration.ts';
-import { NO_STORE } from '#history/archive/s3/open-archive.ts';
+import { REGISTERS_WITHOUT_STORE } from '#history/archive/s3/open-archive.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';
 import { TEST_KEYS } from '../../../decision/payer/client-keys.ts';
 import { MINUTE_MS, newClient, newPlatform, paymentOf, T0, verdict } from '../../../state/clients.ts';
@@ -19,7 +19,7 @@ const NOTHING_UNSHIPPED = {
   cursors: NUMBER_CURSORS,
   journalLength: async () => 0,
   newestCursor: async () => null,
-  registers: NO_STORE,
+  registers: REGISTERS_WITHOUT_STORE,
   unshippedErasures: async () => [],
   readJournal: async () => ({ entries: [], cursor: null, gap: null }),
 };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import type { Operation } from '#checkout/access/access-keys.ts';
+import type { GrantableOperation } from '#checkout/access/access-keys.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { launchBrowser, openConsole, signIn } from '../../../../scripts/screenshots/browser.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
@@ -31,7 +31,7 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
   });
 
   /** Somebody's page of the installation, with these operations and those for rules. */
-  async function pageOf(owner: string, operation: Operation, hash: string): Promise<Page> {
+  async function pageOf(owner: string, operation: GrantableOperation, hash: string): Promise<Page> {
     const { key } = await eyes.person(owner, '*', ['rules', operation]);
     const { page } = await openConsole(browser, `${eyes.application.platformUrl}/`, undefined, hash);
     page.setDefaultTimeout(20_000);

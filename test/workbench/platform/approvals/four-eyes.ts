@@ -1,7 +1,11 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
-import { GRANTABLE_OPERATIONS, INSTALLATION_PLATFORM, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  GRANTABLE_OPERATIONS,
+  type GrantableOperation,
+  INSTALLATION_PLATFORM,
+} from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -37,7 +41,11 @@ export interface FourEyes {
   readonly clock: MovableClock;
   readonly rulesDir: string;
   /** Somebody's key, for all operations of the platform when none are named. */
-  person(owner: string | undefined, platform: string, operations?: readonly Operation[]): Promise<Tenant>;
+  person(
+    owner: string | undefined,
+    platform: string,
+    operations?: readonly GrantableOperation[],
+  ): Promise<Tenant>;
   /** Mallory, who signed in and has every role at shop that OIDC_ROLES can give. */
   signedIn(platform: string): Promise<Asker>;
   stop(): Promise<void>;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import {
-  type Operation as Grant,
+  type GrantableOperation as Grant,
   INSTALLATION_PLATFORM,
   listGrantableOperations,
 } from '#checkout/access/access-keys.ts';

@@ -7,7 +7,7 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
-import { ProblemSchema } from '#decision/rules/problem.ts';
+import { RuleProblemSchema } from '#decision/rules/problem.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import { type RuleVersion, ruleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { ConstantSchema } from '#decision/rules/text/constant.ts';
@@ -36,7 +36,7 @@ import {
 } from './draft-body.ts';
 
 const RemarkSchema = s.shape('A remark about a rule file', {
-  ...ProblemSchema.properties,
+  ...RuleProblemSchema.properties,
   example: s.nullable(s.word('Facts that show it')),
   promise: s.nullable(
     s.word(

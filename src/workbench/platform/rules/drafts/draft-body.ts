@@ -9,7 +9,7 @@ import {
   HttpProblem,
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
-import { formatProblem, type Problem } from '#decision/rules/problem.ts';
+import { formatProblem, type RuleProblem } from '#decision/rules/problem.ts';
 import { type RuleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import {
@@ -67,7 +67,7 @@ export const DRAFT_UNSOUND = declareRefusal(
 export function createUnsoundDraftProblem(
   version: RuleVersion,
   done: 'kept' | 'tried',
-  problems: readonly Problem[],
+  problems: readonly RuleProblem[],
 ): HttpProblem {
   return DRAFT_UNSOUND.problem(version, done, problems.map(formatProblem).join('\n'));
 }
