@@ -21,7 +21,7 @@ import {
 } from './presentation.ts';
 import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
 
-/** The shapes of a comparison of two versions: how both answered the same requests, and the outcomes of the orders. */
+/** The schemas of a comparison of two versions: how both answered the same requests, and the outcomes of the orders. */
 
 const verdict = choice(VERDICTS, 'A verdict');
 const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {

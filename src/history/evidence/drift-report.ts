@@ -57,7 +57,7 @@ const FactDriftSchema = shape(
   },
 );
 
-/** What `rules drift --json` prints, without notes and tables. The member names are stable. */
+/** The schema of the output of `rules drift --json`, without notes and tables. The member names are stable. */
 export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
   kind: literal('drift'),
   version: nullable(word('The version whose decisions alone are compared; null for those of all')),

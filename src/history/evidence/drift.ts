@@ -20,9 +20,9 @@ import { type Evidence, listColumns, rowsAsOfSql } from './source/evidence.ts';
 import { clusterSql } from './source/order-sums.ts';
 
 /**
- * Compares the time before and after `split` (epoch ms): facts, verdicts, paid share and calibration of the score.
- * Null splits in the middle. A difference is a hint where to look and no proof, because it contains every other
- * change between the two parts too.
+ * Compares the time before and after `split` (epoch ms): facts, verdicts, paid share and calibration of the score. If
+ * `split` is null, splits in the middle. A difference is a hint where to look and no proof, because it also contains
+ * every other change between the two parts.
  */
 export async function measureDrift(
   evidence: Evidence,
@@ -71,7 +71,7 @@ export async function measureDrift(
 
 /**
  * Lists the columns of facts. An attribute has a column for each type of its values. Columns without any value are
- * left out, except that one remains where all columns of an attribute are empty.
+ * left out. If all columns of an attribute are empty, one of them stays.
  */
 async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]> {
   const facts = (await listColumns(duck, 'decisions')).filter((name) => toFactLabel(name) !== null);
@@ -99,8 +99,8 @@ async function findFirstDecisionTime({ duck, ask, span }: Evidence, splitAt: num
 }
 
 /**
- * Ranks a fact by its index in units of what chance allows. A fact with a single value has not moved, so its rank is
- * 0.
+ * Ranks a fact by its index in units of the index that chance allows. A fact with a single value has not moved, so
+ * its rank is 0.
  */
 function rankDrift({ index, byChance }: FactDrift): number {
   return byChance === 0 ? 0 : index / byChance;
@@ -214,9 +214,7 @@ interface Bins {
 /** The names of the bins for decisions without a value. */
 const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]: 'not known' };
 
-/**
- * Renders the SQL for the bin of a row without a value: -2 when the fact was not known, -1 when no rule asked for it.
- */
+/** Renders the SQL for the bin of a row without a value: -2 if the fact was not known, -1 if no rule asked for it. */
 function noValueSql(column: string): string {
   return `CASE WHEN ${notKnownSql(toFactLabel(column) ?? '')} THEN -2 ELSE -1 END`;
 }

@@ -62,8 +62,8 @@ const TRIAL_ONLY = [
 ] as const;
 
 /**
- * The options that say how the money value of decisions is computed. A report takes these, and an experiment also
- * takes `windowDays` and `cap`.
+ * The options that say how the money value of decisions is computed. A report takes these options, and an experiment
+ * also takes `windowDays` and `cap`.
  */
 export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY, RATE, REVERSAL_DAYS];
 export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...TRIAL_ONLY];

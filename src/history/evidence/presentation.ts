@@ -19,7 +19,7 @@ import { mapVerdicts } from '#decision/rules/rule-set.ts';
 import { type AsOf, asOfShape } from '#history/archive/read/as-of.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
-/** The shapes that several kinds of evidence share in their results. The member names are stable. */
+/** The schemas that several kinds of evidence share in their results. The member names are stable. */
 
 export const numberSchema = (description: string) => Type.Number({ description });
 
@@ -32,7 +32,7 @@ export const certainIntervalSchema = named(
   }),
 );
 
-/** An interval, or null where nothing was measured. */
+/** An interval. Null if nothing was measured. */
 export const intervalSchema = (description: string) =>
   Type.Union([certainIntervalSchema, Type.Null()], { description });
 
@@ -125,8 +125,8 @@ export const verdictMixShape = shape(
 );
 
 /**
- * The shapes of a presentation: notes, and tables whose cells are data. Each kind of evidence turns its figures into
- * them in one place. The command line prints them, the API sends them, and the console draws them.
+ * The schemas of a presentation: notes, and tables whose cells are data. Each kind of evidence turns its figures into
+ * a presentation in one place. The command line prints it, the API sends it, and the console draws it.
  */
 
 const columnKind = describedChoice(
@@ -212,7 +212,7 @@ export function createColumns(...groups: readonly ColumnGroup[]): readonly Table
   return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
 }
 
-/** Formats a cell like `56.4 % (55.0 to 57.9)`, or as "-" where the value is not known. */
+/** Formats a cell like `56.4 % (55.0 to 57.9)`. Formats a value that is not known as "-". */
 export function formatCell(cell: Cell, kind: TableColumn['kind']): string {
   if (cell === null) return '-';
   if (typeof cell === 'string') return cell;
@@ -231,7 +231,7 @@ const NUMBER_TEXTS: Readonly<Record<TableColumn['kind'], (value: number) => stri
   money: moneyText,
 };
 
-/** Formats a sum with two decimals. A sum below 1 gets up to nine, for currencies whose unit is worth much. */
+/** Formats a sum with two decimals. A sum below 1 gets up to nine decimals, for currencies whose unit is worth much. */
 function moneyText(sum: number): string {
   const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(sum) < 1 ? 9 : 2 };
   return sum.toLocaleString('en', digits);
@@ -277,8 +277,8 @@ export function listStatusCells(orders: OrderCounts): readonly Cell[] {
 }
 
 /**
- * Says as of which moment the figures are, and how many payers were erased since. Returns nothing when the figures
- * use all that is known.
+ * Says which moment the figures are about, and how many payers were erased since. Returns nothing if the figures use
+ * everything that is known.
  */
 export function listAsOfNotes(asOf: AsOf | WithMomentsAsText<AsOf> | undefined): readonly string[] {
   if (asOf === undefined) return [];
@@ -291,7 +291,7 @@ export function listAsOfNotes(asOf: AsOf | WithMomentsAsText<AsOf> | undefined):
   ];
 }
 
-/** Says from when to when the decisions are, and what is missing. */
+/** Says from when to when the decisions are, and which parts are missing. */
 export function listSpanNotes({
   from,
   to,
@@ -321,8 +321,7 @@ export function listSpanNotes({
 }
 
 /**
- * Says which clients a side held out of its rules, as in live traffic. Returns nothing when no rule holds clients
- * out.
+ * Says which clients a side held out of its rules, as in live traffic. Returns nothing if no rule holds clients out.
  */
 export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(
@@ -332,8 +331,8 @@ export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[])
 }
 
 /**
- * Says that a replay from an empty state cannot know who was on the shared lists. Returns nothing when no rule asks
- * for one.
+ * Says that a replay from an empty state cannot know who was on the shared lists. Returns nothing if no rule asks for
+ * a shared list.
  */
 export function listSharedListNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];

@@ -29,7 +29,7 @@ export interface Option<T> {
   readonly isRequired: boolean;
   /** The allowed values of a choice. */
   readonly values: readonly string[];
-  /** The form of a value, where it needs an explanation: `PATH=VALUES`. */
+  /** The form of a value that needs an explanation, like `PATH=VALUES`. Null if it needs none. */
   readonly form: string | null;
   readonly schema: TSchema;
   /** Reads the option's value from options that the schema has checked. */
@@ -48,7 +48,10 @@ function createOption<T>(
   return { ...plain, ...told, kind, schema, read: (options) => valueIn(options[told.name]) };
 }
 
-/** Declares an option that names a rule set by its version, released or a draft. The value is null without it. */
+/**
+ * Declares an option that names a rule set by its version, released or a draft. If it is not given, the value is
+ * null.
+ */
 export function versionOption(told: OptionText): Option<string | null> {
   return createOption('version', { ...told, schema: versionTextSchema(told.description) }, readText);
 }
@@ -83,12 +86,12 @@ export function textOption(told: OptionText): Option<string | null> {
   return createOption('text', { ...told, schema: text(200, told.description) }, readText);
 }
 
-/** Declares an option for a number within the bounds of its schema. The value is null without it. */
+/** Declares an option for a number within the bounds of its schema. If it is not given, the value is null. */
 export function numberOption(told: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
   return createOption('number', told, (value) => (typeof value === 'number' ? value : null));
 }
 
-/** Declares an option for a time. The value is in epoch ms, and null without it. */
+/** Declares an option for a time. The value is in epoch ms. If it is not given, the value is null. */
 export function timeOption(told: OptionText): Option<number | null> {
   return createOption('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
 }
@@ -109,7 +112,9 @@ export interface DecidingRules {
 
 /** The rule sets with which a question can be answered. */
 export interface RulesAtHand {
-  /** Finds a rule set that an option names. Throws when the version has problems, or was changed meanwhile. */
+  /**
+   * Finds a rule set that an option names. Throws if the version has problems, or if it was changed in the meantime.
+   */
   readonly named: (version: string) => RuleSet;
   /** Returns the files of a rule set as texts. */
   readonly files: (version: string) => RuleFiles;
@@ -117,7 +122,7 @@ export interface RulesAtHand {
   readonly recorded: (rules: DecidingRules) => RuleSet | null;
 }
 
-/** A question that was asked, and what is needed to answer it. */
+/** A question that was asked, and the parts that are needed to answer it. */
 interface Asking {
   readonly evidence: Evidence;
   readonly options: AskedOptions;
@@ -141,7 +146,7 @@ export interface Question {
   readonly example: AskedOptions;
   /** The option that names the version whose decisions alone count. Null if all decisions count. */
   readonly decidedBy: Option<string | null> | null;
-  /** Which part of the archive the answer needs when a span is asked about. */
+  /** The part of the archive that the answer needs, if a span is asked about. */
   readonly reads: ReadTimes;
   /** Whether the result names orders as examples. Such a result is deleted when a payer is erased. */
   readonly namesOrders: boolean;
@@ -153,7 +158,7 @@ export interface Question {
 interface Declared<P extends TProperties, Result extends { readonly kind: string }>
   extends Omit<Question, 'schema' | 'answer' | 'decidedBy' | 'namesOrders' | 'reads'>,
     Partial<Pick<Question, 'decidedBy' | 'namesOrders' | 'reads'>> {
-  /** The name of the result's shape in the API document. */
+  /** The name of the result's schema in the API document. */
   readonly resultName: string;
   readonly result: TObject<P>;
   readonly run: (asking: Asking) => Promise<Result>;
@@ -181,7 +186,7 @@ export function declareQuestion<P extends TProperties, Result extends { readonly
   };
 }
 
-/** Returns the rule set that an option names, or else the one that decided last. */
+/** Returns the rule set that an option names. If none is named, returns the rule set that decided last. */
 export async function findRulesOrLast(
   { evidence, options, rules }: Asking,
   option: Option<string | null>,
@@ -194,10 +199,7 @@ export async function findRulesOrLast(
   return requireRecordedRules(rules, last, 'name the version to look at');
 }
 
-/**
- * Finds a rule set that made decisions. Throws `BadQuestion` with `wayOn`, the advice what to do, when it cannot be
- * found.
- */
+/** Finds a rule set that made decisions. Throws `BadQuestion` with the advice `wayOn` if it cannot be found. */
 export function requireRecordedRules(rules: RulesAtHand, decided: DecidingRules, wayOn: string): RuleSet {
   const found = rules.recorded(decided);
   if (found !== null) return found;

@@ -27,7 +27,7 @@ const ReliabilityRowSchema = shape('A tenth of the scores', {
   paidShare: certainIntervalSchema,
 });
 
-/** Intervals are estimated by drawing clients again. They are null where nothing can be said, as with one client. */
+/** Intervals are estimated by drawing clients again. An interval is null if nothing can be said, as with one client. */
 export const ScoreFiguresSchema = shape(
   'How well the paymentScore that granted orders had when they were first asked for told what became of them',
   {
@@ -42,8 +42,8 @@ export const ScoreFiguresSchema = shape(
 type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
 
 /**
- * Orders with the same score in the same cluster of clients. The orders of one client depend on each other; clusters
- * do not.
+ * Orders with the same score in the same cluster of clients. The orders of one client depend on each other. Clusters
+ * do not depend on each other.
  */
 export interface ScoredClusters {
   readonly score: number;
@@ -126,10 +126,10 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
 /**
  * Estimates the calibration error with its interval. The percentile interval of the draws cannot be used. The error
  * of a draw is larger than the error of the orders, and the error of the orders is larger than the true one, because
- * chance moves a bin away from the score more often than towards it. The lower end is the error minus the distance,
- * bin by bin, of the draws from the orders: the error cannot be off by more. The upper end is the error plus the
- * amount by which it exceeds the low draws (the basic bootstrap of Davison and Hinkley, Bootstrap methods and their
- * application, 1997).
+ * chance moves a bin away from the score more often than towards it. The lower end is the error minus the distance
+ * between the draws and the orders, summed over the bins. The true error cannot be lower. The upper end is the error
+ * plus the amount by which it exceeds a low percentile of the draws (the basic bootstrap of Davison and Hinkley,
+ * Bootstrap methods and their application, 1997).
  */
 function estimateCalibrationError(error: Estimate | null, distance: Estimate | null): Estimate | null {
   if (error === null || distance === null) return null;
@@ -145,9 +145,11 @@ export function countOrders(groups: readonly ScoredClusters[]): number {
   return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
 }
 
-/** Estimates the share of the orders that were paid, with an interval by client. Returns null without orders. */
+/**
+ * Estimates the share of the orders that were paid, with an interval by client. Returns null if there are no orders.
+ */
 export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | null {
-  // The clusters are sorted, so that sums come out the same to the last digit.
+  // The clusters are sorted, so that sums are the same to the last digit.
   const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
   return estimateClusteredShares(
     clusters.map(([, some]) => ({

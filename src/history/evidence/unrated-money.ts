@@ -35,8 +35,8 @@ export function findUnratedMoney(
 }
 
 /**
- * Says what a figure of value leaves out, and how to count it. `where` says to which command or setting the rate is
- * given.
+ * Says which money a figure of value leaves out, and how to count it. `where` says to which command or setting the
+ * rate is given.
  */
 export function listUnratedNotes(figure: string, unrated: UnratedMoney, where: string): readonly string[] {
   if (unrated === null) return [];

@@ -1,6 +1,6 @@
 /** Counts of the orders that had the same paymentScore: how many were paid, and how many were not. */
 export interface ScoredOrders {
-  /** From 0 to 1. */
+  /** The score, from 0 to 1. */
   readonly score: number;
   readonly paid: number;
   readonly unpaid: number;
@@ -11,7 +11,8 @@ const BINS = 10;
 /**
  * Computes the area under the ROC curve: over all pairs of a paid and an unpaid order, the share in which the paid
  * order had the higher score. A pair with equal scores counts half (Hanley and McNeil, The meaning and use of the
- * area under a ROC curve, 1982). 0.5 is guessing, and 1 is perfect. Returns null without a paid or an unpaid order.
+ * area under a ROC curve, 1982). 0.5 is guessing, and 1 is perfect. Returns null if there is no paid or no unpaid
+ * order.
  */
 export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number | null {
   let unpaidBelow = 0;
@@ -27,7 +28,7 @@ export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number |
 
 /**
  * Computes the mean squared distance between the score and the outcome, which is 1 for paid and 0 for unpaid (Brier,
- * Verification of forecasts expressed in terms of probability, 1950). Returns null without orders.
+ * Verification of forecasts expressed in terms of probability, 1950). Returns null if there are no orders.
  */
 export function computeBrierScore(scored: readonly ScoredOrders[]): number | null {
   const errors = sumOver(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
@@ -66,8 +67,8 @@ export type ReliabilityBin = ReturnType<typeof computeReliability>[number];
 /**
  * Computes for each bin how far its scores lie above its paid share, weighted by the bin's orders. The absolute
  * values add up to the expected calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated
- * probabilities using Bayesian binning, 2015). When all are 0, the score can be read as a probability. Returns null
- * without orders.
+ * probabilities using Bayesian binning, 2015). If all are 0, the score can be read as a probability. Returns null if
+ * there are no orders.
  */
 export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
   const orders = sumOver(scored, countKnown);

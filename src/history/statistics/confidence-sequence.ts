@@ -14,12 +14,13 @@ export function computeMean({ clients, sum }: Moments): number {
 }
 
 /**
- * The fewest clients with a value other than 0 in an arm. The sequence is asymptotic, so with fewer it says nothing.
+ * The fewest clients with a value other than 0 in an arm. The sequence is asymptotic. If there are fewer, it says
+ * nothing.
  */
 const SEEN_MIN = 50;
 
 /**
- * Computes Kish's effective sample size (Survey sampling, 1965). When a few clients hold most of the sum, it is close
+ * Computes Kish's effective sample size (Survey sampling, 1965). If a few clients hold most of the sum, it is close
  * to the number of these few.
  */
 function computeEffectiveClients({ size, squares }: Moments): number {
@@ -54,7 +55,7 @@ export function estimateDifference(base: Moments, other: Moments, alpha: number)
 
 /**
  * Estimates how many more clients both arms need together, at the same ratio, until four of five trials would show a
- * true difference of this size. Returns null while no difference can be estimated.
+ * true difference of this size. Returns null if no difference can be estimated yet.
  */
 export function estimateClientsToGo(
   base: Moments,
@@ -98,7 +99,10 @@ function computeVariance(moments: Moments): number {
   return Math.max(0, (squares - clients * computeMean(moments) ** 2) / Math.max(1, clients - 1));
 }
 
-/** Converts two arms to two arms of equal size that carry as much information, and returns their clients together. */
+/**
+ * Converts two arms to two arms of equal size that carry as much information. Returns the number of clients of both
+ * together.
+ */
 function computeEqualArms(base: Moments, other: Moments): number {
   return (4 * base.clients * other.clients) / (base.clients + other.clients);
 }

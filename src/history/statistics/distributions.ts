@@ -15,7 +15,7 @@ export interface CountedValue extends TwoTimes {
 }
 
 export interface Contribution extends CountedValue {
-  /** How many more cases there are than expected. It is negative when there are fewer. */
+  /** How many more cases there are than expected. It is negative if there are fewer. */
   readonly difference: number;
   /** The value's share of the whole difference. 1 is all of it. */
   readonly share: number;
@@ -29,7 +29,10 @@ interface RankingParts {
   readonly divided: ReadonlySet<string>;
 }
 
-/** The smallest share of the later traffic that the other values need. With less, there are too few to compare with. */
+/**
+ * The smallest share of the later traffic that the other values need. If it is smaller, there are too few cases to
+ * compare with.
+ */
 const OTHERS_MIN = 0.05;
 
 /**
@@ -93,15 +96,15 @@ interface PopulationStability {
 /** The 95 % point of the normal distribution. */
 const NORMAL_95 = 1.6448536269514722;
 
-/** Added to every bin, so that no bin has a share of 0. */
+/** This is added to every bin, so that no bin has a share of 0. */
 const EMPTY_BIN = 0.5;
 
 /**
- * Computes the population stability index over bins that are listed in the same order (Siddiqi, Credit risk
- * scorecards, 2006). Without a true change, the index is distributed about as chi-squared times 1 / sizes[0] + 1 /
- * sizes[1], with one degree of freedom less than there are bins (Yurdakul and Naranjo, Statistical properties of the
- * population stability index, 2020). `sizes` are the numbers of independent units: for counts of decisions, they are
- * the numbers of clients.
+ * Computes the population stability index over bins that are listed in the same sequence (Siddiqi, Credit risk
+ * scorecards, 2006). If there is no true change, the index is distributed about as chi-squared times 1 / sizes[0] + 1
+ * / sizes[1], with one degree of freedom less than there are bins (Yurdakul and Naranjo, Statistical properties of
+ * the population stability index, 2020). `sizes` are the numbers of independent units. For counts of decisions, they
+ * are the numbers of clients.
  */
 export function computePopulationStability(
   before: readonly number[],

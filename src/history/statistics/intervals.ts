@@ -14,9 +14,9 @@ export interface Estimate {
 const NORMAL_975 = 1.959963984540054;
 
 /**
- * Estimates the share `part / whole` with Wilson's score interval, which stays within 0 and 1 and holds for few cases
- * too (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and DasGupta,
- * Interval estimation for a binomial proportion, 2001). Returns null if `whole` is 0.
+ * Estimates the share `part / whole` with Wilson's score interval, which stays within 0 and 1 and is valid for few
+ * cases, too (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and
+ * DasGupta, Interval estimation for a binomial proportion, 2001). Returns null if `whole` is 0.
  */
 export function estimateShare(part: number, whole: number): Estimate | null {
   if (whole === 0) return null;
@@ -34,22 +34,24 @@ export interface ClusterCount {
   readonly whole: number;
 }
 
-/** The fewest orders with an outcome for a share. With fewer, reports say "too few". */
+/** The fewest orders with an outcome for a share. If there are fewer, reports say "too few". */
 const CLUSTERED_ORDERS_MIN = 30;
 
 /**
- * Estimates a share of orders with its 95 % interval, where the orders of one client depend on each other. It takes
+ * Estimates a share of orders with its 95 % interval. The orders of one client depend on each other, so it takes
  * Wilson's interval for the effective number of independent orders (Korn and Graubard, Confidence intervals for
- * proportions with small expected number of positive counts, 1998), which follows from the variance of the ratio
- * between clients. With few clients that variance is uncertain itself, so the effective number is lowered further.
- * Returns null for fewer than 30 orders.
+ * proportions with small expected number of positive counts, 1998). That number follows from the variance of the
+ * ratio between clients. With few clients the variance itself is uncertain, so the effective number is lowered
+ * further. Returns null for fewer than 30 orders.
  */
 export function estimateClusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
   return whole < CLUSTERED_ORDERS_MIN ? null : estimateClusteredShares(clusters);
 }
 
-/** Estimates a share as `estimateClusteredShare` does, for any number of orders. Returns null without orders. */
+/**
+ * Estimates a share as `estimateClusteredShare` does, for any number of orders. Returns null if there are no orders.
+ */
 export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estimate | null {
   const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
@@ -63,7 +65,7 @@ export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estim
   const counted = all.filter((cluster) => cluster.whole > 0).length;
   const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
   if (variance === 0) return estimateShare(share * counted, counted);
-  // The effective number is never above the number of orders, even when clients happen to be alike.
+  // The effective number is never above the number of orders, even if clients happen to be alike.
   const effectiveOrders = Math.min(whole, (share * (1 - share)) / variance);
   const effectiveSize = effectiveOrders * (NORMAL_975 / findStudentQuantile(counted - 1)) ** 2;
   return estimateShare(share * effectiveSize, effectiveSize);

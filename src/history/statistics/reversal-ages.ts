@@ -1,6 +1,6 @@
 /**
- * Payments by age in whole days: how many were reversed at that age (`events`), and how many were no longer observed
- * after it, reversed ones included (`left`).
+ * Payments by age in whole days. `events` payments were reversed at that age. The observation of `left` payments
+ * ended at that age, because they were reversed or because no later time is known.
  */
 type AgedPayments = readonly {
   readonly day: number;
@@ -8,14 +8,15 @@ type AgedPayments = readonly {
   readonly left: number;
 }[];
 
-/** The fewest reversals that say how long reversals take. */
+/** The fewest reversals from which the time of reversals is estimated. */
 const EVENTS_MIN = 10;
 
 /** A payment is mature at the age by which this share of all reversals has come. */
 const MATURE_SHARE = 0.95;
 
 /**
- * Comparisons of clients' values count a payment as lasting at the age by which this share of the reversals has come.
+ * When the value of clients is compared, a payment counts as lasting at the age by which this share of the reversals
+ * has come.
  */
 const LASTING_SHARE = 0.9;
 
@@ -25,8 +26,8 @@ const LASTING_SHARE = 0.9;
 const WATCHED_RATIO = 1.2;
 
 /**
- * The fewest payments that must be watched that long. With fewer, single old payments would decide for all later
- * ages.
+ * The fewest payments that must be watched that long. If there are fewer, single old payments would decide for all
+ * later ages.
  */
 const AT_RISK_MIN = 10;
 
@@ -39,7 +40,7 @@ interface Survival {
 }
 
 /**
- * Computes the share of payments that still hold after each age at which a payment was reversed. This is the
+ * Computes the share of payments that still stand after each age at which a payment was reversed. This is the
  * product-limit estimate, which uses young payments for as long as they were observed (Kaplan and Meier,
  * Nonparametric estimation from incomplete observations, 1958).
  */
@@ -58,8 +59,8 @@ function computeSurvival(payments: AgedPayments): readonly Survival[] {
 }
 
 /**
- * Finds the age in days by which 95 % of the reversals have come. Returns null with too few reversals, or while more
- * may be coming.
+ * Finds the age in days by which 95 % of the reversals have come. Returns null if there are too few reversals, or if
+ * more may be coming.
  */
 export function findMaturityDays(payments: AgedPayments): number | null {
   const days = findAge(payments, MATURE_SHARE, EVENTS_MIN);
@@ -69,8 +70,8 @@ export function findMaturityDays(payments: AgedPayments): number | null {
 }
 
 /**
- * Finds the age in days by which 90 % of the observed reversals had come, however few there are. Returns 0 without
- * reversals.
+ * Finds the age in days by which 90 % of the observed reversals had come, however few there are. Returns 0 if there
+ * are no reversals.
  */
 export function findLastingAfterDays(payments: AgedPayments): number {
   return findAge(payments, LASTING_SHARE, 1) ?? 0;
@@ -91,11 +92,11 @@ export interface ReversalRisk {
   readonly day: number;
   /** How many reversals are expected of a payment that was watched up to this age. */
   readonly passed: number;
-  /** The chance that a payment which holds at this age will be reversed later. */
+  /** The chance that a payment which stands at this age will be reversed later. */
   readonly ahead: number;
 }
 
-/** Estimates the risk of reversal at each age from the observed payments. Returns null without payments. */
+/** Estimates the risk of reversal at each age from the observed payments. Returns null if there are no payments. */
 export function estimateReversalRisks(
   payments: AgedPayments,
   ages: Iterable<number>,
@@ -110,7 +111,7 @@ export function estimateReversalRisks(
   });
 }
 
-/** Estimates how many of the young payments will be reversed. Returns null without earlier payments. */
+/** Estimates how many of the young payments will be reversed. Returns null if there are no earlier payments. */
 export function estimateExpectedEvents(
   payments: AgedPayments,
   young: readonly { readonly day: number; readonly payments: number }[],
@@ -134,9 +135,9 @@ export interface PayersSpread {
 }
 
 /**
- * Estimates how much payers differ in how often they reverse payments. The result is the variance of a factor around
- * 1 that each payer has, by the method of moments (a shared frailty; Clayton, A model for association in bivariate
- * life tables, 1978). It is 0 when payers do not differ beyond chance.
+ * Estimates how much payers differ in how often they reverse payments. Each payer's rate is the common rate times a
+ * factor with mean 1. The result is the variance of that factor, by the method of moments (a shared frailty; Clayton,
+ * A model for association in bivariate life tables, 1978). It is 0 if payers do not differ beyond chance.
  */
 export function estimateFrailty({ errors, expected, squares }: PayersSpread): number {
   return squares === 0 ? 0 : Math.max(0, (errors - expected) / squares);

@@ -90,7 +90,7 @@ const CandidateSchema = shape('A candidate and what it does', {
   heldOut: heldOutCounts,
 });
 
-/** What `rules backtest --json` prints, without notes and tables. The member names are stable. */
+/** The schema of the output of `rules backtest --json`, without notes and tables. The member names are stable. */
 export const BacktestSchema = shape('What a version, and others like it, would have decided', {
   kind: literal('backtest'),
   version: word('The candidate, or that whose constants are varied'),
@@ -211,7 +211,7 @@ function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderSums['orders
 const PAYERS_REPLAYED =
   'In the replay payers come back when they did in fact, whatever wait they are given. An outcome happens only if the version grants its order.';
 
-/** Says why the backtest claims nothing about another ladder, and how its effect can be seen. */
+/** Says why the backtest claims nothing about another ladder, and how the ladder's effect can be seen. */
 function ladderNotes(names: readonly string[], version: string): readonly string[] {
   if (names.length === 0) return [];
   return [
@@ -222,7 +222,7 @@ function ladderNotes(names: readonly string[], version: string): readonly string
 const CHOOSING =
   '"On the front" marks candidates that no other candidate beats in everything. Choose by the earlier part and trust the figures of the later part: the best of many looks better than it is where it was chosen.';
 
-/** Sorts candidates by the first path in which two differ: smaller numbers and shorter durations first. */
+/** Sorts candidates by the first path in which two differ. Smaller numbers and shorter durations come first. */
 function compareValues(one: BacktestCandidate, other: BacktestCandidate, paths: readonly string[]): number {
   const measure = (text: string) => parseDuration(text) ?? Number(text);
   for (const path of paths) {
@@ -289,8 +289,8 @@ function amountsTable(candidates: readonly BacktestCandidate[], paths: readonly 
 }
 
 /**
- * Heads a column with the end of its path, for which a column is wide enough. Where several paths have the same end,
- * it uses the whole path.
+ * Heads each column with the end of its path, because a column is wide enough for that. If several paths have the
+ * same end, uses the whole path.
  */
 function valueHeadings(paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return [''];

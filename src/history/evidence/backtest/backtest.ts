@@ -31,15 +31,15 @@ export interface TriedRuleSet {
 interface BacktestAsk {
   /** The rule sets to try. The unchanged version comes first. */
   readonly tried: readonly [TriedRuleSet, ...TriedRuleSet[]];
-  /** The base of the comparison. Null compares with the versions that decided then. */
+  /** The base of the comparison. Null if the base is the versions that decided then. */
   readonly against: RuleSet | null;
   readonly rulesOf: RulesOfRequest;
   readonly onProgress?: (done: number, of: number) => void;
 }
 
 /**
- * Replays all inputs with a base and some candidates, and compares what they did to the orders. Memory does not grow
- * with the length of the history: only the clients that a rule holds out are remembered.
+ * Replays all inputs with a base and some candidates, and compares their effects on the orders. Memory does not grow
+ * with the length of the history, because only the clients that a rule holds out are remembered.
  */
 export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
   const ask = rehashAskedRules(evidence, asked);
@@ -125,7 +125,7 @@ function rehashAskedRules({ attributeHmacs }: Evidence, ask: BacktestAsk): Backt
   };
 }
 
-/** What the comparison of answers does not show, noted for each side while it answers. */
+/** Notes that each side makes while it answers, about things that the comparison of answers does not show. */
 interface Noted {
   readonly heldOut: HeldOutTally;
   readonly waits: WaitChanges;
@@ -209,8 +209,8 @@ function noteWait(
 }
 
 /**
- * Counts the decisions and clients that one side's rules held out. A rule with a holdout is listed even when it
- * skipped nobody.
+ * Counts the decisions and clients that one side's rules held out. A rule with a holdout is listed even if it skipped
+ * nobody.
  */
 class HeldOutTally {
   readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();

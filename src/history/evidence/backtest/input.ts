@@ -22,7 +22,7 @@ import { findValueColumns, type ValueColumn } from '#history/evidence/source/val
 import { readRecordedOrderStage } from '#state/journal.ts';
 
 interface Happening {
-  /** When it happened, in epoch ms. */
+  /** When the input happened, in epoch ms. */
   readonly at: number;
   readonly platform: PlatformName;
   readonly clientIdKey: string;
@@ -32,13 +32,13 @@ interface Happening {
 /** A recorded verdict request, with the rule set that decided it then and its verdict. */
 export interface AskedInput extends AskedVerdict, Happening {
   readonly kind: 'verdict';
-  /** The currency that applied, whether or not the request named it. */
+  /** The currency of the request. It is the platform's if the request named none. */
   readonly currency: string;
   readonly ruleVersion: string;
   readonly digest: string;
   readonly verdict: Verdict;
   readonly orderKey: bigint;
-  /** The other clients on the client's devices, where there were any. The client's own marks are not included. */
+  /** The other clients on the client's devices. The client's own marks are not included. */
   readonly sightings: Sightings;
 }
 
@@ -61,8 +61,8 @@ export type Input =
 const ORDERED_AT_ONCE_MAX = 500_000;
 
 /**
- * Reads the inputs of the view `inputs` client by client, each client's in the order in which they happened. A batch
- * holds some thousands. `where` is a SQL condition; without it all inputs are read.
+ * Reads the inputs of the view `inputs` client by client. The inputs of a client come in the sequence in which they
+ * happened. A batch holds some thousands. `where` is a SQL condition. If it is missing, all inputs are read.
  */
 export async function* readInputs(
   duck: QueryEngine,
@@ -153,7 +153,7 @@ function readSightings(rows: Rows, row: number): Sightings {
 }
 
 /**
- * Reads how many clients had the same value of an attribute, by attribute and window (ms), where there was more than
+ * Reads how many clients had the same value of an attribute, by attribute and window (ms), if there was more than
  * one.
  */
 function readClientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMap<number, number>> {
@@ -166,7 +166,7 @@ function readClientsByValue(rows: Rows, row: number): ReadonlyMap<string, Readon
 }
 
 /**
- * Reads a score request. Its members have the order in which the service makes them, because a repeated score is
+ * Reads a score request. Its members have the sequence in which the service makes them, because a repeated score is
  * recognised by all of them.
  */
 function readScoreRequest(rows: Rows, row: number): ScoreRequest {
@@ -205,7 +205,7 @@ function readReport(rows: Rows, row: number): DatedReport {
 function readBinding(rows: Rows, row: number): Binding | null {
   const requisiteRef = rows.maybeText('requisite_ref', row);
   if (requisiteRef === null) return null;
-  // What a score answers about a binding is not part of a verdict, so acceptor keys are not needed.
+  // The part of a score's answer about a binding does not affect a verdict, so acceptor keys are not needed.
   const acceptorKeys: readonly string[] = [];
   return {
     requisiteRef,

@@ -20,8 +20,8 @@ import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest
 
 /**
  * Creates the table `answers`, which holds how several sides answered the same requests, with a row for each request.
- * The table is in DuckDB, which moves to disk what does not fit into its memory. So outcomes can be joined to it
- * whatever its length.
+ * The table is in DuckDB, which moves data to disk that does not fit into its memory. Therefore outcomes can be
+ * joined to the table whatever its length.
  *
  * Its columns are `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and for each side a column like
  * `answer_0` with a code of `AnswerCodes`. Side 0 is the base.
@@ -34,8 +34,8 @@ export async function createAnswersTable(duck: QueryEngine, sides: number): Prom
 }
 
 /**
- * Joins the answers to the outcomes of the orders. The table `answered_orders` has a row for each order, with what
- * each side did to it. An order whose last outcome is a technical failure says nothing about the payer, and is left
+ * Joins the answers to the outcomes of the orders. The table `answered_orders` has a row for each order, with each
+ * side's answer to it. An order whose last outcome is a technical failure says nothing about the payer, and is left
  * out.
  */
 export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<void> {
@@ -70,7 +70,7 @@ export async function sumOrders(duck: QueryEngine, which: string): Promise<Order
 
 /**
  * Finds the time, in epoch ms, by which half of all orders had been asked for. A value is chosen by the orders before
- * it and checked with the orders after it.
+ * that time and checked with the orders after it.
  */
 export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
@@ -105,7 +105,7 @@ const EFFECTS = {
 } as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
 
 /**
- * Computes, for each side except the base, what it did to the orders of a part that the base did not do. Intervals
+ * Computes, for each side except the base, its effects on the orders of a part that the base did not have. Intervals
  * are by client.
  */
 export async function computeTradeOffs(
@@ -125,8 +125,8 @@ export async function computeTradeOffs(
 type ClientSums = Awaited<ReturnType<typeof readClientSums>>;
 
 /**
- * Sums by client. Each column holds one value for each client: `NAME_SIDE` counts orders, and `NAME_SIDE_PLACE` sums
- * money in the currency at that place.
+ * Sums by client. Each column holds one value for each client: `NAME_SIDE` counts orders, and `NAME_SIDE_INDEX` sums
+ * money in the currency with that index.
  */
 async function readClientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
   const where = partConditionSql(part, splitAt);
@@ -201,8 +201,8 @@ function sumDrawn(column: Float64Array, drawn: Uint32Array): number {
 }
 
 /**
- * Finds the trade-offs that no other beats. One beats another when it is at least as good in unpaid orders closed,
- * paid orders closed and paid orders held back, and better in at least one of them.
+ * Finds the trade-offs that no other trade-off beats. One beats another if it is at least as good in unpaid orders
+ * closed, paid orders closed and paid orders held back, and better in at least one of them.
  */
 export function findParetoFront(all: readonly TradeOff[]): readonly boolean[] {
   const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [

@@ -33,7 +33,7 @@ import type { AskedInput, Input } from './input.ts';
 
 export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
-/** The answer of one replay to a request, and what its rules saw. */
+/** The answer of one replay to a request, and the facts that its rules saw. */
 export interface ReplayAnswer {
   readonly verdict: Verdict;
   /** The rule's name, or `otherwise`. */
@@ -46,11 +46,11 @@ export interface ReplayAnswer {
   readonly waitSeconds: number | null;
   /** The rules that matched and were skipped. */
   readonly heldOut: readonly DrawnHoldout[];
-  /** A value for each of the rule set's facts, in the order of the facts. */
+  /** A value for each of the rule set's facts, in the sequence of the facts. */
   readonly values: readonly FactReading[];
   /**
-   * Pseudonyms that the rules compare with constants, but whose secret is not available. With any of them the answer
-   * is not known.
+   * Facts that the rules compare with constants, but whose values are pseudonyms under a secret that is not
+   * available. If there are any, the answer is not known.
    */
   readonly incomparable: readonly FactRef[];
 }
@@ -58,7 +58,7 @@ export interface ReplayAnswer {
 interface ReplayedOrder {
   /** Whether a recorded request asked for the order. */
   asked: boolean;
-  /** Whether one of these requests was granted when it was recorded. */
+  /** Whether a recorded request for the order was granted then. */
   grantedThen: boolean;
   /** Whether each replay granted the order. */
   readonly granted: boolean[];
@@ -74,13 +74,16 @@ interface Payer {
   readonly orders: Map<string, ReplayedOrder>;
 }
 
-/** The most orders of one client that are remembered for their outcomes. It bounds the memory of a long replay. */
+/**
+ * The most orders of one client that are remembered for their outcomes. The limit bounds the memory of a long replay.
+ */
 const ORDERS_MAX = 100;
 
 /**
  * Replays the same inputs side by side, each replay with its own rules and from an empty state. A different verdict
- * changes the ladder and the counters of later requests. Inputs must come client by client, each client's in the
- * order in which they happened. A replayed client is forgotten, so that memory does not grow with the history.
+ * changes the ladder and the counters of later requests. Inputs must come client by client, and the inputs of a
+ * client in the sequence in which they happened. A replayed client is forgotten, so that memory does not grow with
+ * the history.
  */
 export class Replays {
   readonly #rules: readonly RulesOfRequest[];
@@ -89,8 +92,8 @@ export class Replays {
   #payer: Payer | null = null;
 
   /**
-   * `rulesThen` are the rule sets that decided when the inputs were recorded. A request in their currency counts as
-   * naming no currency, so that each replay uses its own.
+   * `rulesThen` are the rule sets that decided when the inputs were recorded. A request in the currency of such a
+   * rule set is replayed as one without a currency, so that each replay uses the currency of its own rule set.
    */
   constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
     this.#rules = rules;
@@ -116,7 +119,7 @@ export class Replays {
     }
   }
 
-  /** Replays an input. Returns the answer of each replay to a verdict request, and null for any other input. */
+  /** Replays an input. Returns the answer of each replay to a verdict request. Returns null for any other input. */
   replay(input: Input): readonly ReplayAnswer[] | null {
     const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
@@ -182,7 +185,7 @@ export class Replays {
     return made;
   }
 
-  /** Prepares what every replay decides from, apart from its own state. */
+  /** Prepares everything from which the replays decide, apart from their own states. */
   #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = listKnownHints(state.hints, chooseEventTime(state, at));
@@ -257,8 +260,8 @@ function findReplayOrderStage(
   { outcome }: DatedReport,
 ): OrderStage | null {
   if (!asked) return then;
-  // A payer could not pay an order that was turned away when it was reported, so the report proves nothing for any
-  // replay.
+  // The order had been turned away when the failure was reported, so the payer could not pay it. The report proves
+  // nothing for any replay.
   if (granted) return then === 'turnedAway' && outcome === 'UNPAID' ? then : 'granted';
   return grantedThen && then !== 'turnedAway' ? null : then;
 }
@@ -271,7 +274,7 @@ interface ReportedChange extends OutcomeChange {
   readonly orderStage: OrderStage;
 }
 
-/** Lists the rules of both lists that were skipped. Both lists are mostly empty, and then nothing is copied. */
+/** Lists the rules of both lists that were skipped. In most cases both lists are empty, and nothing is copied. */
 function listHeldOutRules(
   one: readonly DrawnHoldout[],
   other: readonly DrawnHoldout[],

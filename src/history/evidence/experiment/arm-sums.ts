@@ -12,7 +12,7 @@ import { addSums } from '#history/statistics/sums.ts';
 import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
 import { isMetric, type Metric } from './recommendation.ts';
 
-/** What is counted of clients in addition to the metrics by which arms are compared. */
+/** Figures that are counted besides the metrics by which arms are compared. */
 type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' | 'asked' | 'waitsEnded';
 
 const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
@@ -58,7 +58,7 @@ export class SumsByArm {
     return this.#at(version, what, look).sum;
   }
 
-  /** Returns an arm as it was known at a look. */
+  /** Returns the totals of an arm as they were known at a look. */
   arm(version: string, share: number, look: number): CountedArm {
     const clients = this.count(version, 'clients', look);
     const metrics = this.#grown
@@ -85,7 +85,7 @@ export class SumsByArm {
 
   /**
    * Computes by how much the arm's orders without a report exceed what the common share of all arms would give. The
-   * mean is above 0 when the arm has more such orders than the others.
+   * mean is above 0 if the arm has more such orders than the others.
    */
   #unreportedOf(version: string): Moments {
     const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);
@@ -98,7 +98,7 @@ export class SumsByArm {
       clients: this.count(version, 'clients'),
       seen: unknown.seen,
       sum: unknown.sum - share * granted.sum,
-      // `size` is chosen so that the check for enough clients depends on `seen` alone.
+      // `size` is set so that `computeEffectiveClients` returns `seen`.
       size: Math.sqrt(squares * unknown.seen),
       squares,
     };

@@ -81,7 +81,7 @@ const DIFFERENCE = {
   high: numberSchema('Its upper end'),
 };
 
-/** What `rules experiment --json` prints, without notes and tables. The member names are stable. */
+/** The schema of the output of `rules experiment --json`, without notes and tables. The member names are stable. */
 export const ExperimentSchema = s.shape('What the versions on trial are worth', {
   kind: s.literal('experiment'),
   version: s.nullable(s.word('The version that decides for all others; null without a trial')),
@@ -122,34 +122,33 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
 export type Experiment = s.Shape<typeof ExperimentSchema>;
 export type ExperimentLevel = Experiment['levels'][number];
 
-/** How clients are judged. */
+/** The objective and the times by which clients are judged. */
 export interface ExperimentBasis {
   /**
-   * The objective, completed from the data where nobody gave a member. A cap of null means that amounts are not
-   * capped.
+   * The objective. Members that nobody gave are completed from the data. If the cap is null, amounts are not capped.
    */
   readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
   /** Whether the objective is that of the rollout. */
   readonly isFixed: boolean;
 }
 
-/** A stage of a trial: when it began, the version that the others are compared with, and how clients are judged. */
+/** A stage of a trial: when it began, the version with which the others are compared, and how clients are judged. */
 interface ComparedStage extends ExperimentBasis {
   readonly since: number;
   readonly active: string | null;
   readonly vetoes: readonly Veto[];
 }
 
-/** An arm with all its clients, those that do not count yet included, and the other figures that are counted. */
+/** An arm with all its clients, also those that do not count yet, and the other figures that are counted. */
 export type CountedArm = ArmTotals & Readonly<Record<'asked' | 'capped' | 'waitsEnded', number>>;
 
-/** What was known of the arms at a moment (epoch ms). */
+/** The arms as they were known at a moment (epoch ms). */
 interface Look {
   readonly at: number;
   readonly arms: readonly CountedArm[];
 }
 
-/** Evaluates the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
+/** Evaluates the sums over the clients, look by look. If the active version has no clients, nothing can be compared. */
 export function evaluateExperiment(
   span: EvidenceSpan,
   stage: ComparedStage | null,
@@ -228,7 +227,7 @@ function toArmFigures(arm: CountedArm): Experiment['arms'][number] {
   };
 }
 
-/** Sums the money of all arms that the objective gives no rate for. */
+/** Sums the money of all arms for which the objective gives no rate. */
 function sumUnratedMoney(
   arms: Experiment['arms'],
   objective: Objective & { readonly currency: string },
@@ -314,7 +313,7 @@ function recommendationNote({ recommendation, version, differences }: Experiment
 /** Estimates how much longer the trial takes at the present pace. */
 function waitingNote({ arms, differences, trend, earliest }: Experiment): readonly string[] {
   const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
-  // The pace counts from the earliest moment. Before it no client could count.
+  // The pace is measured from the earliest moment. Before it no client could count.
   const days = ((trend.at(-1)?.at ?? 0) - (earliest ?? 0)) / DAY_MS;
   const values = differences.filter(({ metric }) => metric === 'value');
   return values.flatMap(({ version, clientsToGo }) => {

@@ -43,7 +43,7 @@ interface Stage {
   readonly active: string | null;
   /** The share of each version, in percent. */
   readonly shares: ReadonlyMap<string, number>;
-  /** The objective that was given with the rollout, as text. Null without one. */
+  /** The objective that was given with the rollout, as text. Null if none was given. */
   readonly objective: string | null;
 }
 
@@ -52,21 +52,21 @@ const LOOKS_MAX = 30;
 /** The most decisions of one batch, so that their orders fit into the engine's memory. */
 const BATCH_DECISIONS_MAX = 2_500_000;
 
-/** The cap is taken from this time before a trial. */
+/** How long before a trial the payments are from which the cap is taken. */
 const CAP_MS = 30 * DAY_MS;
 
-/** The fewest clients who must have paid before. With fewer, the cap would be the amount of a single client. */
+/** The fewest clients who must have paid before. If there are fewer, the cap would be the amount of a single client. */
 const CAP_CLIENTS_MIN = 200;
 
-/** Above this share of clients who share a device with clients of other arms, arms are not independent. */
+/** If more than this share of clients share a device with clients of other arms, the arms are not independent. */
 const SHARED_DEVICES_MAX = 0.05;
 
 const SAMPLE_RATIO_ALPHA = 0.001;
 
 /**
- * Compares the versions in the newest trial with the active one. `versions` names some of them; an empty list means
+ * Compares the versions in the newest trial with the active one. `versions` names some of them. An empty list means
  * all. The analysis is by intention to treat: a client counts for the version it was drawn into, whichever version
- * decided. It counts by what it did within the window after its first request in the trial, once its payments have
+ * decided. It counts by its actions within the window after its first request in the trial, when its payments have
  * had time to be reversed. From then on its values never change, and values of clients are independent. An objective
  * that differs from the rollout's is shown, but nothing is recommended by it.
  */
@@ -111,7 +111,7 @@ export async function runExperiment(
 }
 
 /**
- * Creates the views of a trial. A trial is counted as a whole, whatever span is asked about: the views hold its
+ * Creates the views of a trial. A trial is counted as a whole, whatever span is asked about. The views hold its
  * decisions, the decisions before it, and the reports of all times.
  */
 async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
@@ -124,8 +124,8 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
 }
 
 /**
- * Finds when the newest stage began in which all of these versions were drawn, in epoch ms. Returns null without such
- * a stage.
+ * Finds when the newest stage began in which all of these versions were drawn, in epoch ms. Returns null if there is
+ * no such stage.
  */
 async function findNewestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
   const drawn = (bind: BindValue) =>
@@ -167,8 +167,8 @@ async function findNewestTime(duck: QueryEngine): Promise<number> {
 }
 
 /**
- * Completes the objective of a trial from what was known before the trial. Only the time for reversals may be longer,
- * when reversals turn out to take longer.
+ * Completes the objective of a trial from the data before the trial. Only the time for reversals may become longer,
+ * if reversals turn out to take longer.
  */
 async function completeObjective(
   evidence: Evidence,
@@ -197,7 +197,7 @@ async function completeObjective(
   };
 }
 
-/** Computes the 99.9 % point of what clients paid in the time before. Returns null with too few clients. */
+/** Computes the 99.9 % point of the clients' payments in the time before. Returns null if there are too few clients. */
 async function findCap(
   duck: QueryEngine,
   objective: Objective,
@@ -221,7 +221,7 @@ async function findCap(
 
 type Looks = ReturnType<typeof planLooks>;
 
-/** Returns the moments (epoch ms) at which the trial is evaluated. The last look uses all that is known. */
+/** Returns the moments (epoch ms) at which the trial is evaluated. The last look uses everything that is known. */
 function planLooks(since: number, knownUntil: number) {
   const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
   const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
@@ -337,7 +337,7 @@ function findSampleRatioVeto({ shares }: Stage, sums: SumsByArm, looks: number):
   return isOff ? [{ veto: 'sampleRatio', version: null, why: seen.join(', ') }] : [];
 }
 
-/** Tests whether arms share devices. On a shared device the rules of one arm meet what the rules of another did. */
+/** Tests whether arms share devices. On a shared device the rules of one arm see the effects of another arm's rules. */
 async function findDevicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
   const { duck } = evidence;
   await createDevicesTable(evidence);

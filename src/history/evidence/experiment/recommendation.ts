@@ -57,8 +57,8 @@ export function getMoments({ totals, clients }: ArmTotals, metric: Metric): Mome
 export const INTERVAL_ALPHA = 0.05;
 
 /**
- * With identical versions, at most this share of experiments ends in a recommendation. All candidates together share
- * it.
+ * If versions are identical, at most this share of experiments ends in a recommendation. All candidates together have
+ * this share.
  */
 export const RECOMMENDATION_ERROR_MAX = 0.01;
 
@@ -125,7 +125,7 @@ export function computeDifferences(
 }
 
 /**
- * Which costs the objective prices. A metric without a price has a veto instead, so that it cannot get worse
+ * The costs that the objective prices. A metric without a price has a veto instead, so that it cannot get worse
  * unnoticed.
  */
 type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
@@ -180,7 +180,10 @@ function meanText(base: Moments, other: Moments): string {
   return `${Number(one)} against ${Number(two)} for each 1,000 clients`;
 }
 
-/** The vetoes which say that arms cannot be compared. With one of them nothing is recommended in either direction. */
+/**
+ * The vetoes which say that arms cannot be compared. If there is one of them, nothing is recommended in either
+ * direction.
+ */
 export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
   'sampleRatio',
   'sharedDevices',
@@ -189,7 +192,7 @@ export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
 ]);
 
 /**
- * Recommends by the value alone: it is the only figure, with the same rule for better and worse. For identical
+ * Recommends by the value alone. It is the only figure, with the same rule for better and worse. For identical
  * versions the chance of any wrong recommendation is at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
  */
 export function recommendVersion(

@@ -6,7 +6,7 @@ import { listNamedRules, removeRule } from './fact-cells.ts';
 import { multiplyEstimate, type Net } from './holdout.ts';
 
 /**
- * Finds the rule that `other` lacks and returns its path, when the two rule sets differ in nothing else except texts.
+ * Finds the rule that `other` lacks and returns its path, if the two rule sets differ in nothing else except texts.
  * Returns null in every other case.
  */
 export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | null {
@@ -17,7 +17,10 @@ export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | nu
   return lacking?.path ?? null;
 }
 
-/** Serializes everything in a rule set that decides, without the places in files and without the order of the facts. */
+/**
+ * Serializes everything in a rule set that decides, without the places in files and without the sequence of the
+ * facts.
+ */
 function serializeDecidingRules({
   settings,
   platforms,
@@ -39,9 +42,9 @@ export function serializeDecidingPart(part: unknown): string {
 const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'description']);
 
 /**
- * Computes what a rule did by a trial in which a candidate and the active version differ in that rule alone. The
- * result is the difference per client between the arms without and with the rule, times the clients of the arm that
- * has it. Returns null if the arms cannot be compared, or when nothing is known yet.
+ * Computes the effect of a rule from a trial in which a candidate and the active version differ in that rule alone.
+ * The result is the difference per client between the arms without and with the rule, times the clients of the arm
+ * that has it. Returns null if the arms cannot be compared, or if nothing is known yet.
  */
 export function computeArmNet(found: Experiment, candidate: string, isInActive: boolean): Net {
   const { vetoes, version: active, arms, differences, objective } = found;

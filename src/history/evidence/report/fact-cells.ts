@@ -33,7 +33,10 @@ import {
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from '#history/evidence/source/evidence.ts';
 
-/** Decisions among which no rule can see a difference. What one of them recorded stands for all. */
+/**
+ * A cell of facts: decisions among which no rule can see a difference. The recorded facts of one of them stand for
+ * all.
+ */
 export interface FactCell {
   /** The cell's number, as SQL writes it. */
   readonly cell: string;
@@ -43,8 +46,8 @@ export interface FactCell {
 }
 
 /**
- * The cells of recorded facts. A million decisions fall into some hundred cells, so the rules are evaluated only that
- * often. The evaluator of live traffic stays the only place that defines what operators mean.
+ * The cells of recorded facts. A million decisions fall into some hundred cells, so the rules are evaluated only some
+ * hundred times. The evaluator of live traffic stays the only place that defines what operators mean.
  */
 interface FactCells {
   /** A SQL expression for the cell of a row of `decisions`. */
@@ -53,8 +56,8 @@ interface FactCells {
 }
 
 /**
- * Reads the cells of all that any of the rule sets compares: recorded facts, platform and time, the rules that the
- * client was held out of, and whether a rule may hold the client out.
+ * Reads the cells of everything that any of the rule sets compares: recorded facts, platform and time, the rules that
+ * the client was held out of, and whether a rule may hold the client out.
  */
 export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
   const columns = new RecordedColumns(await listColumns(duck, 'decisions'));
@@ -70,7 +73,7 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
       [...compared.flatMap(listComparedFacts), ...heldOutBy].map((ref) => [getFactColumn(ref), ref]),
     ).values(),
   ];
-  // The values of facts that are compared with each other must come from the same decision.
+  // Values of facts that are compared with each other must come from the same decision.
   const paired = new Set([
     ...compared.flatMap((one) => (isFactRef(one.value) ? listComparedFacts(one).map(getFactColumn) : [])),
     ...heldOutBy.map(getFactColumn),
@@ -130,7 +133,7 @@ class RecordedColumns {
   }
 
   /**
-   * Renders the SQL for the value of a fact. The column of an attribute is missing when its recorded values all have
+   * Renders the SQL for the value of a fact. The column of an attribute is missing if its recorded values all have
    * other types.
    */
   sql(ref: FactRef): string {
@@ -146,7 +149,7 @@ const PAIRED_VALUE = (sql: string) => `arg_min({value: ${sql}}, (decided_at, cli
 const HELD_OUT_SQL =
   "coalesce(array_to_string(list_sort(list_where(holdout_rule, holdout_held_out)), ' '), '')";
 
-/** The platform and time of a decision under rules that compare neither. */
+/** A platform and time, for decisions under rules that compare neither. */
 const ANYWHERE: Circumstances = { platform: toPlatformName('any'), at: 0 };
 
 type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
@@ -154,13 +157,13 @@ type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
 /** The clocks of all time zones change together in steps of a quarter of an hour. */
 const CLOCK_STEP_MS = 15 * 60_000;
 
-/** SQL for the number of a row's circumstances: their place in the list that `makeCircumstances` returns. */
+/** SQL for the number of a row's circumstances: their index in the list that `makeCircumstances` returns. */
 const CIRCUMSTANCE_SQL = `(SELECT circumstance FROM circumstances
   WHERE circumstances.platform = decisions.platform AND step = epoch_ms(decided_at) // ${CLOCK_STEP_MS})`;
 
 /**
- * Creates the table `circumstances`, which numbers the platforms and times that the rule sets tell apart. Returns an
- * example of each number, and an empty list when no rule compares platform or time.
+ * Creates the table `circumstances`, which numbers the platforms and times that the rule sets distinguish. Returns an
+ * example of each number. Returns an empty list if no rule compares platform or time.
  */
 async function makeCircumstances(
   duck: QueryEngine,
@@ -200,7 +203,7 @@ async function makeCircumstances(
   return found;
 }
 
-/** Reads the recorded value of a fact. Null means that it was not known, and undefined that it was not asked for. */
+/** Reads the recorded value of a fact. Returns null if it was not known, and undefined if it was not asked for. */
 function readRecordedFact(row: DuckRow, column: string): FactReading | undefined {
   const found = row[column];
   const value = typeof found === 'bigint' ? Number(found) : found;
@@ -213,15 +216,15 @@ function notKnownName(column: string): string {
   return `${column} not known`;
 }
 
-/** Lists SQL expressions that together tell apart all values that the comparison tells apart. */
+/** Lists SQL expressions that together distinguish all values that the comparison distinguishes. */
 function listTests(comparison: Comparison, columns: RecordedColumns): readonly string[] {
   const known = listComparedFacts(comparison).filter(({ fact }) => fact.absence !== undefined);
   return [...known.map(({ label }) => notKnownSql(label)), ...listValueTests(comparison, columns)];
 }
 
 /**
- * Lists SQL expressions that together tell apart all decisions that may be held out of a rule from those that may
- * not. An amount is only compared with the largest one that a rule allows, so that amounts do not make cells.
+ * Lists SQL expressions that together distinguish decisions that may be held out of a rule from those that may not.
+ * An amount is only compared with the largest one that a rule allows, so that amounts do not make cells.
  */
 function listHoldoutTests(
   ruleSets: readonly RuleSet[],
@@ -271,8 +274,8 @@ function listValueTests(
 }
 
 /**
- * Lists SQL expressions that tell texts apart. A pseudonym is also told apart by the secret under which it was kept,
- * because a constant cannot be compared with a pseudonym of an unknown secret.
+ * Lists SQL expressions that distinguish texts. Pseudonyms are also distinguished by the secret under which they were
+ * kept, because a constant cannot be compared with a pseudonym of an unknown secret.
  */
 function listTextTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
   const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quoteSql).join(', ')})`];
@@ -280,7 +283,7 @@ function listTextTests(ref: FactRef, column: string, constants: readonly string[
 }
 
 /**
- * Renders the SQL that tells multiples apart, computed with decimals. A number with too many digits for a decimal
+ * Renders the SQL that distinguishes multiples, computed with decimals. A number with too many digits for a decimal
  * stands for itself.
  */
 function multipleSql(column: string, divisor: number): string {
@@ -289,7 +292,7 @@ function multipleSql(column: string, divisor: number): string {
   return `coalesce((${rest} = 0)::VARCHAR, ${column}::VARCHAR)`;
 }
 
-/** A rule as a report names it. `otherwise` stands for the result when no rule of its file matches. */
+/** A rule as a report names it. `otherwise` stands for the result if no rule of its file matches. */
 interface NamedRule {
   readonly file: 'groups.yaml' | 'bot-signals.yaml' | 'verdicts.yaml';
   readonly name: string;
@@ -299,7 +302,7 @@ interface NamedRule {
   readonly rule: Matchable<unknown> | null;
 }
 
-/** Lists all rules of a rule set in the order of its files. */
+/** Lists all rules of a rule set in the sequence of its files. */
 export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
   const named = (file: NamedRule['file'], rules: readonly (Matchable<unknown> | null)[]) =>
     rules.map((rule) => {
@@ -320,7 +323,9 @@ export interface Judgement {
    * the file applied.
    */
   readonly matched: readonly boolean[];
-  /** Whether the rule gave the group or the verdict, or contributed to the bot flag. A skipped rule did not. */
+  /**
+   * Whether the rule gave the group or the verdict, or contributed to the bot flag. A skipped rule did none of these.
+   */
   readonly decided: readonly boolean[];
   /** Whether the verdict or the bot flag would be different without the rule. */
   readonly decisive: readonly boolean[];
@@ -331,7 +336,7 @@ export type JudgedCell = { readonly judgement: Judgement } | { readonly lacking:
 
 /**
  * Creates a function that evaluates recorded decisions with a rule set, and again without each of its rules. A client
- * who was held out of a rule then is held out of it here too.
+ * who was held out of a rule then is held out of it here, too.
  */
 export function createJudge(rules: RuleSet): (cell: FactCell) => JudgedCell {
   const named = listNamedRules(rules);

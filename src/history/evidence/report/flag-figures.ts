@@ -62,7 +62,7 @@ interface FlagReport {
 /**
  * Reports the outcomes of orders by the flags that marked them, and of orders without a flag. A flag marks an order
  * at any of its decisions. Flags count as they were recorded, because a flag changes no verdict, and only the records
- * say what it marked.
+ * say which orders it marked.
  */
 export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<FlagReport> {
   const { duck } = evidence;
@@ -93,7 +93,10 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
   };
 }
 
-/** Lists the flags with a rule that asks who shares a device or an address, either itself or by the bot flag. */
+/**
+ * Lists the flags with a rule that asks how many payers share a device or an address, either itself or by the bot
+ * flag.
+ */
 function findDeviceFlags(rules: RuleSet): ReadonlySet<string> {
   const about = listDeviceRules(rules);
   return new Set(
@@ -161,7 +164,7 @@ function toMarkedFigures(figures: ReadonlyMap<string, DuckRow>, flag: string) {
   };
 }
 
-/** Creates the table of flags, and of orders without one. It has no rows when no flag was recorded. */
+/** Creates the table of flags, and of orders without one. The table has no rows if no flag was recorded. */
 export function createFlagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
   const cells = ({ orders, declined, reversed, unpaidShare }: Shape<typeof UnflaggedSchema>) => [
     ...listStatusCells(orders),

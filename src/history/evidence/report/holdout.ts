@@ -80,13 +80,13 @@ interface HoldoutAsk {
 }
 
 /**
- * Measures what every rule with a holdout did, by file and name like `groups/blocked-by-unpaid-chain`. It is a
+ * Measures the effect of every rule with a holdout, by file and name like `groups/blocked-by-unpaid-chain`. It is a
  * triggered analysis by intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis,
  * 2015).
  *
  * In each period of its draw, a client enters at the first score or verdict in which the rule was reached, matched
  * and could be skipped. Nothing before that moment depends on the draw, and all the client's orders after it count by
- * the draw. Clients are stratified by the share of the holdout. For the net, a client counts once a whole period and
+ * the draw. Clients are stratified by the share of the holdout. For the net, a client counts when a whole period and
  * the time of reversals have passed since it entered. So all clients had the same time, and their figures do not
  * change any more.
  */
@@ -110,7 +110,7 @@ export async function computeHoldoutFigures(
 
 /** Creates the table `entries`: which client entered with which draw, and from when to when, by rule and period. */
 async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
-  // Draws of the period before the span are read too: a client who entered before the span must not seem to enter
+  // Draws of the period before the span are read too. A client who entered before the span must not seem to enter
   // within it.
   const before = { ...ask, from: ask.from === null ? null : ask.from - HOLDOUT_PERIOD_MS };
   const drawn = (table: 'decisions' | 'scores', time: string, order: string) => `
@@ -134,8 +134,8 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
 }
 
 /**
- * Creates two tables. `unit_orders` has a row for each order that a client asked for after it entered in a period, or
- * a single row without an order when there is none. `units` has a row for each client and period.
+ * Creates two tables. `unit_orders` has a row for each order that a client asked for after it entered in a period. If
+ * there is no such order, it has a single row without an order. `units` has a row for each client and period.
  */
 async function makeUnits(
   duck: QueryEngine,
@@ -215,15 +215,13 @@ async function readResult(
       amount: prevented('amount'),
       reversals: prevented('reversals'),
       requisites: prevented('requisites'),
-      // The value of the prevented orders, with the opposite sign, is what the rule brought in.
+      // The value that the rule brought in is the value of the prevented orders with the opposite sign.
       value: multiplyEstimate(prevented('value'), -1),
     },
   };
 }
 
-/**
- * Multiplies an estimate and swaps its ends when the factor is negative. It never returns -0, which would be printed.
- */
+/** Multiplies an estimate. Swaps its ends if the factor is negative. It never returns -0, which would be printed. */
 export function multiplyEstimate(estimate: Estimate | null | undefined, times: number): Estimate | null {
   if (estimate === null || estimate === undefined) return null;
   const [value, one, other] = [estimate.value, estimate.low, estimate.high].map((end) => 0 + times * end);
@@ -233,7 +231,7 @@ export function multiplyEstimate(estimate: Estimate | null | undefined, times: n
 /** The fewest clients on each side for a difference. */
 const SIDE_CLIENTS_MIN = 50;
 
-/** The fewest clients with a figure other than 0. The interval is asymptotic, so with fewer it says nothing. */
+/** The fewest clients with a figure other than 0. The interval is asymptotic. If there are fewer, it says nothing. */
 const NON_ZERO_MIN = 20;
 
 async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSide> {
@@ -259,7 +257,7 @@ const each = (sql: (metric: Metric) => string) => METRICS.map(sql).join(', ');
 
 /**
  * SQL for the means of the held-out clients minus the means of the others. Strata are weighted by their clients. The
- * variance is that between clusters (Liang and Zeger, 1986), which also holds for clients who enter in several
+ * variance is computed between clusters (Liang and Zeger, 1986), which is also valid for clients who enter in several
  * periods.
  */
 const DIFFERENCES_SQL = `

@@ -22,7 +22,7 @@ export async function createJudgementsTable(
   duck: QueryEngine,
   judged: ReadonlyMap<string, Judgement>,
 ): Promise<void> {
-  // An additional last bit is set for every cell, so that it selects all that can be judged.
+  // An additional last bit is set for every cell, so that this bit selects all cells that can be judged.
   const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;
   const rows = [...judged].map(([cell, { matched, decided, decisive }]) =>
     [cell, ...[matched, decided, decisive].map(bitsOf)].join(', '),
@@ -39,7 +39,7 @@ interface BatchParts {
   readonly cell: string;
   /** Whether any rule is about shared devices. */
   readonly byDevice: boolean;
-  /** SQL for the number of a row's place, which is its currency and slice, and the join that this SQL needs. */
+  /** SQL for the number of a row's currency and slice, and the join that this SQL needs. */
   readonly place: { readonly sql: string; readonly join: string };
   /** Reports how many decisions have been counted. */
   readonly onProgress: (decisions: number) => void;
@@ -118,8 +118,8 @@ export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive
 }
 
 /**
- * Returns the figures of a rule, by the rule's index in `isByDevice` and a slice. Null means all slices, and the
- * index after the last rule means all decisions.
+ * Returns the figures of a rule, by the rule's index in `isByDevice` and a slice. A slice of null means all slices.
+ * The index after the last rule means all decisions.
  */
 type Tallies = (rule: number, slice: string | null) => Tally;
 

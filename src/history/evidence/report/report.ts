@@ -21,16 +21,16 @@ import { readWaitLevels } from './wait-levels.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
-  /** The rule set to compare with. Null or absent: there is no comparison. */
+  /** The rule set to compare with. Null or missing if there is no comparison. */
   readonly against?: RuleSet | null;
-  /** By what the figures of each rule are divided, in addition to the total. Null for no division. */
+  /** The property by which the figures of each rule are divided, in addition to the total. Null for no division. */
   readonly by: SliceName | null;
   /**
-   * The objective that gives the net of a rule. When absent, it is the lasting money alone, and in a trial the
+   * The objective that gives the net of a rule. If missing, it is the lasting money alone, and in a trial the
    * objective of the trial.
    */
   readonly objective?: Objective;
-  /** Finds the rule sets that decided besides the reported one. When absent, no rule is compared by a trial. */
+  /** Finds the rule sets that decided besides the reported one. If missing, no rule is compared by a trial. */
   readonly recorded?: (decided: DecidingRules) => RuleSet | null;
   /** Reports how many decisions have been counted, and how many there are. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
@@ -111,8 +111,8 @@ export async function createReport(
 }
 
 /**
- * Chooses the net of a rule and the money that the net leaves out: by the holdout where it is known, and otherwise by
- * a trial.
+ * Chooses the net of a rule and the money that the net leaves out: from the holdout if it is known, and otherwise
+ * from a trial.
  */
 function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
   const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
@@ -150,7 +150,7 @@ async function countLeftOut(duck: QueryEngine) {
 }
 
 /**
- * The most slices that have a row of their own. The others share one row, because nobody reads a table of a thousand
+ * The most slices that have a row of their own. All others share one row, because nobody reads a table of a thousand
  * points of sale.
  */
 const SLICES_MAX = 60;
@@ -164,8 +164,8 @@ const SLICE_JOIN: Partial<Record<SliceName, string>> = {
 
 /**
  * Creates the table `places`, which numbers each pair of currency and slice, and marks the most frequent slices to be
- * shown. Returns the SQL for the number of a decision, the join that this SQL needs, and the slices in the order in
- * which they are shown: days and weeks by time, others by size, and the rest at the end.
+ * shown. Returns the SQL for the number of a decision, the join that this SQL needs, and the slices in the sequence
+ * in which they are shown: days and weeks by time, others by size, and the rest at the end.
  */
 async function makePlaces(duck: QueryEngine, by: SliceName | null) {
   const currency = SLICES.currency;
@@ -221,7 +221,7 @@ async function findOtherVersions(
   );
 }
 
-/** Computes what these rules did by the newest trial, when it compares the versions with and without the rule. */
+/** Computes the effects of these rules from the newest trial, if it compares the versions with and without the rule. */
 async function computeTrialNets(
   evidence: Evidence,
   reported: string,

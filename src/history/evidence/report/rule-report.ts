@@ -85,7 +85,7 @@ const SliceSchema = shape('The orders of a slice, whichever rules matched', {
   amount: amounts,
 });
 
-/** What `rules report --json` prints, without notes and tables. The member names are stable. */
+/** The schema of the output of `rules report --json`, without notes and tables. The member names are stable. */
 export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
   kind: literal('report'),
   version: word('The rule set that is reported on'),

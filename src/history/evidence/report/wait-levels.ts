@@ -16,7 +16,7 @@ import {
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
-/** How a wait can end. A wait whose time is not over counts as unknown. */
+/** The ways in which a wait can end. A wait whose time is not over counts as unknown. */
 const ENDS = {
   early: count(
     'Whose client asked again before the wait was over; what came of them stands on the level that it led to',
@@ -76,8 +76,8 @@ export async function createWaitsTable(duck: QueryEngine): Promise<void> {
 
 /**
  * Notes each order's last wait on every level, from the tables `seen` and `told` of a batch. A batch contains all
- * that a client asked. Requests are known up to the last decision, at `knownUntil` (epoch ms). A payment counts for
- * the wait before its last grant.
+ * requests of a client. Requests are known up to the last decision, at `knownUntil` (epoch ms). A payment counts for
+ * the wait before its last attempt.
  */
 export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
   const over = waitWorthUntilSql('waited.decided_at');

@@ -3,7 +3,7 @@ import type { Rule, RuleSet } from '#decision/rules/rule-set.ts';
 import { type Evidence, rowsAsOfSql } from './evidence.ts';
 
 /**
- * Creates the table `devices` with a device for each client who showed a fingerprint. Of several fingerprints it
+ * Creates the table `devices` with a device for each client who showed a fingerprint. If a client showed several, it
  * takes the one that most clients showed. Clients who share a device are often one person or one ring, so their
  * orders depend on each other.
  */
@@ -27,7 +27,7 @@ export function listDeviceRules({ groups, signals, verdicts, flags }: RuleSet): 
     listFacts([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>
     listFacts([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
-  // The exemption from the signals is part of what the signals decide.
+  // The exemption from the signals is a part of the signals' decision.
   const exemptsBy = signals.exempt !== null && asks(signals.exempt);
   const about = exemptsBy ? signals.rules : signals.rules.filter(asks);
   const concluding = (rule: Rule<unknown>) => asks(rule) || (about.length > 0 && asksForFlag(rule));

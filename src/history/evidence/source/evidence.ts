@@ -31,46 +31,46 @@ interface ArchivePlace {
 }
 
 /**
- * Where decisions and outcomes are read from: an archive, or a file of `journal export`. Such a file is converted to
- * an archive.
+ * The source of decisions and outcomes: an archive, or a file of `journal export`. Such a file is converted to an
+ * archive.
  */
 export type EvidencePlace = ArchivePlace | { readonly kind: 'journal'; readonly path: string };
 
 export interface EvidenceAsk {
   readonly place: EvidencePlace;
-  /** The span in epoch ms: decisions from `from` on and before `to`. Null means no bound. */
+  /** The span in epoch ms: decisions from `from` on and before `to`. Null means no limit. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Only entries that had come by this time count, in epoch ms. Absent or null: all entries count. */
+  /** Only entries that had come by this time count, in epoch ms. Null or missing if all entries count. */
   readonly asOf?: number | null;
   /** The platform. Null for all platforms. */
   readonly platform: PlatformName | null;
-  /** Only decisions of this version count. Absent: decisions of all versions count. */
+  /** Only decisions of this version count. If missing, decisions of all versions count. */
   readonly decidedBy?: string;
   /** The threads of the engine. The default is the number of cores. */
   readonly threads?: number;
   /**
    * The SIGNAL_SECRET of the fleet. With it, repeated decisions hold out the same clients as the live service does.
-   * When absent, nobody is held out.
+   * If missing, nobody is held out.
    */
   readonly holdoutSecret?: string;
   /** The former SIGNAL_SECRET, under which attributes may have been kept. */
   readonly formerSecret?: string | null;
 }
 
-/** The question about an archive. A journal has been converted to one. */
+/** The question about an archive. If it was about a journal file, the file has been converted to an archive. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
-/** The engine's memory, in MiB. What does not fit goes to a temporary folder. */
+/** The engine's memory, in MiB. Data that does not fit goes to a temporary folder. */
 const ENGINE_MIB_MAX = 512;
 
 /**
  * Decisions, outcomes and orders of an archive as views of one engine:
  *
  * - `decisions` has the columns of the archive's table (archive/README.md), and a column for each recorded fact,
- *   named by `toFactColumn`, in the type of its domain. Amount, currency and method always have a column.
- * - `outcomes` is the archive's table until `asOf`. It has all reports from `from` on, because outcomes are reported
- *   later, and earlier reports on orders of these decisions.
+ * named by `toFactColumn`, in the type of its domain. Amount, currency and method always have a column.
+ * - `outcomes` is the archive's table until `asOf`. It has all reports from `from` on, also those after `to`, because
+ * outcomes are reported later. It also has earlier reports on orders of these decisions.
  * - `orders` are the orders of these decisions, see order-status.ts.
  */
 export class Evidence {
@@ -79,7 +79,7 @@ export class Evidence {
   readonly span: EvidenceSpan;
   /** Draws who is held out when decisions are made again. */
   readonly holdoutDraw: HoldoutDraw;
-  /** The HMACs by which pseudonyms were kept, for comparing them with constants of rules. */
+  /** Computes the HMACs of constants in rules, so that they can be compared with stored pseudonyms. */
   readonly attributeHmacs: AttributeHmacs;
 
   constructor(ask: ArchiveAsk, duck: QueryEngine, span: EvidenceSpan) {
@@ -106,8 +106,8 @@ export class Evidence {
 }
 
 /**
- * Opens the evidence, runs `work` and returns its result. When a client is erased meanwhile, `work` runs once more
- * without the client. Throws `JournalFileError` when the file is not a journal.
+ * Opens the evidence, runs `work` and returns its result. If a client is erased in the meantime, `work` runs once
+ * more without the client. Throws `JournalFileError` if the file is not a journal.
  */
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
@@ -128,7 +128,7 @@ function runOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) =
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
     const duck = await QueryEngine.open({ ...getEngineLimits(ask), temporaryFolder });
     try {
-      // Nothing here depends on the order of rows in a file, and keeping the order costs memory.
+      // Nothing here depends on the sequence of rows in a file, and keeping the sequence costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeArchiveViews(duck, ask);
       await createOrderViews(duck);
@@ -164,16 +164,16 @@ async function readAsOf(
   return { asOf: describeAsOf(asOf, rows, place.erased ?? []) };
 }
 
-/** Which rows are read. Times are in epoch ms, and null means no bound. */
+/** The rows that are read. Times are in epoch ms, and null means no limit. */
 interface RowFilter {
   readonly from: number | null;
   readonly to: number | null;
-  /** Entries that came later are left out. Absent means null. */
+  /** Entries that came later are left out. Null or missing if no entry is left out. */
   readonly asOf?: number | null;
   readonly platform: PlatformName | null;
 }
 
-/** The tables that figures are computed from. */
+/** The tables from which figures are computed. */
 const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 
 /**
@@ -194,8 +194,8 @@ export function createSpanFilter({ from, to, platform }: RowFilter): (segment: S
 }
 
 /**
- * Tells whether a question about a span reads a segment. Many questions also need the time before or after the span:
- * a trial counts from its start, and a client may be held out since an earlier time.
+ * Tells whether a question about a span reads a segment. Many questions also need the time before or after the span.
+ * A trial counts from its start, and a client may be held out since an earlier time.
  */
 export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segment) => boolean {
   switch (reads) {
@@ -209,12 +209,12 @@ export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segmen
   }
 }
 
-/** Which part of the archive a question reads: the rows of the span, or the rows of all times. */
+/** The part of the archive that a question reads: the rows of the span, or the rows of all times. */
 export type ReadTimes = 'span' | 'allTimes';
 
 /**
- * Creates the views of evidence over the segments of an archive. Each file is read only as far as needed. Returns
- * what was lost.
+ * Creates the views of evidence over the segments of an archive. Each file is read only as far as needed. Returns the
+ * lost and unread parts.
  */
 async function makeArchiveViews(
   duck: QueryEngine,

@@ -9,11 +9,15 @@ import {
 import { addSums, mapSums } from '#history/statistics/sums.ts';
 
 /**
- * The number of clusters of clients. It is large enough for an interval, and small enough for any number of clients.
+ * The number of clusters of clients. There are enough for an interval, and so few that memory does not grow with the
+ * number of clients.
  */
 const CLUSTERS = 1000;
 
-/** Renders the SQL for a client's cluster. A client's decisions and orders depend on each other; clusters do not. */
+/**
+ * Renders the SQL for a client's cluster. A client's decisions and orders depend on each other. Clusters do not
+ * depend on each other.
+ */
 export function clusterSql(clientHash: string): string {
   return `(${clientHash} % ${CLUSTERS})::INT`;
 }

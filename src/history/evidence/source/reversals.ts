@@ -63,7 +63,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
 
 type Reversals = Shape<typeof reversals>;
 
-/** Reads what all reports say about reversals, reports from before the span included. */
+/** Reads what all reports say about reversals, also reports from before the span. */
 export async function readReversals(evidence: Evidence): Promise<Reversals> {
   const { duck } = evidence;
   await makePayments(evidence);
@@ -83,8 +83,8 @@ export async function readReversals(evidence: Evidence): Promise<Reversals> {
 }
 
 /**
- * Finds after how many days a payment counts as lasting, by what was known at a time. The time is in epoch ms, and
- * null means all that is known.
+ * Finds after how many days a payment counts as lasting, by the data at a time. The time is in epoch ms. If it is
+ * null, by all data.
  */
 export async function findLastingDays(evidence: Evidence, asOf: number | null): Promise<number> {
   await makePayments(evidence, asOf);
@@ -279,7 +279,7 @@ export async function readClosedPayments(
   };
 }
 
-/** Says what became of the payments that a candidate closes. Returns nothing when it closes no mature payment. */
+/** Says what became of the payments that a candidate closes. Returns nothing if it closes no mature payment. */
 export function listClosedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
   const { reversed, held, immature, reversedShare } = payments;
   if (reversed + held === 0) return [];

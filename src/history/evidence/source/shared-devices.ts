@@ -44,7 +44,10 @@ export function listSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuest
   return mergeQuestions(ruleSets.map(({ sharing }) => sharing));
 }
 
-/** Counts clients, like `on_ip_86400000`, or others with a mark, like `paying_on_ip_86400000`. Windows are in ms. */
+/**
+ * A column that counts clients, like `on_ip_86400000`, or others with a mark, like `paying_on_ip_86400000`. Windows
+ * are in ms.
+ */
 export interface SharingColumn {
   readonly name: string;
   readonly on: DeviceKind;
@@ -77,12 +80,12 @@ export function findSharingColumns(names: readonly string[]): readonly SharingCo
   });
 }
 
-/** The parts of a client's state that its marks are made of. */
+/** The parts of a client's state from which its marks are made. */
 type MarkedLife = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
 
 type ReportedInput = DatedReport & { readonly orderRef: string };
 
-/** Follows which devices the clients of a platform show. Events must come in the order in which they happened. */
+/** Follows which devices the clients of a platform show. Events must come in the sequence in which they happened. */
 export class SeenDevices {
   readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
@@ -100,7 +103,7 @@ export class SeenDevices {
 
   /**
    * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted, but without
-   * marks: its own marks depend on the replay, while the marks of others are as recorded.
+   * marks. Its own marks depend on the replay, and the marks of others are as recorded.
    */
   verdict(
     platform: string,
@@ -157,10 +160,10 @@ const SHOWS_NOTHING = {
 /**
  * Creates the table `shared_devices`, with a row for each decision on whose device another client was seen. It has
  * `client_hash`, `seq` and `at`, and for each window how many clients were seen (this client included), and how many
- * others had a mark. Devices do not depend on how a replay answers, so they are counted once for all replays, in the
- * order of time; marks of others are as recorded. It reads the views `decisions` and `scores`, and for marks also
- * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. A table that has
- * these counts is kept. Returns their names.
+ * others had a mark. Devices do not depend on how a replay answers, so they are counted once for all replays, sorted
+ * by time. Marks of others are as recorded. It reads the views `decisions` and `scores`, and for marks also
+ * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. If a table has these
+ * counts already, it is kept. Returns the names of the columns.
  */
 export async function countSharedDevices(
   duck: QueryEngine,
@@ -196,17 +199,20 @@ export async function countSharedDevices(
 /** The most events that are sorted at once. More would take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 2_000_000;
 
-/** Shortens a device to twelve characters, which are read several times faster. The first six are unchanged. */
+/**
+ * Shortens a device to twelve characters, which are read several times faster. The first six characters are
+ * unchanged.
+ */
 function shortNameSql(device: string): string {
   return `left(${device}, 6) || left(hex(hash(${device})), 6) AS ${device}`;
 }
 
-/** SQL for a report as it was made, rather than what held of its order afterwards. */
+/** SQL for a report as it was made, and not for the result that held afterwards. */
 const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
       epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
       if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount`;
 
-/** Renders the SQL for scores and verdicts. `attributes` is the SQL for what the verdict's request said. */
+/** Renders the SQL for scores and verdicts. `attributes` is the SQL for the attributes of the verdict's request. */
 const deviceEvents = (attributes: string) => `
   SELECT 'score' AS kind, epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
     NULL::DOUBLE AS seq, ${shortNameSql('fingerprint')}, ${shortNameSql('ip')}
@@ -289,7 +295,7 @@ function addShared(
           columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
           withValues.some((clients) => clients > 1);
         const cells = [client, events.number('seq', row) ?? 0, momentSql, ...counts, ...withValues];
-        // A row that equals the row before is left out, because a journal may contain the same decision twice.
+        // A row that equals the row before it is left out, because a journal may contain the same decision twice.
         if (!isShared || cells.join() === before) break;
         appender.add(...cells);
         before = cells.join();
@@ -326,16 +332,16 @@ function listCounts(sightings: Sightings, columns: readonly SharingColumn[]): re
   return columns.map(({ on, windowMs, counts }) => sightings[on].get(windowMs)?.[counts] ?? 0);
 }
 
-/** Tables of the archive that replays read, and other questions mostly do not. */
+/** Tables of the archive that replays read. Most other questions do not read them. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides', 'waits_ended'] as const;
 
 type InputTable = (typeof TABLES_OF_INPUTS)[number];
 
 /**
- * Creates the view `inputs`: everything that came in from outside, one row each, client by client in the order in
- * which it happened. Inputs of the same millisecond have the order of the journal. `kind` is one of INPUT_KINDS, and
- * columns that a kind does not have are null. For each window of a sharing fact of the rule sets, a verdict has the
- * number of clients on its device, and of the other clients with a mark, where there were others.
+ * Creates the view `inputs`: everything that came in from outside, one row each, client by client in the sequence in
+ * which it happened. Inputs of the same millisecond have the sequence of the journal. `kind` is one of INPUT_KINDS,
+ * and columns that a kind does not have are null. For each window of a sharing fact of the rule sets, a verdict has
+ * the number of clients on its device. If there were others, it also has the number of other clients with a mark.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await createTableView(duck, table, ask);
@@ -405,7 +411,7 @@ export async function createTableView(duck: QueryEngine, table: InputTable, ask:
   await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
 }
 
-/** Lists conditions that split a view's rows by `at` into spans of about `rowsMax` rows, in order of time. */
+/** Lists conditions that split a view's rows by `at` into spans of about `rowsMax` rows, sorted by time. */
 async function listTimeSpans(duck: QueryEngine, view: string, rowsMax: number): Promise<readonly string[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
   const spans = Math.ceil((toNumberOrNull(n) ?? 0) / rowsMax);
@@ -427,7 +433,7 @@ const BATCH_BITS = 16;
 
 /**
  * Lists conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and
- * the orders of a batch fit into memory. All that belongs to a client is in the same batch.
+ * the orders of a batch fit into memory. All rows of a client are in the same batch.
  */
 export function splitClients(decisions: number, decisionsMax: number): readonly string[] {
   const batches = Math.max(1, Math.ceil(decisions / decisionsMax));

@@ -33,7 +33,7 @@ export function findValueColumns(names: readonly string[]): readonly ValueColumn
   });
 }
 
-/** Reads the counts of these columns. A count is 0 when the client has no value. */
+/** Reads the counts of these columns. A count is 0 if the client has no value. */
 export function countByValue({ attributes }: Sightings, columns: readonly ValueColumn[]): readonly number[] {
   return columns.map(({ attribute, windowMs }) => attributes?.get(attribute)?.get(windowMs) ?? 0);
 }
