@@ -1,13 +1,13 @@
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
+import type { ReplayInput, VerdictInput } from '#history/evidence/backtest/input.ts';
 import { type JournalEntry, readRecordedOrderStage } from '#state/journal.ts';
 
 /** The inputs of a backtest: verdicts for the method `card`, and reports. */
-export function inputsOf(entries: readonly JournalEntry[]): readonly Input[] {
+export function inputsOf(entries: readonly JournalEntry[]): readonly ReplayInput[] {
   return entries.flatMap(inputOf);
 }
 
-function inputOf(entry: JournalEntry): readonly Input[] {
+function inputOf(entry: JournalEntry): readonly ReplayInput[] {
   const { at, platform, clientIdKey } = entry;
   if (entry.kind === 'outcome') {
     const { orderRef, order, report = order, turnedAway } = entry;
@@ -26,7 +26,7 @@ function inputOf(entry: JournalEntry): readonly Input[] {
   }
   if (entry.kind !== 'verdict') return [];
   const { sellPointKey, orderRef, ruleVersion, digest, verdict, facts } = entry.decision;
-  const asked: AskedInput = {
+  const asked: VerdictInput = {
     kind: 'verdict',
     at,
     platform,

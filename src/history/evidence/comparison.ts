@@ -29,7 +29,7 @@ const decisionCount = shape('Decisions, and how many of them are about orders of
   ...orderCounts.properties,
 });
 
-export const COMPARISON = {
+export const COMPARISON_MEMBERS = {
   compared: count('Decisions that both sides made'),
   changed: count('Of these, whose verdict is another'),
   changedShare: intervalSchema('The same as a share, by client'),
@@ -56,7 +56,7 @@ export const COMPARISON = {
   ),
 } as const;
 
-const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON);
+const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON_MEMBERS);
 
 type Comparison = Shape<typeof ComparisonSchema>;
 

@@ -4,14 +4,14 @@ import { VERDICTS } from '#decision/decision-words.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
-  type Cell,
   createColumns,
   type EvidenceTable,
   intervalSchema,
   listSpanNotes,
   numberSchema,
   type Presentation,
-  SPAN,
+  SPAN_MEMBERS,
+  type TableCell,
   type TableColumn,
   verdictMixShape,
 } from './presentation.ts';
@@ -61,7 +61,7 @@ const FactDriftSchema = shape(
 export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
   kind: literal('drift'),
   version: nullable(word('The version whose decisions alone are compared; null for those of all')),
-  ...SPAN,
+  ...SPAN_MEMBERS,
   splitAt: epochMs('Where the later part begins'),
   beganAt: nullable(
     epochMs(
@@ -153,7 +153,7 @@ function partsTable(
   title: string,
   kind: TableColumn['kind'],
   { earlier, later }: Drift,
-  figures: readonly (readonly [string, (part: DriftPart) => Cell])[],
+  figures: readonly (readonly [string, (part: DriftPart) => TableCell])[],
 ): EvidenceTable {
   return {
     name,

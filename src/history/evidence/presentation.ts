@@ -80,7 +80,7 @@ const gaps = list(
   'What was lost within the time',
 );
 
-export const SPAN = {
+export const SPAN_MEMBERS = {
   from: nullable(epochMs('Of the first decision; null when there is none')),
   to: nullable(epochMs('Of the last decision')),
   decisions: count('Decisions within the time'),
@@ -98,7 +98,7 @@ export const SPAN = {
   asOf: Type.Optional(asOfShape),
 } as const;
 
-export const evidenceSpan = shape('Where the decisions are from', SPAN);
+export const evidenceSpan = shape('Where the decisions are from', SPAN_MEMBERS);
 
 export type EvidenceSpan = Shape<typeof evidenceSpan>;
 
@@ -170,7 +170,7 @@ export const PRESENTATION_MEMBERS = {
 
 export type EvidenceTable = Shape<typeof EvidenceTableSchema>;
 export type TableColumn = EvidenceTable['columns'][number];
-export type Cell = EvidenceTable['rows'][number][number];
+export type TableCell = EvidenceTable['rows'][number][number];
 
 export interface Presentation {
   readonly notes: readonly string[];
@@ -198,7 +198,7 @@ export function listSortNames({ columns }: EvidenceTable): readonly string[] {
   return columns.map(({ name }) => name.toLowerCase().replace(/,.*/, ''));
 }
 
-function compareCells(one: Cell, other: Cell): number {
+function compareCells(one: TableCell, other: TableCell): number {
   const [a, b] = [one, other].map((cell) => (typeof cell === 'object' ? (cell?.value ?? null) : cell));
   if (typeof a === 'number' && typeof b === 'number') return b - a;
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : Number(a > b);
@@ -213,7 +213,7 @@ export function createColumns(...groups: readonly ColumnGroup[]): readonly Table
 }
 
 /** Formats a cell like `56.4 % (55.0 to 57.9)`. Formats a value that is not known as "-". */
-export function formatCell(cell: Cell, kind: TableColumn['kind']): string {
+export function formatCell(cell: TableCell, kind: TableColumn['kind']): string {
   if (cell === null) return '-';
   if (typeof cell === 'string') return cell;
   const unit = kind === 'share' ? ' %' : '';
@@ -272,7 +272,7 @@ export const STATUSES_COUNTED: ColumnGroup = [
   ...STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
 ];
 
-export function listStatusCells(orders: OrderCounts): readonly Cell[] {
+export function listStatusCells(orders: OrderCounts): readonly TableCell[] {
   return STATUSES.map(([status]) => orders[status]);
 }
 

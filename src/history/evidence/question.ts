@@ -111,7 +111,7 @@ export interface DecidingRules {
 }
 
 /** The rule sets with which a question can be answered. */
-export interface RulesAtHand {
+export interface AvailableRules {
   /**
    * Finds a rule set that an option names. Throws if the version has problems, or if it was changed in the meantime.
    */
@@ -126,13 +126,13 @@ export interface RulesAtHand {
 interface Asking {
   readonly evidence: Evidence;
   readonly options: AskedOptions;
-  readonly rules: RulesAtHand;
+  readonly rules: AvailableRules;
   /** Reports how many decisions are done, and how many there are. */
   readonly onProgress: (done: number, of: number) => void;
 }
 
 /** The answer to a question: figures, and the notes and tables that readers see. */
-export type Answered = Presentation & { readonly kind: string };
+export type QuestionAnswer = Presentation & { readonly kind: string };
 
 /** A question about recorded decisions. Its command, request body, job, API document and form are made from it. */
 export interface Question {
@@ -152,7 +152,7 @@ export interface Question {
   readonly namesOrders: boolean;
   /** The schema of the answer. */
   readonly schema: TObject;
-  readonly answer: (asking: Asking) => Promise<Answered>;
+  readonly answer: (asking: Asking) => Promise<QuestionAnswer>;
 }
 
 interface Declared<P extends TProperties, Result extends { readonly kind: string }>
@@ -200,7 +200,7 @@ export async function findRulesOrLast(
 }
 
 /** Finds a rule set that made decisions. Throws `BadQuestion` with the advice `wayOn` if it cannot be found. */
-export function requireRecordedRules(rules: RulesAtHand, decided: DecidingRules, wayOn: string): RuleSet {
+export function requireRecordedRules(rules: AvailableRules, decided: DecidingRules, wayOn: string): RuleSet {
   const found = rules.recorded(decided);
   if (found !== null) return found;
   const { ruleVersion, digest } = decided;

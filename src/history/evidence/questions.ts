@@ -125,7 +125,7 @@ const DRIFT = declareQuestion({
   shown: toDriftPresentation,
 });
 
-export const VERSIONS = versionsOption({
+export const VERSIONS_OPTION = versionsOption({
   name: 'versions',
   description: 'Candidates of the newest trial; without it: all',
   isArgument: true,
@@ -136,13 +136,13 @@ export const EXPERIMENT = declareQuestion({
   title: 'Results of the versions on trial',
   description:
     'compare the versions of the newest trial by their clients: orders, money, requisites and waits, with intervals that hold at every look, and say what to do next',
-  options: [VERSIONS, ...TRIAL_OPTIONS],
+  options: [VERSIONS_OPTION, ...TRIAL_OPTIONS],
   example: { versions: ['p2.v11'] },
   resultName: 'Experiment',
   result: ExperimentSchema,
   run: async ({ evidence, options, onProgress }) => {
     const { runExperiment: experiment } = await import('./experiment/experiment.ts');
-    return experiment(evidence, VERSIONS.read(options), onProgress, readObjectiveOrNull(options));
+    return experiment(evidence, VERSIONS_OPTION.read(options), onProgress, readObjectiveOrNull(options));
   },
   shown: presentExperiment,
 });

@@ -3,13 +3,13 @@ interface PartOfWhole {
   readonly whole: number;
 }
 
-export interface TwoTimes {
+export interface CountsOfTwoTimes {
   readonly before: PartOfWhole;
   readonly after: PartOfWhole;
 }
 
 /** The counts of one value of a dimension, for example of one rule. */
-export interface CountedValue extends TwoTimes {
+export interface CountedValue extends CountsOfTwoTimes {
   readonly dimension: string;
   readonly value: string;
 }
@@ -22,7 +22,7 @@ export interface Contribution extends CountedValue {
 }
 
 interface RankingParts {
-  readonly all: TwoTimes;
+  readonly all: CountsOfTwoTimes;
   /**
    * Dimensions that only divide the traffic, as a rollout does. More traffic for one of their values is not a cause.
    */
@@ -69,12 +69,12 @@ export function findContributions(
 }
 
 /** Computes one standard deviation of a difference that is chance alone. */
-function computeDeviation({ before, after }: TwoTimes, more: number): number {
+function computeDeviation({ before, after }: CountsOfTwoTimes, more: number): number {
   return Math.sqrt(after.part + more ** 2 * before.part);
 }
 
 /** Computes by what factor the number of all decisions grew. Such growth does not count as a change of the mix. */
-function computeGrowth({ before, after }: TwoTimes): number {
+function computeGrowth({ before, after }: CountsOfTwoTimes): number {
   return after.whole / before.whole;
 }
 

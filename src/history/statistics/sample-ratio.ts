@@ -6,7 +6,7 @@ const PRIOR_CLIENTS = 100;
  * test: for a correct draw, the chance that it ever returns true is at most `alpha`, however often somebody looks
  * (Lindon and Malek, Anytime-valid inference for multinomial count data, 2022).
  */
-export function isOffBalance(
+export function isSampleRatioOff(
   arms: readonly { readonly clients: number; readonly share: number }[],
   alpha: number,
 ): boolean {

@@ -3,7 +3,7 @@ import { type JobContext, serveWork } from '#base/work/serve-work.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { loadSoundDraft } from '#decision/rules/text/draft-text.ts';
-import { type Answered, BadQuestion, type RulesAtHand } from '#history/evidence/question.ts';
+import { type AvailableRules, BadQuestion, type QuestionAnswer } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -17,7 +17,7 @@ const PROGRESS_EVERY_MS = 100;
  * requests of callers.
  */
 const works = {
-  answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<Answered> => {
+  answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<QuestionAnswer> => {
     const { task, folders, holdoutSecret, formerSecret } = work;
     const { kind, options, from, to, asOf, platform } = task;
     const { segmentsDir, leftOut, erased } = folders;
@@ -53,7 +53,7 @@ function limitProgress(tell: (done: number, of: number) => void): (done: number,
 }
 
 /** Finds the rule sets of a task. A kept draft takes precedence over a version of the same name in RULES_DIR. */
-function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
+function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): AvailableRules {
   const recorded = createKeptRules(archiveDir, rulesDir, NO_ATTRIBUTE_HMACS);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);

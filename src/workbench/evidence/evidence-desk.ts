@@ -10,7 +10,7 @@ import { Archive, readErasedClients } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { withFiles } from '#history/archive/snapshot.ts';
-import type { Answered } from '#history/evidence/question.ts';
+import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import { createSpanFilter, isReadFor } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
@@ -269,7 +269,7 @@ export class EvidenceDesk {
    * Keeps a result unless the job was cancelled. A cancellation is written before the result is removed, so a result
    * that was kept after that removal is removed here.
    */
-  async #keep(job: EvidenceJob, result: Answered) {
+  async #keep(job: EvidenceJob, result: QuestionAnswer) {
     await this.jobStore.keepResult(job, result);
     if (!(await this.jobStore.isCancelled(job.jobId))) return 'done';
     await this.jobStore.removeResult(job);

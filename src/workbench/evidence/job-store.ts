@@ -1,6 +1,6 @@
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import type { Answered } from '#history/evidence/question.ts';
+import type { QuestionAnswer } from '#history/evidence/question.ts';
 import type { Documents } from '#state/documents.ts';
 import { type EvidenceJob, expireJob, isUnderWay } from './evidence-task.ts';
 
@@ -96,15 +96,15 @@ export class JobStore {
   }
 
   /** Stores a result. Throws when the result is too large. */
-  async keepResult({ platform, jobId }: JobPlace, result: Answered): Promise<void> {
+  async keepResult({ platform, jobId }: JobPlace, result: QuestionAnswer): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
     await this.#documents.set(getResultsName(platform), jobId, result);
   }
 
   /** Reads a result. Returns null unless the job is done. */
-  async result({ platform, jobId }: JobPlace): Promise<Answered | null> {
-    return (await this.#documents.get<Answered>(getResultsName(platform), jobId)) ?? null;
+  async result({ platform, jobId }: JobPlace): Promise<QuestionAnswer | null> {
+    return (await this.#documents.get<QuestionAnswer>(getResultsName(platform), jobId)) ?? null;
   }
 
   /** Asks the node that works on the job to stop. */

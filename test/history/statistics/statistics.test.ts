@@ -19,7 +19,7 @@ import {
   findLastingAfterDays,
   findMaturityDays,
 } from '#history/statistics/reversal-ages.ts';
-import { isOffBalance } from '#history/statistics/sample-ratio.ts';
+import { isSampleRatioOff } from '#history/statistics/sample-ratio.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { SeededRandom, seeded } from '../../simulation/seeded-random.ts';
 
@@ -290,7 +290,7 @@ const ALPHA = 0.001;
 describe('the sample ratio of a draw', () => {
   it('is off where the arms have clearly other shares than were drawn', () => {
     const even = (one: number, other: number) =>
-      isOffBalance(
+      isSampleRatioOff(
         [
           { clients: one, share: 50 },
           { clients: other, share: 50 },
@@ -301,8 +301,8 @@ describe('the sample ratio of a draw', () => {
     expect(even(12_000, 11_900)).to.equal(false);
     expect(even(0, 0)).to.equal(false);
     const three = [50, 49, 1].map((share) => ({ clients: 100 * share, share }));
-    expect(isOffBalance(three, ALPHA)).to.equal(false);
-    expect(isOffBalance(three.with(2, { clients: 200, share: 1 }), ALPHA)).to.equal(true);
+    expect(isSampleRatioOff(three, ALPHA)).to.equal(false);
+    expect(isSampleRatioOff(three.with(2, { clients: 200, share: 1 }), ALPHA)).to.equal(true);
   });
 
   it('of a right draw is hardly ever off, however often somebody looks', () => {
@@ -314,7 +314,7 @@ describe('the sample ratio of a draw', () => {
         clients[draw() < 0.1 ? 1 : 0] += 1;
         if (
           client % 10 > 0 ||
-          !isOffBalance(
+          !isSampleRatioOff(
             [
               { clients: clients[0], share: 90 },
               { clients: clients[1], share: 10 },

@@ -21,8 +21,8 @@ import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import {
   type Contribution,
   type CountedValue,
+  type CountsOfTwoTimes,
   findContributions,
-  type TwoTimes,
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readAsOf } from './as-of.ts';
@@ -123,7 +123,7 @@ export interface Exploration {
   /** The most frequent value comes first. */
   readonly values: readonly ExploredValue[];
   /** The changes since the span of the comparison. Null if there is no comparison. */
-  readonly change: (TwoTimes & { readonly contributions: readonly Contribution[] }) | null;
+  readonly change: (CountsOfTwoTimes & { readonly contributions: readonly Contribution[] }) | null;
   readonly gaps: readonly ArchiveGap[];
   /** The decisions in files of the archive that cannot be read. No figure counts them. */
   readonly unreadable: readonly UnreadDecisions[];
@@ -427,7 +427,13 @@ class ChangeCounts {
     { dimension: string; value: string } & ReturnType<typeof createZeroCounts>
   >();
 
-  add(time: keyof TwoTimes, dimension: string | null, value: string, part: number, whole: number): void {
+  add(
+    time: keyof CountsOfTwoTimes,
+    dimension: string | null,
+    value: string,
+    part: number,
+    whole: number,
+  ): void {
     const counts = dimension === null ? this.all : this.#getCounts(dimension, value);
     counts[time].part += part;
     counts[time].whole += whole;

@@ -4,10 +4,9 @@ import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, literal, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
-import { COMPARISON, createComparisonTables } from '#history/evidence/comparison.ts';
+import { COMPARISON_MEMBERS, createComparisonTables } from '#history/evidence/comparison.ts';
 import {
   amounts,
-  type Cell,
   type ColumnGroup,
   certainIntervalSchema,
   createColumns,
@@ -24,7 +23,8 @@ import {
   listSpanNotes,
   orderCounts,
   type Presentation,
-  SPAN,
+  SPAN_MEMBERS,
+  type TableCell,
 } from '#history/evidence/presentation.ts';
 import {
   closedPayments,
@@ -33,9 +33,9 @@ import {
   reversals,
 } from '#history/evidence/source/reversals.ts';
 
-export const PARTS = ['earlier', 'later'] as const;
+export const HISTORY_PARTS = ['earlier', 'later'] as const;
 
-export type PartName = (typeof PARTS)[number];
+export type PartName = (typeof HISTORY_PARTS)[number];
 
 const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: amounts });
 
@@ -72,8 +72,8 @@ const CandidateSchema = shape('A candidate and what it does', {
     description: 'As they stand in its files, by the paths of the constants that are varied',
   }),
   present: yesNo('The version as it is'),
-  changed: COMPARISON.changed,
-  changedShare: COMPARISON.changedShare,
+  changed: COMPARISON_MEMBERS.changed,
+  changedShare: COMPARISON_MEMBERS.changedShare,
   opened: shape(
     'Orders that it grants and the base does not: what they would have come to nobody knows, but for those paid all the same',
     ORDER_SUMS.properties,
@@ -96,9 +96,9 @@ export const BacktestSchema = shape('What a version, and others like it, would h
   version: word('The candidate, or that whose constants are varied'),
   digest: word('sha256 over its files'),
   against: nullable(word('The base; null: the versions that decided then')),
-  ...SPAN,
+  ...SPAN_MEMBERS,
   versions: list(word('A version'), 'Those that decided then'),
-  compared: COMPARISON.compared,
+  compared: COMPARISON_MEMBERS.compared,
   reproduced: count(
     'Verdicts of the base that equal the recorded ones. Fewer than compared means that the history does not begin at the beginning, or that the base is another rule set',
   ),
@@ -115,12 +115,12 @@ export const BacktestSchema = shape('What a version, and others like it, would h
   emptyLists,
   heldOut: heldOutCounts,
   candidates: list(CandidateSchema, 'The version as it is comes first'),
-  transitions: COMPARISON.transitions,
-  changes: COMPARISON.changes,
+  transitions: COMPARISON_MEMBERS.transitions,
+  changes: COMPARISON_MEMBERS.changes,
 });
 
 export type OrderSums = Shape<typeof ORDER_SUMS>;
-export type Effect = Shape<typeof EffectSchema>;
+export type OrderEffect = Shape<typeof EffectSchema>;
 export type TradeOff = Shape<typeof TradeOffSchema>;
 export type TimePart = Shape<typeof TimePartSchema>;
 export type WaitChanges = Shape<typeof WaitChangesSchema>;
@@ -159,7 +159,7 @@ export function presentBacktest(report: BacktestReport): Presentation {
       ...(measured.length === 0
         ? []
         : [
-            ...PARTS.map((part) => partTable(part, report.parts[part], measured, paths)),
+            ...HISTORY_PARTS.map((part) => partTable(part, report.parts[part], measured, paths)),
             amountsTable(measured, paths),
           ]),
       ...(paths.length === 0 || measured.length === 0
@@ -262,7 +262,7 @@ function partTable(
       const effects = [unpaidClosed, paidClosed, paidHeldBack];
       return [
         ...valueCells(one, paths),
-        ...effects.flatMap((effect): Cell[] => [effect.orders, effect.share]),
+        ...effects.flatMap((effect): TableCell[] => [effect.orders, effect.share]),
         one.onFront[part] ? '*' : '',
       ];
     }),

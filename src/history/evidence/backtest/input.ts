@@ -30,7 +30,7 @@ interface Happening {
 }
 
 /** A recorded verdict request, with the rule set that decided it then and its verdict. */
-export interface AskedInput extends AskedVerdict, Happening {
+export interface VerdictInput extends AskedVerdict, Happening {
   readonly kind: 'verdict';
   /** The currency of the request. It is the platform's if the request named none. */
   readonly currency: string;
@@ -43,8 +43,8 @@ export interface AskedInput extends AskedVerdict, Happening {
 }
 
 /** An input from outside, as the history keeps it. Answers are not inputs. */
-export type Input =
-  | AskedInput
+export type ReplayInput =
+  | VerdictInput
   | (Happening & { readonly kind: 'score'; readonly request: ScoreRequest })
   | (Happening & {
       readonly kind: 'outcome';
@@ -68,16 +68,16 @@ export async function* readInputs(
   duck: QueryEngine,
   where = 'true',
   orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
-): AsyncGenerator<readonly Input[]> {
+): AsyncGenerator<readonly ReplayInput[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
   for (const clients of splitClients(toNumberOrNull(n) ?? 0, orderedAtOnceMax))
     for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
       yield readBatchInputs(batch);
 }
 
-function readBatchInputs(batch: DuckBatch): readonly Input[] {
+function readBatchInputs(batch: DuckBatch): readonly ReplayInput[] {
   const rows = new Rows(batch);
-  const inputs: Input[] = [];
+  const inputs: ReplayInput[] = [];
   for (let row = 0; row < batch.rowCount; row++) {
     const input = readInput(rows, row);
     if (input !== null) inputs.push(input);
@@ -85,7 +85,7 @@ function readBatchInputs(batch: DuckBatch): readonly Input[] {
   return inputs;
 }
 
-function readInput(rows: Rows, row: number): Input | null {
+function readInput(rows: Rows, row: number): ReplayInput | null {
   const platform = rows.text('platform', row);
   if (!isPlatformName(platform)) return null;
   const base = {
@@ -118,7 +118,7 @@ function readInput(rows: Rows, row: number): Input | null {
   }
 }
 
-function readAskedInput(rows: Rows, row: number, base: Happening): AskedInput {
+function readAskedInput(rows: Rows, row: number, base: Happening): VerdictInput {
   return {
     ...base,
     kind: 'verdict',

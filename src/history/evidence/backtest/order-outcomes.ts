@@ -16,7 +16,7 @@ import {
   estimateByBootstrap,
   estimateClusteredShares,
 } from '#history/statistics/intervals.ts';
-import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
+import type { OrderEffect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
 /**
  * Creates the table `answers`, which holds how several sides answered the same requests, with a row for each request.
@@ -174,7 +174,7 @@ function computeEffect(
   { clients, currencies, columns }: ClientSums,
   name: keyof TradeOff,
   side: number,
-): Effect {
+): OrderEffect {
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
   const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
   const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));

@@ -29,9 +29,9 @@ import type { FactRef } from '#decision/rules/condition.ts';
 import { getPlatformSettings, type RuleSet, type Verdict } from '#decision/rules/rule-set.ts';
 import { applyScore } from '#decision/score-hints.ts';
 import { forgetOldest } from '#decision/simulation.ts';
-import type { AskedInput, Input } from './input.ts';
+import type { ReplayInput, VerdictInput } from './input.ts';
 
-export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
+export type RulesOfRequest = (asked: Pick<VerdictInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
 /** The answer of one replay to a request, and the facts that its rules saw. */
 export interface ReplayAnswer {
@@ -87,7 +87,7 @@ const ORDERS_MAX = 100;
  */
 export class Replays {
   readonly #rules: readonly RulesOfRequest[];
-  readonly #currencyThen: (asked: AskedInput) => string;
+  readonly #currencyThen: (asked: VerdictInput) => string;
   readonly #holdoutDraw: HoldoutDraw;
   #payer: Payer | null = null;
 
@@ -106,8 +106,8 @@ export class Replays {
    * after every batch, and ends the work by throwing.
    */
   async replayAll(
-    batches: AsyncIterable<readonly Input[]>,
-    visit: (request: AskedInput, answers: readonly ReplayAnswer[]) => void,
+    batches: AsyncIterable<readonly ReplayInput[]>,
+    visit: (request: VerdictInput, answers: readonly ReplayAnswer[]) => void,
     between: () => void,
   ): Promise<void> {
     for await (const inputs of batches) {
@@ -120,7 +120,7 @@ export class Replays {
   }
 
   /** Replays an input. Returns the answer of each replay to a verdict request. Returns null for any other input. */
-  replay(input: Input): readonly ReplayAnswer[] | null {
+  replay(input: ReplayInput): readonly ReplayAnswer[] | null {
     const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
       const nextOnce = callOncePerState(next);
@@ -146,7 +146,7 @@ export class Replays {
     }
   }
 
-  #ask(payer: Payer, asked: AskedInput): readonly ReplayAnswer[] {
+  #ask(payer: Payer, asked: VerdictInput): readonly ReplayAnswer[] {
     const standing = this.#standingOf(payer, asked);
     const order = this.#order(payer, asked.orderRef);
     order.asked = true;
@@ -164,7 +164,7 @@ export class Replays {
     });
   }
 
-  #judge(judged: Judged[], rules: RuleSet, standing: DecisionInput, asked: AskedInput): Judged {
+  #judge(judged: Judged[], rules: RuleSet, standing: DecisionInput, asked: VerdictInput): Judged {
     const { state } = standing;
     const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
     const { assessment, concluded, nextState } = decideWithoutRecord(rules, standing, { ...asked, currency });
@@ -186,7 +186,7 @@ export class Replays {
   }
 
   /** Prepares everything from which the replays decide, apart from their own states. */
-  #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
+  #standingOf({ key, states }: Payer, { sightings, at }: VerdictInput) {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = listKnownHints(state.hints, chooseEventTime(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
@@ -210,7 +210,7 @@ export class Replays {
     });
   }
 
-  #tell(payer: Payer, { orderRef, report, orderStage, at }: Extract<Input, { kind: 'outcome' }>): void {
+  #tell(payer: Payer, { orderRef, report, orderStage, at }: Extract<ReplayInput, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
     const changes: ReportedChange[] = [];
     for (const place of this.#rules.keys()) {
@@ -228,7 +228,7 @@ export class Replays {
     }
   }
 
-  #payerOf({ platform, clientIdKey, clientHash }: Input): Payer {
+  #payerOf({ platform, clientIdKey, clientHash }: ReplayInput): Payer {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
     const states = this.#rules.map(() => UNKNOWN_CLIENT);

@@ -17,7 +17,7 @@ import {
   numberSchema,
   orderCounts,
   type Presentation,
-  SPAN,
+  SPAN_MEMBERS,
   STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
@@ -31,9 +31,9 @@ import {
 import {
   type ArmTotals,
   computeDifferences,
+  DETECTABLE_SHARE,
   findVetoes,
-  getMoments,
-  MATTERS_SHARE,
+  getMetricSums,
   RecommendationSchema,
   recommendVersion,
   VETOES,
@@ -85,7 +85,7 @@ const DIFFERENCE = {
 export const ExperimentSchema = s.shape('What the versions on trial are worth', {
   kind: s.literal('experiment'),
   version: s.nullable(s.word('The version that decides for all others; null without a trial')),
-  ...SPAN,
+  ...SPAN_MEMBERS,
   since: s.nullable(s.epochMs('Since when the shares of the trial are these; null without a trial')),
   objective: s.nullable(ObjectiveSchema),
   unrated: unratedMoney,
@@ -105,7 +105,7 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
       ...DIFFERENCE,
       clientsToGo: s.nullable(
         s.count(
-          `Until a difference of ${formatPercent(MATTERS_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
+          `Until a difference of ${formatPercent(DETECTABLE_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
         ),
       ),
     }),
@@ -199,7 +199,7 @@ export function evaluateExperiment(
 
 function toArmFigures(arm: CountedArm): Experiment['arms'][number] {
   const { version, share, clients, asked, waitsEnded } = arm;
-  const sum = (metric: Parameters<typeof getMoments>[1]) => getMoments(arm, metric).sum;
+  const sum = (metric: Parameters<typeof getMetricSums>[1]) => getMetricSums(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
     (metric) => metric.match(/^money\.(.*)\.paid$/)?.[1] ?? [],
   );
@@ -318,7 +318,7 @@ function waitingNote({ arms, differences, trend, earliest }: Experiment): readon
   const values = differences.filter(({ metric }) => metric === 'value');
   return values.flatMap(({ version, clientsToGo }) => {
     if (clientsToGo === null) return [];
-    const shows = `a difference of ${formatPercent(MATTERS_SHARE)} in value between ${version} and the active version`;
+    const shows = `a difference of ${formatPercent(DETECTABLE_SHARE)} in value between ${version} and the active version`;
     if (clientsToGo === 0)
       return [`There are enough clients: ${shows} would show in four of five experiments.`];
     const wait = days > 0 ? `, at the pace so far ${daysText((clientsToGo / clients) * days)}` : '';
@@ -384,7 +384,7 @@ function differencesTable({ differences, version: active }: Experiment): Evidenc
     columns: createColumns(
       ['text', 'version', 'of'],
       ['money', 'difference'],
-      ['count', `clients to go for ${formatPercent(MATTERS_SHARE)}`],
+      ['count', `clients to go for ${formatPercent(DETECTABLE_SHARE)}`],
     ),
     rows: differences.map(({ version, metric, value, low, high, clientsToGo }) => [
       ...[version, METRIC_NAMES.get(metric) ?? metric.replaceAll('.', ' ')],

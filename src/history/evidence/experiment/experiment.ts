@@ -30,7 +30,7 @@ import {
 } from '#history/evidence/source/evidence.ts';
 import { findLastingDays } from '#history/evidence/source/reversals.ts';
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
-import { isOffBalance } from '#history/statistics/sample-ratio.ts';
+import { isSampleRatioOff } from '#history/statistics/sample-ratio.ts';
 import { createSumsTables, insertSums, readOrdersByLadderLevel, SumsByArm } from './arm-sums.ts';
 import { type Experiment, type ExperimentBasis, evaluateExperiment } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
@@ -329,7 +329,7 @@ function findSampleRatioVeto({ shares }: Stage, sums: SumsByArm, looks: number):
   const at = (look: number) =>
     [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
   const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(
-    (arms) => arms.length > 1 && isOffBalance(arms, SAMPLE_RATIO_ALPHA),
+    (arms) => arms.length > 1 && isSampleRatioOff(arms, SAMPLE_RATIO_ALPHA),
   );
   const seen = [...shares].map(
     ([version, share]) => `${version} ${sums.count(version, 'asked')} clients by ${share} %`,

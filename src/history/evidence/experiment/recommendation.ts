@@ -10,7 +10,7 @@ import {
 import type { Estimate } from '#history/statistics/intervals.ts';
 
 /** The metrics that every client of an arm has. */
-export const COUNTED = [
+export const COMPARED_METRICS = [
   'value',
   'amount',
   'reversedAmount',
@@ -25,10 +25,10 @@ export const COUNTED = [
 ] as const;
 
 /** A metric by which the clients of two arms are compared. Money has a metric for each currency. */
-export type Metric = (typeof COUNTED)[number] | `money.${string}.${'paid' | 'reversed'}`;
+export type Metric = (typeof COMPARED_METRICS)[number] | `money.${string}.${'paid' | 'reversed'}`;
 
 export function isMetric(name: string): name is Metric {
-  return name.startsWith('money.') || COUNTED.some((one) => one === name);
+  return name.startsWith('money.') || COMPARED_METRICS.some((one) => one === name);
 }
 
 /** The clients that were drawn into one arm, whichever version decided for them. */
@@ -49,7 +49,7 @@ export interface ArmTotals {
 }
 
 /** Returns the sums of a metric. A metric without sums is 0 for all clients of the arm. */
-export function getMoments({ totals, clients }: ArmTotals, metric: Metric): Moments {
+export function getMetricSums({ totals, clients }: ArmTotals, metric: Metric): Moments {
   return totals.get(metric) ?? { ...NO_MOMENTS, clients };
 }
 
@@ -63,14 +63,14 @@ export const INTERVAL_ALPHA = 0.05;
 export const RECOMMENDATION_ERROR_MAX = 0.01;
 
 /** The difference that a trial is large enough to show, as a share of the active version's mean. */
-export const MATTERS_SHARE = 0.05;
+export const DETECTABLE_SHARE = 0.05;
 
 /** The difference between a candidate and the active version in one metric, per client. */
 interface MetricDifference extends Estimate {
   readonly version: string;
   readonly metric: Metric;
   /**
-   * How many more clients are needed until a difference of MATTERS_SHARE would show in four of five trials. Null if
+   * How many more clients are needed until a difference of DETECTABLE_SHARE would show in four of five trials. Null if
    * it cannot be estimated.
    */
   readonly clientsToGo: number | null;
@@ -113,12 +113,12 @@ export function computeDifferences(
 ): readonly MetricDifference[] {
   return candidates.flatMap((candidate) =>
     listMetrics([active, candidate]).flatMap((metric) => {
-      const [base, other] = [getMoments(active, metric), getMoments(candidate, metric)];
+      const [base, other] = [getMetricSums(active, metric), getMetricSums(candidate, metric)];
       const difference = estimateDifference(base, other, INTERVAL_ALPHA);
       if (difference === null) return [];
       // For the value, the error bound is that of a recommendation.
       const alpha = metric === 'value' ? RECOMMENDATION_ERROR_MAX / candidates.length : INTERVAL_ALPHA;
-      const toGo = estimateClientsToGo(base, other, alpha, MATTERS_SHARE * Math.abs(computeMean(base)));
+      const toGo = estimateClientsToGo(base, other, alpha, DETECTABLE_SHARE * Math.abs(computeMean(base)));
       return [{ version: candidate.version, metric, ...difference, clientsToGo: toGo }];
     }),
   );
@@ -138,13 +138,13 @@ export function findVetoes(
 ): readonly Veto[] {
   return candidates.flatMap((candidate) => {
     const differs = (metric: Metric) =>
-      estimateDifference(getMoments(active, metric), getMoments(candidate, metric), INTERVAL_ALPHA);
+      estimateDifference(getMetricSums(active, metric), getMetricSums(candidate, metric), INTERVAL_ALPHA);
     const isLess = (metric: Metric) => (differs(metric)?.high ?? 0) < 0;
     const isMore = (metric: Metric) => (differs(metric)?.low ?? 0) > 0;
     const { version } = candidate;
     const found = (veto: VetoName, holds: boolean, why: string): readonly Veto[] =>
       holds ? [{ veto, version, why }] : [];
-    const a = (metric: Metric) => meanText(getMoments(active, metric), getMoments(candidate, metric));
+    const a = (metric: Metric) => meanText(getMetricSums(active, metric), getMetricSums(candidate, metric));
     const missing =
       active.unreported !== null &&
       candidate.unreported !== null &&
@@ -210,7 +210,11 @@ export function recommendVersion(
     )
     .map((candidate) => ({
       candidate,
-      difference: estimateDifference(getMoments(active, 'value'), getMoments(candidate, 'value'), alpha),
+      difference: estimateDifference(
+        getMetricSums(active, 'value'),
+        getMetricSums(candidate, 'value'),
+        alpha,
+      ),
     }));
   const [best] = judged
     .filter(({ candidate, difference }) =>
@@ -230,5 +234,5 @@ function listMetrics(arms: readonly ArmTotals[]): readonly Metric[] {
   const money = arms
     .flatMap(({ totals }) => [...totals.keys()])
     .filter((metric) => metric.startsWith('money.'));
-  return [...COUNTED, ...[...new Set(money)].toSorted()];
+  return [...COMPARED_METRICS, ...[...new Set(money)].toSorted()];
 }

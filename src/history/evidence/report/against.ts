@@ -4,7 +4,7 @@ import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
 import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { AnswerCodes, COMPARISON, compareAnswers } from '#history/evidence/comparison.ts';
+import { AnswerCodes, COMPARISON_MEMBERS, compareAnswers } from '#history/evidence/comparison.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { serializeDecidingPart } from './arm-net.ts';
 import { readFactCells } from './fact-cells.ts';
@@ -12,7 +12,7 @@ import { readFactCells } from './fact-cells.ts';
 export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
   version: word('The other version'),
   digest: word('sha256 over its files'),
-  ...COMPARISON,
+  ...COMPARISON_MEMBERS,
   undecidable: count('Decisions whose records lack a fact that one of the two asks'),
   missing: list(word('Its label'), 'These facts'),
   unseen: list(word('A setting'), 'Settings in which the two differ, and which recorded facts cannot show'),

@@ -3,7 +3,7 @@ import type { Experiment } from '#history/evidence/experiment/experiment-report.
 import { INCOMPARABLE_ARMS } from '#history/evidence/experiment/recommendation.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 import { listNamedRules, removeRule } from './fact-cells.ts';
-import { multiplyEstimate, type Net } from './holdout.ts';
+import { multiplyEstimate, type NetEffect } from './holdout.ts';
 
 /**
  * Finds the rule that `other` lacks and returns its path, if the two rule sets differ in nothing else except texts.
@@ -46,7 +46,7 @@ const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'd
  * The result is the difference per client between the arms without and with the rule, times the clients of the arm
  * that has it. Returns null if the arms cannot be compared, or if nothing is known yet.
  */
-export function computeArmNet(found: Experiment, candidate: string, isInActive: boolean): Net {
+export function computeArmNet(found: Experiment, candidate: string, isInActive: boolean): NetEffect {
   const { vetoes, version: active, arms, differences, objective } = found;
   const isApart = vetoes.some(
     ({ veto, version }) => (version ?? candidate) === candidate && INCOMPARABLE_ARMS.has(veto),

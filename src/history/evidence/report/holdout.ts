@@ -46,7 +46,7 @@ export const HoldoutFigures = shape(
 
 export type HoldoutSide = Shape<typeof HoldoutFigures>['others'];
 
-export const NetFigures = nullable(
+export const NetEffectSchema = nullable(
   shape(
     'What did not happen because of the rule, by its holdout, or else by a trial of a version that differs in it alone; null where it is not known yet: it takes 50 clients on both sides of whom nothing changes any more',
     {
@@ -62,11 +62,11 @@ export const NetFigures = nullable(
   ),
 );
 
-export type Net = Shape<typeof NetFigures>;
+export type NetEffect = Shape<typeof NetEffectSchema>;
 
 export interface HoldoutResult {
   readonly holdout: Shape<typeof HoldoutFigures>;
-  readonly net: Net;
+  readonly net: NetEffect;
   readonly unrated: UnratedMoney;
 }
 

@@ -15,7 +15,7 @@ import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/sou
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
 import { type Estimate, estimateClusteredShares } from '#history/statistics/intervals.ts';
 import type { Judgement } from './fact-cells.ts';
-import { createWaitsTable, LEVEL_SQL, noteWaits } from './wait-levels.ts';
+import { createWaitsTable, noteWaits, WAIT_LEVEL_SQL } from './wait-levels.ts';
 
 /** Creates the table `judged` with the judgement of each cell. Cells that cannot be judged are left out. */
 export async function createJudgementsTable(
@@ -79,7 +79,7 @@ async function readBatch(
   const device = byDevice ? clusterSql('coalesce(device, client_hash)') : 'NULL';
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, fact_currency AS currency, ${place.sql} AS place, ${cell} AS cell,
-      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterSql('client_hash')} AS cluster, ${device} AS device_cluster
+      ${GRANTED_SQL} AS granted, ${WAIT_LEVEL_SQL} AS wait_level, ${clusterSql('client_hash')} AS cluster, ${device} AS device_cluster
     FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
     SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
@@ -109,7 +109,7 @@ async function readBatch(
 }
 
 /** The figures of one rule. */
-export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive', number>> {
+export interface RuleTally extends Readonly<Record<'matched' | 'decided' | 'decisive', number>> {
   /** Orders without technical failures. */
   readonly orders: OrderCounts;
   readonly amount: CurrencyAmounts;
@@ -121,7 +121,7 @@ export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive
  * Returns the figures of a rule, by the rule's index in `isByDevice` and a slice. A slice of null means all slices.
  * The index after the last rule means all decisions.
  */
-type Tallies = (rule: number, slice: string | null) => Tally;
+type Tallies = (rule: number, slice: string | null) => RuleTally;
 
 /** Sums the tables that `readOrdersInBatches` creates. */
 export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {

@@ -15,7 +15,7 @@ import { computeArmNet, findOnlyMissingRule } from './arm-net.ts';
 import { createJudge, type Judgement, listNamedRules, readFactCells } from './fact-cells.ts';
 import { reportFlags } from './flag-figures.ts';
 import { computeHoldoutFigures, type HoldoutResult } from './holdout.ts';
-import { createJudgementsTable, readOrdersInBatches, sumTallies, type Tally } from './order-batches.ts';
+import { createJudgementsTable, type RuleTally, readOrdersInBatches, sumTallies } from './order-batches.ts';
 import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
 import { readWaitLevels } from './wait-levels.ts';
 
@@ -137,7 +137,7 @@ async function judgeCells(duck: QueryEngine, rules: RuleSet) {
 }
 
 /** Computes the unpaid share divided by the unpaid share of all orders. */
-function computeLift({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): number | null {
+function computeLift({ unpaidShare: share }: RuleTally, { unpaidShare: base }: RuleTally): number | null {
   return share === null || base === null || base.value === 0 ? null : share.value / base.value;
 }
 

@@ -19,7 +19,7 @@ import {
   numberSchema,
   orderCounts,
   type Presentation,
-  SPAN,
+  SPAN_MEMBERS,
   STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
@@ -28,7 +28,7 @@ import { createCausesTable, listReversalNotes, reversals } from '#history/eviden
 import { listUnratedNotes, unratedMoney } from '#history/evidence/unrated-money.ts';
 import { AgainstSchema } from './against.ts';
 import { createFlagsTable, flagFigures, unflaggedFigures } from './flag-figures.ts';
-import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
+import { HoldoutFigures, type HoldoutSide, NetEffectSchema } from './holdout.ts';
 import { createWaitLevelsTable, waitLevels } from './wait-levels.ts';
 
 /** The SQL for each slice by which figures of rules may be divided. */
@@ -69,7 +69,7 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
   name: word('Of the rule; otherwise stands for what holds when no rule of its file matches'),
   ...RULE_FIGURES,
   holdout: nullable(HoldoutFigures),
-  net: NetFigures,
+  net: NetEffectSchema,
   unrated: unratedMoney,
   by: Type.Optional(
     list(
@@ -90,7 +90,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   kind: literal('report'),
   version: word('The rule set that is reported on'),
   digest: word('sha256 over its files'),
-  ...SPAN,
+  ...SPAN_MEMBERS,
   ownDecisions: count('Decisions by this very rule set; the others were made by other versions'),
   undecidable: shape('Decisions whose records lack a fact that the rules ask, counted nowhere else', {
     count: count('How many'),

@@ -65,7 +65,7 @@ export const waitLevels = list(WaitLevelSchema, 'By version, ladder, level and c
 type WaitLevel = Shape<typeof WaitLevelSchema>;
 
 /** SQL for the level of the wait in a row of `decisions`. Null for other verdicts. */
-export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
+export const WAIT_LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
   {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
 
 /** Creates the empty table to which the batches of clients add their waits. */

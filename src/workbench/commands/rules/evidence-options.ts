@@ -12,7 +12,7 @@ import {
   type Presentation,
   sortTables,
 } from '#history/evidence/presentation.ts';
-import type { Answered, RulesAtHand } from '#history/evidence/question.ts';
+import type { AvailableRules, QuestionAnswer } from '#history/evidence/question.ts';
 import {
   type ArchiveAsk,
   type Evidence,
@@ -86,7 +86,7 @@ function withArchiveEvidence<T>(
 }
 
 /** Finds rule sets in the archive or in RULES_DIR. A rule set is returned only when it has the recorded digest. */
-export function createRecordedRuleSets(): RulesAtHand['recorded'] {
+export function createRecordedRuleSets(): AvailableRules['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   // The caller gives these rule sets the secrets of the evidence.
   const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_HMACS);
@@ -126,7 +126,10 @@ function requireJournalFile(path: string): EvidenceAsk['place'] {
   return { kind: 'journal', path };
 }
 
-export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>): void {
+export function printResult(
+  answer: QuestionAnswer,
+  { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>,
+): void {
   const shown = sortAnswer(answer, sort);
   if (json === true) print(JSON.stringify(shown));
   else print([shown.notes.join('\n'), ...shown.tables.map(formatEvidenceTable)].join('\n\n'));

@@ -1,6 +1,6 @@
 import { type Command, Option as CommandOption } from 'commander';
 import { explainBadVersionName, isRuleVersion } from '#decision/rules/rule-set.ts';
-import { BadQuestion, type Option, type Question, type RulesAtHand } from '#history/evidence/question.ts';
+import { type AvailableRules, BadQuestion, type Option, type Question } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
@@ -112,7 +112,7 @@ export function readOption(
   return value;
 }
 
-function loadRulesAtHand(): RulesAtHand {
+function loadRulesAtHand(): AvailableRules {
   return {
     named: loadSoundRuleSet,
     files: (version) => readRuleFiles(listChosenFolders([version])[0] ?? '', []) ?? new Map(),

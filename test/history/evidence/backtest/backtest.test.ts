@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { type Input, readInputs } from '#history/evidence/backtest/input.ts';
+import { type ReplayInput, readInputs } from '#history/evidence/backtest/input.ts';
 import { findParetoFront } from '#history/evidence/backtest/order-outcomes.ts';
 import { createVariations } from '#history/evidence/backtest/variations.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
@@ -211,7 +211,7 @@ describe('the inputs of a history', () => {
     { duck }: Evidence,
     where: string,
     orderedAtOnceMax: number,
-  ): Promise<readonly Input[]> {
+  ): Promise<readonly ReplayInput[]> {
     return (await Array.fromAsync(readInputs(duck, where, orderedAtOnceMax))).flat();
   }
 

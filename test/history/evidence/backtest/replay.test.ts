@@ -6,7 +6,7 @@ import { NO_HOLDOUTS } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { OrderStage } from '#decision/payer/order.ts';
 import { Simulation } from '#decision/simulation.ts';
-import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
+import type { ReplayInput, VerdictInput } from '#history/evidence/backtest/input.ts';
 import { Replays } from '#history/evidence/backtest/replay.ts';
 import { SeenDevices } from '#history/evidence/source/shared-devices.ts';
 import { readRecordedOrderStage } from '#state/journal.ts';
@@ -18,7 +18,7 @@ const START = Date.UTC(2026, 6, 1);
 
 const RULES = currentRules();
 
-function asked(at: number, clientIdKey: string, orderRef: string): AskedInput {
+function asked(at: number, clientIdKey: string, orderRef: string): VerdictInput {
   return {
     kind: 'verdict',
     at,
@@ -47,7 +47,7 @@ function outcome(
 ) {
   const report = { outcome: paid ? 'PAID' : 'UNPAID', cause: null, occurredAt: at } as const;
   const told = { kind: 'outcome', at, platform: PLATFORM, clientIdKey, clientHash: 0n } as const;
-  return { ...told, orderRef, report, orderStage } satisfies Input;
+  return { ...told, orderRef, report, orderStage } satisfies ReplayInput;
 }
 
 function score(at: number, clientIdKey: string, device: string) {
@@ -65,10 +65,10 @@ function score(at: number, clientIdKey: string, device: string) {
     userAgentIsApp: false,
   };
   const scored = { kind: 'score', at, platform: PLATFORM, clientIdKey, clientHash: 0n, request } as const;
-  return scored satisfies Input;
+  return scored satisfies ReplayInput;
 }
 
-function verdicts(inputs: readonly Input[], side: number = 0, sides: number = 1) {
+function verdicts(inputs: readonly ReplayInput[], side: number = 0, sides: number = 1) {
   const replays = new Replays(
     Array.from({ length: sides }, () => () => RULES),
     () => RULES,
@@ -86,7 +86,7 @@ describe('replays side by side', () => {
       asked(at, 'bob', `order-${day}`),
       outcome(at + 60_000, 'bob', `order-${day}`, day > 3, day > 3 ? later : 'granted'),
     ]);
-  const blocked = (inputs: readonly Input[]) =>
+  const blocked = (inputs: readonly ReplayInput[]) =>
     verdicts(inputs).filter((answer) => answer === 'BLOCK').length;
 
   it('leave out what became of orders that they do not grant, but for payments that needed no grant', () => {
@@ -130,9 +130,9 @@ function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[
 
 const DECIDED = { wasBlocked: false, attributes: undefined };
 
-function withSightings(inputs: readonly Input[]): readonly Input[] {
+function withSightings(inputs: readonly ReplayInput[]): readonly ReplayInput[] {
   const devices = new SeenDevices(RULES.sharing);
-  const number = ({ clientIdKey }: Input) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
+  const number = ({ clientIdKey }: ReplayInput) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
   return inputs.map((input) => {
     if (input.kind === 'score')
       devices.score(number(input), input.request.fingerprint, input.request.ip, input.at);
@@ -154,11 +154,11 @@ interface Step {
 }
 
 /** The history of steps that a simulation lives through: verdicts are recorded as it gave them, reports as it knew the order. */
-function recordedBySimulation(steps: readonly Step[]): readonly Input[] {
+function recordedBySimulation(steps: readonly Step[]): readonly ReplayInput[] {
   const simulation = new Simulation(RULES, PLATFORM);
   const granted = new Map<string, boolean>();
   let at = START;
-  return steps.map(({ client, device, order, kind, afterMs }): Input => {
+  return steps.map(({ client, device, order, kind, afterMs }): ReplayInput => {
     at += afterMs;
     const orderOfClient = `${client} ${order}`;
     if (kind === 'score') {

@@ -6,7 +6,7 @@ import { Archive } from '#history/archive/archive.ts';
 import { listNames } from '#history/archive/archive-log.ts';
 import type { DuckRow } from '#history/archive/query-engine.ts';
 import { TABLE_NAMES, type TableName } from '#history/archive/tables.ts';
-import { type AskedInput, readInputs } from '#history/evidence/backtest/input.ts';
+import { readInputs, type VerdictInput } from '#history/evidence/backtest/input.ts';
 import { listSpanNotes } from '#history/evidence/presentation.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import {
@@ -358,7 +358,7 @@ describe('the number of clients on a device', () => {
     sources = await recordedEvidence(liveOnDevices);
   });
 
-  function verdictsIn(place: EvidencePlace): Promise<readonly AskedInput[]> {
+  function verdictsIn(place: EvidencePlace): Promise<readonly VerdictInput[]> {
     return withEvidence(all(place), async (evidence) => {
       await createInputView(evidence, [rules]);
       const inputs = (await Array.fromAsync(readInputs(evidence.duck))).flat();

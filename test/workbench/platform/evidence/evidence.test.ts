@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { BacktestReport } from '#history/evidence/backtest/backtest-report.ts';
 import type { Presentation } from '#history/evidence/presentation.ts';
-import type { Answered } from '#history/evidence/question.ts';
+import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -80,7 +80,7 @@ describe('POST /v1/platform/evidence', () => {
   for (const [kind, question] of Object.entries(questions))
     it(`sends the result of a ${kind} as the document describes it, with notes and tables`, async () => {
       const { body } = await shop.ask<JobView>('POST', 'evidence', { kind, ...question });
-      const result = await worked<Answered>(body);
+      const result = await worked<QuestionAnswer>(body);
       expect(result.kind).to.equal(kind);
       const sent: unknown = JSON.parse(JSON.stringify({ job: body, result }, timeTold));
       expect(described.schemaComplaints(RESULT, sent)).to.deep.equal([]);
