@@ -103,7 +103,7 @@ const NOUN_ENDINGS: readonly (readonly [RegExp, string])[] = [
 const NOUNS_ALLOWED: Readonly<Record<string, { readonly names: string; readonly why: string }>> = {
   'src/base/shapes.ts': {
     names:
-      'text key choice meaning oneOf word digestWord yesNo percent literal instantText nullable shape epochMs named',
+      'text key choice describedChoice oneOf word digestWord yesNo percent literal instantText nullable shape epochMs named',
     why: "words of schemas, read like TypeBox's own",
   },
   'src/decision/rules/proof/built-conditions.ts': {

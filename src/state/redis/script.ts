@@ -5,12 +5,12 @@ import type { RedisAccess, RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
- * The code around each script. A ticket goes with each call and comes back with its reply, so that the reply to
- * another call cannot be taken for this one. The ticket stands before the colon of a number, before the equals sign
- * of a text, or as the last of several items, because a table within a table costs Redis more than the rest of many
- * scripts. `whole(n)` reads an argument that must be a whole number, and otherwise ends the script, because Redis
- * does not undo what a script wrote before it failed. The scripts that every verdict calls add the ticket themselves,
- * because a function around them costs as much as a command.
+ * The code around each script. A ticket goes with each call and comes back with its reply. So the reply to another
+ * call is noticed. The ticket stands before the colon of a number, before the equals sign of a text, or as the last
+ * of several items, because a table within a table costs Redis more than the rest of many scripts. `whole(n)` reads
+ * an argument that must be a whole number, and otherwise ends the script, because Redis does not undo what a script
+ * wrote before it failed. The scripts that every verdict calls add the ticket themselves, because a function around
+ * them costs as much as a command.
  */
 const TICKET = 'local ticket = table.remove(ARGV)\n';
 const WHOLE = `local function whole(n)

@@ -28,10 +28,7 @@ import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readAsOf } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
-/**
- * The properties by which decisions can be split, as SQL over the table `decisions`. An attribute is split by its own
- * columns instead.
- */
+/** The properties by which decisions can be split, as SQL. An attribute is split by its own columns instead. */
 const SPLITS = {
   verdict: valueSql('verdict'),
   rule: valueSql('rule'),
@@ -61,10 +58,7 @@ export const SPLIT_NAMES = Object.freeze(
   Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
 );
 
-/**
- * The dimensions that may be the cause of a change. If a version and its arm explain as much, the version comes
- * first.
- */
+/** The dimensions that may be the cause of a change. Of equally likely ones, the version comes first. */
 export const CAUSE_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
@@ -102,15 +96,9 @@ interface ExploredValue {
   readonly value: string | null;
   /** The count of each slot. */
   readonly decisions: readonly number[];
-  /**
-   * The requested amounts, by currency and slot. An order counts once, when it was first asked for. Empty unless
-   * `money` is asked for.
-   */
+  /** The requested amounts, by currency and slot. An order counts at its first request. Empty without `money`. */
   readonly money: Readonly<Record<string, readonly number[]>>;
-  /**
-   * The orders of each slot for which a requisite was shown within the span, and how many of them are paid. Null
-   * unless `money` is asked for.
-   */
+  /** Per slot, the orders for which a requisite was shown, and how many of them are paid. Null without `money`. */
   readonly orders: { readonly granted: readonly number[]; readonly paid: readonly number[] } | null;
 }
 
