@@ -196,18 +196,17 @@ export class Approvals {
 
   /**
    * Opens a draft that a platform has proposed, with the files that a release would fix. They include sections and
-   * cases of other platforms. Returns null if the platform has no open proposal for it. Throws `ProposalRefused`.
+   * cases of other platforms. `platform`: null for whichever platform it is. Returns null if there is no open
+   * proposal for such a draft. Throws `ProposalRefused`, also when several platforms propose drafts of this name.
    */
-  async openProposedDraft(platform: PlatformName, version: RuleVersion): Promise<OpenedDraft | null> {
-    const proposed = (await this.#parts.proposals.list(INSTALLATION_PLATFORM)).find(
-      ({ state, change }) =>
-        state === 'open' &&
-        'version' in change &&
-        change.version === version &&
-        getReleasedDraft(change)?.platform === platform,
-    );
-    const place = proposed === undefined ? undefined : getReleasedDraft(proposed.change);
+  async openProposedDraft(platform: PlatformName | null, version: RuleVersion): Promise<OpenedDraft | null> {
+    const drafts = await this.#parts.proposals.listOpenDrafts(version);
+    const [place, other] = drafts.filter((draft) => [null, draft.platform].includes(platform));
     if (place === undefined) return null;
+    if (other !== undefined)
+      throw new ProposalRefused(
+        `${place.platform} and ${other.platform} propose drafts named ${version}; reject one of the proposals first`,
+      );
     return refuseKnownErrors(async () => {
       const { draft } = await this.#drafts.open(version, place);
       const { files } = await this.#drafts.complete(INSTALLATION_PLATFORM, version, place);

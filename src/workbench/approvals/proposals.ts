@@ -12,7 +12,7 @@ import {
   shape,
   word,
 } from '#base/shapes.ts';
-import type { AccessKey } from '#checkout/access/access-keys.ts';
+import { type AccessKey, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
@@ -172,6 +172,14 @@ export class Proposals {
   /** Lists the proposals of a platform, newest first. */
   async list(platform: PlatformName): Promise<readonly StoredProposal[]> {
     return this.#read(await this.#registers.read(getRegisterName(platform)));
+  }
+
+  /** Lists the drafts named like a version whose release is proposed. */
+  async listOpenDrafts(version: RuleVersion): Promise<readonly DraftRevision[]> {
+    return (await this.list(INSTALLATION_PLATFORM)).flatMap(({ state, subject, change }) => {
+      const draft = getReleasedDraft(change);
+      return state === 'open' && subject === version && draft !== undefined ? [draft] : [];
+    });
   }
 
   /** Throws `UnknownProposal`. */

@@ -16,12 +16,14 @@ import {
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
+  refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isRuleVersion, type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import type { Question } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
+import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import {
   ALL_WAITING_MAX,
   EvidenceDeskBusy,
@@ -33,6 +35,7 @@ import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import { declareKindBody } from '#workbench/platform/kind-body.ts';
 import { pathParameter } from '#workbench/platform/parameters.ts';
 import type { EvidenceParts } from '#workbench/platform/parts.ts';
+import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import {
   createUnsoundDraftProblem,
   DRAFT_UNSOUND,
@@ -178,11 +181,20 @@ const askEvidence = declareOperation({
   route: 'post /v1/platform/evidence',
   summary: 'Ask a question about recorded decisions',
   description:
-    'Computes what the "rules" command of the same kind prints. The work runs on the archive, in a process of its own. A version may be one in RULES_DIR, or a draft of the platform. The same question within ten minutes returns the same job.',
+    'Computes what the "rules" command of the same kind prints. The work runs on the archive, in a process of its own. A version may be one in RULES_DIR, or a draft of the platform. The owner of the installation may also name a draft whose release a platform proposes; it is asked as it would be released. The same question within ten minutes returns the same job.',
   grant: 'rules',
   body: BODY,
   answers: declareJsonAnswer('The job: new, under way or done', EvidenceJobSchema),
-  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
+  refusals: [
+    UNSOUND_VERSION,
+    UNKNOWN_VERSION,
+    DRAFT_UNSOUND,
+    PROPOSAL_REFUSED,
+    TOO_HEAVY,
+    NO_ARCHIVE,
+    DESK_BUSY,
+    QUEUE_FULL,
+  ],
   answer: async ({ ctx, caller, body }, parts: EvidenceParts) => {
     const { kind, value } = await body();
     const question = QUESTIONS.find((one) => one.kind === kind);
@@ -229,7 +241,7 @@ async function findNamedRules(
     if (kind === 'versions') requireVersions(name, version);
     if (kind !== 'version' || typeof version !== 'string') continue;
     const named = parseBodyVersion(name, version);
-    const kept = await readKeptDraft(caller, named, parts, hungUp);
+    const kept = await readDraft(caller, named, parts, hungUp);
     if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
@@ -242,13 +254,21 @@ function requireVersions(member: string, versions: unknown): void {
   for (const [index, version] of versions.entries()) parseBodyVersion(`${member}/${index}`, String(version));
 }
 
-async function readKeptDraft(
+/** Reads a draft of the platform, or for the installation one whose release is proposed. Null if there is none. */
+async function readDraft(
   { platform }: Caller,
   version: RuleVersion,
-  { desk, drafts }: EvidenceParts,
+  { desk, drafts, approvals }: EvidenceParts,
   hungUp: AbortSignal,
 ): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
-  const opened = await drafts.open(platform, version);
+  const own = await drafts.open(platform, version);
+  const openProposed = () =>
+    refuseKnownErrors(
+      () => approvals.openProposedDraft(null, version),
+      PROPOSAL_REFUSED.problem,
+      ProposalRefused,
+    );
+  const opened = own ?? (isInstallation(platform) ? await openProposed() : null);
   if (opened === null) return null;
   const draft = toDraftText({ version, files: opened.files });
   const begun = { ...draft, from: null };

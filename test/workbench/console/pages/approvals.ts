@@ -68,6 +68,13 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
 
     const bob = await pageOf('bob', 'approve', '#/settings/audit');
     await bob.getByRole('heading', card).waitFor();
+    for (const told of [
+      'ladder level 1: 30s → 40s',
+      /rules decided in a case;/,
+      'It is not on trial, so nothing was compared yet.',
+      /to see what it would have decided\./,
+    ])
+      await bob.locator('.evidence').getByText(told).first().waitFor();
     await bob.getByRole('button', { name: 'Approve …' }).click();
     await bob.getByLabel('Note to the proposer').fill('looked at the difference');
     await bob.getByRole('button', { name: 'Approve p2.v11' }).click();

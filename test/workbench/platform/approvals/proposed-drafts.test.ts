@@ -158,6 +158,42 @@ describeOnStores('the proposed draft of a platform', (store) => {
     expect((await open(owner)).status).to.equal(404);
   });
 
+  it('is asked about by the owner of the installation as it would be released, once it is proposed', async () => {
+    const draft = await keep('p2.v29');
+    const ask = (by: Tenant) =>
+      by.ask<Problem>('POST', 'evidence', { kind: 'backtest', version: 'p2.v29', against: 'p2.v10' });
+    expect((await ask(owner)).status).to.equal(404);
+    const proposed = await propose(draft);
+    const { status, body } = await ask(owner);
+    // The version is found. This service has no archive to ask.
+    expect([status, body.title]).to.deep.equal([409, 'no archive']);
+    expect((await ask(await eyes.person('sam', 'sandbox'))).status).to.equal(404);
+    await decide('reject', proposed.body);
+    expect((await ask(owner)).status).to.equal(404);
+  });
+
+  it('is not asked about while two platforms propose drafts of its name', async () => {
+    const proposed = await propose(await keep('p2.v30'));
+    const sandbox = await eyes.person('sam', 'sandbox');
+    const opened = await sandbox.ask<Shape<typeof OpenedRuleFolderSchema>>('GET', 'rules/versions/p2.v10');
+    const files = Object.fromEntries(
+      opened.body.files.map(({ path, text }) => [path, text.replace(': p2.v10', ': p2.v30')]),
+    );
+    const kept = await sandbox.ask<Draft>('PUT', 'rules/drafts/p2.v30', { from: 'p2.v10', files });
+    const other = await sandbox.ask<Proposal>('POST', 'rules/drafts/p2.v30/proposal', REASON, {
+      'If-Match': `"${kept.body.revision}"`,
+    });
+    expect(other.status).to.equal(200);
+    const asked = { kind: 'backtest', version: 'p2.v30', against: 'p2.v10' };
+    const { status, body } = await owner.ask<Problem>('POST', 'evidence', asked);
+    expect([status, body.detail]).to.deep.equal([
+      409,
+      'sandbox and replay propose drafts named p2.v30; reject one of the proposals first',
+    ]);
+    await decide('reject', proposed.body);
+    await decide('reject', other.body);
+  });
+
   it('is no proposal while it has sections or cases of other platforms itself', async () => {
     const theirs = '\n  - name: of sandbox\n    platform: sandbox\n    steps: [{ score: {} }]\n';
     const draft = await keep('p2.v23', { 'cases/groups.yaml': (text) => text.trimEnd() + theirs });

@@ -68,7 +68,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   return html`
     ${h(DraftStatus, { draft, bytesMax })}
     ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
-    <div class=${isStale ? 'stale' : undefined}>
+    <div class=${isStale ? 'results-of-text stale' : 'results-of-text'}>
       <p class="faint" role="status" hidden=${checked === null}>
         ${isStale ? STALE : 'Results of the text as it stands.'}
       </p>

@@ -7,12 +7,7 @@ import type {
   RuleDiff,
   Session,
 } from '#workbench/console/page/questions.ts';
-import {
-  COMPARE_DRAFT,
-  proposedDraftAsReleasedQuestion,
-  REWRITE_CASES,
-  ruleDiffQuestion,
-} from '#workbench/console/page/questions.ts';
+import { COMPARE_DRAFT, REWRITE_CASES, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
 import { counted, formatFact } from './format.ts';
 import { toVersionPath } from './links.ts';
 import { Loading, renderAnswer, Trouble, useAttempt } from './notice.ts';
@@ -34,19 +29,6 @@ export function ChangedSince({ before, after }: { before: string; after: string 
       </ul>
       <span class="faint">since ${before}${more > 0 && html`, and <a href=${all}>${more} more</a>`}</span>`;
   });
-}
-
-interface ProposedDraft {
-  readonly platform: string;
-  readonly before: string;
-  readonly after: string;
-}
-
-/** How the proposed draft of a platform, as it would be released, differs from a version. */
-export function ChangedByDraft({ platform, before, after }: ProposedDraft) {
-  return renderAnswer(useAnswer(proposedDraftAsReleasedQuestion(after, platform)), ({ version, files }) =>
-    h(ComparedDraft, { version, files, before }),
-  );
 }
 
 /** What a draft says otherwise than a version, with payers whom the two answer differently. */

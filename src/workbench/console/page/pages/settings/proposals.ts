@@ -5,12 +5,11 @@ import {
   renderReasonField,
   useProposal,
 } from '#workbench/console/page/parts/confirm.ts';
-import { ChangedByDraft, ChangedSince } from '#workbench/console/page/parts/differences.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import { decideProposal, PROPOSALS, type Proposal, type Session } from '#workbench/console/page/questions.ts';
+import { ProposedRules } from './proposed-rules.ts';
 
 /** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
@@ -50,7 +49,11 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
   return html`<section class="card" key=${proposalId}>
     <h2>${what}: ${subject} ${renderPill(state, TONES[state])}</h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
-    ${versions !== null && isAllowed(session, 'rules:read') && renderChanges(proposal, versions, session)}
+    ${
+      versions !== null &&
+      isAllowed(session, 'rules:read') &&
+      h(ProposedRules, { proposal, versions, session })
+    }
     <p class="faint">
       Proposed by ${proposedBy}, ${formatDateTime(proposedAt)};
       ${decidedBy === null ? ` open until ${formatDateTime(expiresAt)}` : ` decided by ${decidedBy}`}
@@ -66,24 +69,6 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
         : html`<p>Somebody else who may approve decides.</p>`)
     }
   </section>`;
-}
-
-/** The draft of another platform is compared as it would be released, while that is still to be decided. */
-function renderChanges(
-  { draft, subject, state }: Proposal,
-  versions: NonNullable<Proposal['versions']>,
-  session: Session,
-) {
-  if (draft === null) return h(ChangedSince, versions);
-  if (draft.platform === session.platform) {
-    const changed = toVersionPath(subject, 'changes', { before: versions.before });
-    return html`<p><a href=${changed}>What it changes</a></p>`;
-  }
-  return (
-    state === 'open' &&
-    isAllowed(session, 'rules') &&
-    h(ChangedByDraft, { ...versions, platform: draft.platform })
-  );
 }
 
 const TONES: Readonly<Record<Proposal['state'], Tone>> = {
