@@ -1,16 +1,23 @@
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
-import { consolePages, signIn, WIDE } from '../../../scripts/screenshots/browser.ts';
+import type { Page, Request } from 'playwright-core';
+import { consolePages, signIn } from '../../../scripts/screenshots/browser.ts';
 import { closeConsole, describeConsole, NARROW } from './console-tab.ts';
 // Its canary ends the shadow that other suites look at.
 import './keyboard.ts';
 
 after(closeConsole);
 
-const LOOKS = [
-  ['wide and light', WIDE],
-  ['narrow and dark', NARROW],
-] as const;
+/** A screen, a small one or half of one, and a phone; each by day and by night. */
+const LOOKS = [1440, 1024, 390].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+);
+
+/** The moment at which figures first stand on the page, in the browser's clock. */
+const NOTE_FIRST_FIGURES = `new MutationObserver((_, watch) => {
+  if (document.querySelector('.figures') === null) return;
+  watch.disconnect();
+  window.firstFiguresAt = performance.timeOrigin + performance.now();
+}).observe(document, { childList: true, subtree: true });`;
 
 /** What comes over the line to a tab: bytes of all answers, and the files of the console. */
 async function watched(page: Page | undefined) {
@@ -31,25 +38,43 @@ async function watched(page: Page | undefined) {
 }
 
 describeConsole('the console in a browser', (tab) => {
-  for (const [name, how] of LOOKS) {
-    it(`shows every page ${name}: no complaint, no request elsewhere, nothing that axe finds, no sideways scrolling`, async () => {
-      await tab.open('#/nowhere', how);
-      const findings: string[] = [];
-      for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
-        await tab.visit(hash);
-        // What is worked out in a process of its own takes its time on a busy machine.
-        await tab.page.getByText(shows).first().waitFor();
-        for (const part of await tab.page.getByText('Loading …').all())
-          await part.waitFor({ state: 'detached' });
-        findings.push(...(await tab.axeFindings()).map((finding) => `${title}: ${finding}`));
-        const sideways = await tab.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-        if (sideways > 0) findings.push(`${title}: ${sideways} px too wide`);
+  it('shows every page wide and narrow, light and dark: no complaint, no request elsewhere, nothing that axe finds, no sideways scrolling', async () => {
+    await tab.open('#/nowhere');
+    const { page } = tab;
+    const findings: string[] = [];
+    for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
+      await tab.visit(hash);
+      // What is worked out in a process of its own takes its time on a busy machine.
+      await page.getByText(shows).first().waitFor();
+      for (const part of await page.getByText('Loading …').all()) await part.waitFor({ state: 'detached' });
+      for (const { width, colorScheme } of LOOKS) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        const found = await tab.axeFindings();
+        const sideways = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        const all = sideways > 0 ? [...found, `${sideways} px too wide`] : found;
+        findings.push(...all.map((finding) => `${title}, ${width} px, ${colorScheme}: ${finding}`));
       }
-      expect(findings).to.deep.equal([]);
-      expect(tab.complaints).to.deep.equal([]);
-      expect(tab.strayRequests).to.deep.equal([]);
-    });
-  }
+    }
+    expect(findings).to.deep.equal([]);
+    expect(tab.complaints).to.deep.equal([]);
+    expect(tab.strayRequests).to.deep.equal([]);
+  });
+
+  it('asks for at most eight things before it shows the first figures, also to who may see lists', async () => {
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
+    const { page } = tab;
+    const asked: Request[] = [];
+    page.on('request', (request) => asked.push(request));
+    await page.addInitScript(NOTE_FIRST_FIGURES);
+    await page.goto(`${tab.seeded.url}?platform=shop`);
+    await page.getByText('Save as CSV').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    const shownAt = await page.evaluate<number>('firstFiguresAt');
+    const before = asked.filter((request) => request.timing().startTime < shownAt);
+    expect(asked.some((request) => request.url().includes('/lists'))).to.equal(true);
+    expect(before.map((request) => request.url())).to.have.length.within(5, 8);
+  });
 
   it('keeps its places in one line, and begins the line where the reader is', async () => {
     await tab.open('#/rollouts', NARROW);
