@@ -38,18 +38,17 @@ export interface CompositionParts extends NodeParts {
   /** The former key, while the secret is being changed. */
   readonly signalSecretPrevious?: string | null;
   /**
-   * How pseudonyms are kept that rules compare with constants. When absent, they are kept under the two secrets
-   * above.
+   * How pseudonyms are kept that rules compare with constants. If missing, they are kept under the two secrets above.
    */
   readonly attributeHmacs?: AttributeHmacs;
   readonly erasureLedger?: ErasureLedger | null;
-  /** The clock of the process. When absent, the process uses its own. */
+  /** The clock of the process. If missing, the process uses its own. */
   readonly pace?: ProcessClock;
 }
 
 /**
- * Composes what answers callers and the platform. Nodes and commands use the same composition. It reads nothing, and
- * starts no timer, thread or listener: the code that runs a node starts what follows the store.
+ * Composes the parts that answer callers and the platform. Nodes and commands use the same composition. It reads
+ * nothing, and starts no timer, thread or listener. The code that runs a node starts the parts that follow the store.
  */
 export function composeParts(parts: CompositionParts, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
@@ -113,8 +112,8 @@ const LOST_KEY =
   'the store has lost a live access key, and its callers get 503; restore a backup of the store, or issue another key';
 
 /**
- * Creates the function that logs background failures as warnings. When the store is away, its message says
- * everything, so no stack is logged.
+ * Creates the function that logs background failures as warnings. If the store is away, its message says everything,
+ * so no stack is logged.
  */
 export function reportTrouble(log: Logger): (message: string, error?: unknown) => void {
   return (message, error) =>

@@ -13,7 +13,7 @@ export function toPersonActor({
   return { id, owner: id, text: email === null ? id : `${id} (${email})` };
 }
 
-/** Tells whether an actor is a person who signed in at the identity provider, rather than a key. */
+/** Tells whether an actor is a person who signed in at the identity provider, and not a key. */
 export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
   return id.startsWith('person:');
 }

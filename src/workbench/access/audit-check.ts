@@ -10,7 +10,7 @@ import {
 } from '#state/audit-log.ts';
 import { RETENTION } from '#state/retention.ts';
 
-/** Reads an entry with its part about a payer, where that part is kept. Returns null if the entry was changed. */
+/** Reads an entry with its part about a payer, if that part is kept. Returns null if the entry was changed. */
 export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parseJson(payer.text);
@@ -35,10 +35,7 @@ class AuditCheck {
   /** How many entries lost their part about a payer to an erasure. */
   forgotten = 0;
 
-  /**
-   * Entries from before `keptSince` (epoch ms) may be missing. `known` is an entry that somebody wrote down
-   * elsewhere.
-   */
+  /** Entries from before `keptSince` (epoch ms) may be missing. `known` is an entry that was written down elsewhere. */
   constructor(keptSince: number, known: ChainEnd | null) {
     this.#keptSince = keptSince;
     this.#known = known;
@@ -108,7 +105,7 @@ function parseJson(text: string): unknown {
 
 const CHECKED_AT_ONCE = 500;
 
-/** Checks the chain of all kept entries. `known` is an entry that somebody wrote down elsewhere. */
+/** Checks the chain of all kept entries. `known` is an entry that was written down elsewhere. */
 export async function checkAuditChain(log: AuditLog, now: number, known: ChainEnd | null = null) {
   const check = new AuditCheck(now - RETENTION.auditMs, known);
   const faults: AuditFault[] = [];

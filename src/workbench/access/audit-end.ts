@@ -21,7 +21,7 @@ export class AuditEnd {
     this.#toldAt = parts.clock();
   }
 
-  /** Writes the newest entry when an hour has passed since the last time. */
+  /** Writes the newest entry if an hour has passed since the last time. */
   async look(): Promise<void> {
     if (this.#parts.clock() - this.#toldAt >= HOUR_MS) await this.tell();
   }

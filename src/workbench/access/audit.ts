@@ -23,7 +23,7 @@ import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.t
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Actions that a key may repeat without limit. The first ones (ONE_BY_ONE) are noted one by one; beyond them, an
+ * Actions that a key may repeat without limit. The first ones (ONE_BY_ONE) are noted one by one. Beyond them, an
  * entry every ten minutes says how many there were. Overrides and list changes are refused instead, by `admit`. So a
  * busy key takes about a third of a gigabyte per process within RETENTION.auditMs (seven times as much with the
  * longest reasons), and displaces no other entries.
@@ -41,7 +41,7 @@ const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
 
 /**
- * The change was refused. Each such change is noted by itself, and the key makes more of them than the audit accepts.
+ * The change was refused. Each such change is noted by itself, and the key makes more changes than the audit accepts.
  */
 export class TooManyChanges extends NamedError {}
 
@@ -49,7 +49,7 @@ export class TooManyChanges extends NamedError {}
 const READ_AGAIN_MS = 3600_000;
 const READINGS_MAX = 50_000;
 
-/** One change by a person, a key or the service itself: who did what to which thing, and why. */
+/** One change by a person, a key or the service itself: the actor, the action, the changed thing and the reason. */
 export const AuditEntrySchema = named(
   'AuditEntry',
   shape('An entry of the audit', {
@@ -69,12 +69,12 @@ export const AuditEntrySchema = named(
 type NotedEntry = Shape<typeof AuditEntrySchema>;
 
 /**
- * An entry of the audit. `who` has the form of `Actor.text` and `formatUserActor`; `service` and `guard` act on their
+ * An entry of the audit. `who` has the form of `Actor.text` and `formatUserActor`. `service` and `guard` act on their
  * own.
  */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
-/** Writes what was there before or after a change for an entry. Moments that the shape names become text. */
+/** Writes the value before or after a change for an entry. Moments that the schema names become text. */
 export function writeNoted(shape: object, value: unknown): unknown {
   return createMomentWriter(shape)(value);
 }
@@ -82,7 +82,7 @@ export function writeNoted(shape: object, value: unknown): unknown {
 /** An entry to note. Members that are left out are null. */
 type Note = Pick<AuditEntry, 'who' | 'action'> & Partial<Omit<AuditEntry, 'at' | 'who' | 'action'>>;
 
-/** What a search looks for. Null matches everything. */
+/** The entries that a search looks for. A member that is null matches everything. */
 interface AuditFilter {
   readonly platform: PlatformName | null;
   /** A part of the name, in capital or small letters. */
@@ -108,9 +108,9 @@ const READ_AT_ONCE = 500;
 type RepeatedAction = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
 /**
- * Notes what was done through the platform API, the console and the commands. The entry is written after the change.
- * When writing it fails, the change is answered as a failure; repeating the change then changes nothing more and
- * writes the entry.
+ * Notes actions through the platform API, the console and the commands. The entry is written after the change. If
+ * writing the entry fails, the change is answered as a failure. A repetition of the change then changes nothing more
+ * and writes the entry.
  */
 export class Audit {
   readonly #log: AuditLog;
@@ -128,14 +128,17 @@ export class Audit {
     this.#oneByOne = oneByOne;
   }
 
-  /** Writes an entry. With a client, the parts that identify the client are deleted when it is erased. */
+  /**
+   * Writes an entry. If it is about a client, the parts that identify the client are deleted when the client is
+   * erased.
+   */
   async note(entry: Note, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
     const { who, action, platform = null } = entry;
     if (BY_KEYS.has(action) && this.#isTooMuch({ who, action, platform })) return;
     await this.#log.append(createAuditNote(this.#now(), entry, client));
   }
 
-  /** Admits a change that is never summed up. Throws `TooManyChanges` when the audit has no place for its entry. */
+  /** Admits a change that is never summed up. Throws `TooManyChanges` if the audit has no room for its entry. */
   admit(who: string, action: 'override' | 'list'): void {
     const { admitted } = this.#buckets.takeNow(`${action} ${who}`, this.#oneByOne);
     if (!admitted) throw new TooManyChanges(`${who} makes too many changes`);
@@ -160,8 +163,8 @@ export class Audit {
   }
 
   /**
-   * Reads entries after a cursor, oldest first. Null begins with the oldest kept entry. The returned cursor continues
-   * after the last entry, and is null when there is no entry yet. Throws `UnknownCursor`.
+   * Reads entries after a cursor, oldest first. If the cursor is null, begins with the oldest kept entry. The
+   * returned cursor continues after the last entry. It is null if there is no entry yet. Throws `UnknownCursor`.
    */
   async read(after: string | null, limit: number) {
     const { links, cursor } = await this.#log.read(after, limit);
@@ -171,8 +174,8 @@ export class Audit {
   }
 
   /**
-   * Searches matching entries below a number, newest first. Null begins with the newest entry. `next` is the number
-   * where the search stopped, or null at the end.
+   * Searches matching entries below a number, newest first. If the number is null, begins with the newest entry.
+   * `next` is the number at which the search stopped. It is null at the end.
    */
   async search(
     filter: AuditFilter,
@@ -242,7 +245,7 @@ export class Audit {
     const unnoted = this.#unnoted.get(key) ?? { doing, count: 0 };
     unnoted.count += 1;
     this.#unnoted.set(key, unnoted);
-    // When the store is away, the next sum tries again.
+    // If the store is away, the next sum tries again.
     this.#summing ??= setTimeout(() => this.sumUp().catch(() => {}), SUMMED_MS).unref();
     return true;
   }
@@ -258,7 +261,7 @@ function matchesFilter({ at, who, action, platform }: AuditEntry, filter: AuditF
   );
 }
 
-/** Reads the entry of a link. Returns a fault when the entry was changed and cannot be read. */
+/** Reads the entry of a link. Returns a fault if the entry was changed and cannot be read. */
 function readEntry(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;

@@ -20,7 +20,7 @@ export interface Person {
   readonly items: readonly string[];
 }
 
-/** What a browser keeps while its user is at the provider. */
+/** The data that a browser keeps while its user is at the provider. */
 export interface SignInAttempt {
   readonly state: string;
   readonly nonce: string;
@@ -65,8 +65,8 @@ export class IdentityProvider {
   }
 
   /**
-   * Finishes a sign-in with the query that the provider sent, and returns the person. Throws when the provider
-   * vouches for nobody.
+   * Finishes a sign-in with the query that the provider sent. Returns the person. Throws if the provider vouches for
+   * nobody.
    */
   async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<Person> {
     const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
@@ -86,7 +86,7 @@ export class IdentityProvider {
     return createPerson(this.#settings.roles, claims.sub, [more, claims]);
   }
 
-  /** Asks for the scopes of the claims that are needed, because some claims are given only with their scope. */
+  /** Asks for the scopes of the required claims, because some claims are given only with their scope. */
   #scope(config: Configuration): string {
     const offered = config.serverMetadata().scopes_supported ?? [];
     const claims = this.#settings.roles.map(({ claim }) => claim);
@@ -141,8 +141,8 @@ const SUB_CHARACTERS_MAX = 255;
 const EMAIL_CHARACTERS_MAX = 254;
 
 /**
- * Creates the person. Where several documents have a claim, the first document counts. Throws when the person's
- * subject is too long or has invisible characters.
+ * Creates the person. If several documents have a claim, the first document counts. Throws if the person's subject is
+ * too long or has invisible characters.
  */
 function createPerson(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
   if (sub.length > SUB_CHARACTERS_MAX || findInvisible(sub) !== null)
@@ -157,7 +157,7 @@ function createPerson(roles: readonly RoleGrant[], sub: string, documents: reado
 }
 
 /**
- * Returns a document's address when the same document says that it is verified. The flag of another document says
+ * Returns a document's address if the same document says that it is verified. The flag of another document says
  * nothing about it.
  */
 function findVerifiedEmail({ email, email_verified: isVerified }: Claims): string | null {

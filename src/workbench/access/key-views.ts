@@ -56,8 +56,8 @@ const PROGRAM_OPERATIONS: readonly GrantableOperation[] = ['score', 'verdict', '
 
 /**
  * Lists the operations that the holder of a key may grant to other keys. A key of a platform may grant its own
- * operations. If it has `clients` and `decisions`, it may also grant those of programs. `operate` and `approve` are
- * granted only by roles, or by commands at the store.
+ * operations. If the key has `clients` and `decisions`, it may also grant the operations of programs. `operate` and
+ * `approve` are granted only by roles, or by commands at the store.
  */
 export function listGivableOperations(
   maker: Pick<AccessKey, 'platform' | 'operations'>,

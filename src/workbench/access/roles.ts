@@ -35,7 +35,9 @@ export interface RoleGrant {
 
 const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
-/** Parses the grants in their order. Returns a text that says which item is wrong and what is allowed, when one is. */
+/**
+ * Parses the role grants in their sequence. If one is wrong, returns a text that says which one and what is allowed.
+ */
 export function parseRoles(text: string): readonly RoleGrant[] | string {
   const grants: RoleGrant[] = [];
   for (const [index, part] of text.split(',').entries()) {
@@ -62,8 +64,8 @@ function isRole(name: string): name is Role {
 }
 
 /**
- * Finds the grants that the claims of these documents give. A claim is a text or a list of texts, and is read from
- * the first document that has it.
+ * Finds the role grants that the claims of these documents give. A claim is a text or a list of texts, and is read
+ * from the first document that has it.
  */
 export function findRoles(
   grants: readonly RoleGrant[],

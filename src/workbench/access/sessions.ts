@@ -18,7 +18,7 @@ import { toPersonActor } from './actors.ts';
 import type { Person } from './identity-provider.ts';
 import { listOperationsAt, type Role, type RoleGrant } from './roles.ts';
 
-/** Who signed in: the holder of a key, or a person. */
+/** The signed-in user: the holder of a key, or a person. */
 export type SignedIn =
   | { readonly kind: 'key'; readonly keyId: string }
   | ({ readonly kind: 'person' } & Person);
@@ -44,7 +44,7 @@ export interface Session {
   /** The platforms where the user may do something. `*` stands for all of them. */
   readonly platforms: readonly PlatformName[];
   /**
-   * Returns the caller at a platform; null as the platform means the first one. Returns null if the user may do
+   * Returns the caller at a platform. If the platform is null, at the first one. Returns null if the user may do
    * nothing there.
    */
   readonly at: (platform: string | null) => Caller | null;
@@ -53,7 +53,7 @@ export interface Session {
 /** A user who is signed in, in one browser or in several. */
 interface SignedInPerson {
   readonly actor: Actor;
-  /** The role at each platform. Null means that the user signed in with a key. */
+  /** The role at each platform. Null if the user signed in with a key. */
   readonly access: readonly { readonly platform: PlatformName; readonly role: Role | null }[];
   /** The user's sessions, newest first. Times are in epoch ms. */
   readonly sessions: readonly {
@@ -74,14 +74,14 @@ const IDLE_MS_MAX = 30 * 60_000;
 const SESSION_MS_MAX = 12 * 3600_000;
 const NOTE_USE_EVERY_MS = 60_000;
 
-/** The most sessions of one user. A further one ends the oldest. */
+/** The most sessions of one user. A further session ends the oldest. */
 const SESSIONS_MAX = 20;
 
 /** The sessions of people who signed in. Only the browser keeps the secret of a session. */
 export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
-  /** Which claims give which roles, as configured. */
+  /** The roles that claims give, as configured. */
   readonly roles: readonly RoleGrant[];
   readonly #now: () => number;
 
@@ -105,7 +105,7 @@ export class Sessions {
     return secret;
   }
 
-  /** Finds a session. Returns null if the session is unknown or has ended, or when its key or role has ended. */
+  /** Finds a session. Returns null if the session is unknown or has ended, or if its key or role has ended. */
   find(secret: string): Promise<Session | null> {
     return this.#find(hashSecret(secret));
   }
@@ -150,7 +150,7 @@ export class Sessions {
     return person.sessions.length;
   }
 
-  /** Returns the user of a session as a list, which is empty when the session has ended. */
+  /** Returns the user of a session as a list. The list is empty if the session has ended. */
   async #personOf({ id, who, endsAt }: SessionRecord): Promise<readonly SignedInPerson[]> {
     const use = await this.#documents.get<SessionUse>(USES, id);
     if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
@@ -247,7 +247,7 @@ function mergePeople(one: SignedInPerson, other: SignedInPerson): SignedInPerson
 
 /**
  * Returns the part of a user's sessions that a platform may know. A platform knows nothing of users of the whole
- * installation; the installation knows all.
+ * installation. The installation knows all.
  */
 function selectVisible(
   platform: PlatformName,

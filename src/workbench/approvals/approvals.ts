@@ -49,7 +49,7 @@ import {
 } from './proposals.ts';
 import { ProposedDrafts } from './proposed-drafts.ts';
 
-/** The parts that carry out approved changes. The parts about rules are null when there are no rule sets to change. */
+/** The parts that carry out approved changes. The parts about rules are null if there are no rule sets to change. */
 interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
@@ -67,15 +67,15 @@ interface ApprovalParts {
 
 type ChangeOf<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
 
-/** Who makes a change, and the platform whose clients and keys it may concern. */
+/** The maker of a change, and the platform whose clients and keys the change may concern. */
 interface Maker {
   readonly platform: PlatformName;
   readonly who: string;
 }
 
 /**
- * Carries out changes, and decides which of them need the approval of another person, where approvals are required.
- * These are changes that give a version to most payers, trust a payer, or allow somebody to do such things.
+ * Carries out changes, and decides which changes need the approval of another person if approvals are required. These
+ * are changes that give a version to most payers, trust a payer, or allow somebody to do such things.
  */
 export class Approvals {
   readonly #parts: ApprovalParts;
@@ -102,10 +102,7 @@ export class Approvals {
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
   }
 
-  /**
-   * Proposes to the installation that it releases a platform's draft, as it is at a revision. Throws
-   * `ProposalRefused`.
-   */
+  /** Proposes to the installation to release a platform's draft, as it is at a revision. Throws `ProposalRefused`. */
   async proposeDraft(
     { version, platform, revision, reason }: DraftRevision & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
@@ -132,7 +129,7 @@ export class Approvals {
     return this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
-  /** Carries out a proposal once, if it would still do the same. Throws `ProposalRefused` or `UnknownProposal`. */
+  /** Carries out a proposal once, if it still has the same effect. Throws `ProposalRefused` or `UnknownProposal`. */
   async approve(
     platform: PlatformName,
     proposalId: string,
@@ -178,8 +175,8 @@ export class Approvals {
   }
 
   /**
-   * Releases a version. Returns the cases that it lost compared with the version released before, or null. Throws
-   * `ProposalRefused` or `DraftRefused`.
+   * Releases a version. Returns the cases that it lost compared with the version released before. Returns null if it
+   * lost none. Throws `ProposalRefused` or `DraftRefused`.
    */
   async release(
     { platform, who }: Maker,
@@ -196,8 +193,8 @@ export class Approvals {
 
   /**
    * Opens a draft that a platform has proposed, with the files that a release would fix. They include sections and
-   * cases of other platforms. `platform`: null for whichever platform it is. Returns null if there is no open
-   * proposal for such a draft. Throws `ProposalRefused`, also when several platforms propose drafts of this name.
+   * cases of other platforms. If `platform` is null, the draft may be of any platform. Returns null if there is no
+   * open proposal for such a draft. Throws `ProposalRefused`, also when several platforms propose drafts of this name.
    */
   async openProposedDraft(platform: PlatformName | null, version: RuleVersion): Promise<OpenedDraft | null> {
     const drafts = await this.#parts.proposals.listOpenDrafts(version);
@@ -267,7 +264,7 @@ export class Approvals {
     return formatReleaseBasis(change.version, digest);
   }
 
-  /** Foresees what a change would do. Returns null if the change needs no approval. */
+  /** Foresees the effect of a change. Returns null if the change needs no approval. */
   async #prospect(platform: PlatformName, change: ProposedChange): Promise<ForeseenChange | null> {
     switch (change.what) {
       case 'rollout':
@@ -327,8 +324,8 @@ export class Approvals {
   }
 
   /**
-   * Foresees the release of a draft. It runs in the name and the queue of the draft's platform, because that platform
-   * reads the answer.
+   * Foresees the release of a draft. The work runs in the name and the queue of the draft's platform, because that
+   * platform reads the answer.
    */
   async #prospectOfDraft(
     version: RuleVersion,

@@ -25,7 +25,7 @@ export interface DraftRevision {
   readonly revision: number;
 }
 
-/** A change that may need another person's approval, with all that is needed to carry it out. */
+/** A change that may need another person's approval, with everything that is needed to carry it out. */
 export type ProposedChange =
   | {
       readonly what: 'rollout';
@@ -49,7 +49,7 @@ export type ProposedChange =
       readonly version: RuleVersion;
       readonly digest: string;
       readonly reason: string;
-      /** The draft to release, at the proposed revision. When absent, the files in RULES_DIR are released. */
+      /** The draft to release, at the proposed revision. If missing, the files in RULES_DIR are released. */
       readonly draft?: DraftRevision;
     }
   | {
@@ -61,11 +61,11 @@ export type ProposedChange =
     }
   | { readonly what: 'key'; readonly record: AccessKey };
 
-/** What a change would do if it were made now. */
+/** The effect of a change if it were made now. */
 export interface ForeseenChange {
   readonly subject: string;
   /**
-   * Identifies the state for which the change was foreseen. When it differs at the approval, the change would be
+   * Identifies the state for which the change was foreseen. If it differs at the approval, the change would be
    * another than the proposed one.
    */
   readonly basis: string;
@@ -141,18 +141,18 @@ export class ProposalRefused extends NamedError {}
 export class UnknownProposal extends NamedError {}
 
 const LIFETIME_MS = 7 * 24 * 3600_000;
-/** The most open proposals of a platform, and of one proposer, so that nobody takes all places. */
+/** The most open proposals of a platform, and of one proposer, so that nobody uses up the room of the others. */
 const OPEN_MAX = 50;
 const OPEN_OF_PROPOSER_MAX = 20;
 /**
  * The most open proposals of drafts, of one platform and of all platforms together. The installation's own proposals
- * have separate places.
+ * have a separate limit.
  */
 const OPEN_DRAFTS_MAX = 10;
 const ALL_OPEN_DRAFTS_MAX = 100;
 const DECIDED_KEPT_MAX = 50;
 const DECIDED_DRAFTS_KEPT_MAX = 10;
-/** Each further try means that somebody else changed one of the platform's proposals. */
+/** How often a change is tried. Each further try means that somebody else changed one of the platform's proposals. */
 const TRIES_MAX = 20;
 
 /** The proposals of each platform, kept in one text that changes by compare-and-set. */
@@ -182,7 +182,7 @@ export class Proposals {
     });
   }
 
-  /** Throws `UnknownProposal`. */
+  /** Finds a proposal. Throws `UnknownProposal`. */
   async get(platform: PlatformName, proposalId: string): Promise<StoredProposal> {
     const found = (await this.list(platform)).find((one) => one.proposalId === proposalId);
     if (found !== undefined) return found;
@@ -191,8 +191,8 @@ export class Proposals {
   }
 
   /**
-   * Adds a proposal. When the same proposal is open already, it returns that one. A new proposal for a draft replaces
-   * the open one before it. Throws `ProposalRefused` when there is no place.
+   * Adds a proposal. If the same proposal is open already, returns that one. A new proposal for a draft replaces the
+   * open one before it. Throws `ProposalRefused` if there is no room.
    */
   async add(
     platform: PlatformName,
@@ -231,8 +231,8 @@ export class Proposals {
   }
 
   /**
-   * Decides an open proposal. The caller must have checked who may decide. Throws `UnknownProposal`, or
-   * `ProposalRefused` when the proposal is not open.
+   * Decides an open proposal. The caller must have checked who may decide. Throws `UnknownProposal`. Throws
+   * `ProposalRefused` if the proposal is not open.
    */
   async decide(
     platform: PlatformName,
@@ -326,7 +326,7 @@ export class Proposals {
   }
 }
 
-/** Returns the draft that a change releases, and undefined when there is none. */
+/** Returns the draft that a change releases. Returns undefined if there is none. */
 export function getReleasedDraft(change: ProposedChange): DraftRevision | undefined {
   return change.what === 'release' ? change.draft : undefined;
 }
@@ -376,7 +376,7 @@ function getProposer({ owner, proposedBy }: StoredProposal): string {
   return normalizeName(owner ?? proposedBy);
 }
 
-/** Keeps all open proposals, and the newest of the decided ones. No platform displaces what others proposed. */
+/** Keeps all open proposals, and the newest decided ones. No platform displaces the proposals of others. */
 function selectKept(all: readonly StoredProposal[]): readonly StoredProposal[] {
   const open = all.filter(({ state }) => state === 'open');
   const decided = all.filter(({ state }) => state !== 'open');
@@ -416,7 +416,7 @@ export function requireSomebodyElse(
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }
 
-/** Tells whether an owner proposed it. Spellings of the same name count as one person. */
+/** Tells whether an owner made the proposal. Spellings of the same name count as one person. */
 export function isProposedBy(
   proposal: Pick<StoredProposal, 'owner'>,
   { owner }: Pick<Actor, 'owner'>,

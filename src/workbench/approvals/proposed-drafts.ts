@@ -7,14 +7,14 @@ import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
 import { type DraftRevision, ProposalRefused } from './proposals.ts';
 
 /**
- * The drafts of platforms on their way into RULES_DIR. Its methods throw `ProposalRefused` for a draft that was
+ * The drafts of platforms on their way into RULES_DIR. The methods throw `ProposalRefused` for a draft that was
  * changed.
  */
 export class ProposedDrafts {
   readonly #drafts: Drafts;
   readonly #desk: () => RuleDesk;
 
-  /** `desk` throws when there are no rule sets to change. */
+  /** `desk` throws if there are no rule sets to change. */
   constructor(drafts: Drafts, desk: () => RuleDesk) {
     this.#drafts = drafts;
     this.#desk = desk;
@@ -44,7 +44,10 @@ export class ProposedDrafts {
     throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: completed.problems }));
   }
 
-  /** Puts a draft into RULES_DIR and replaces what is there. The work runs in the queue of `maker`, who releases it. */
+  /**
+   * Puts a draft into RULES_DIR and replaces the folder there. The work runs in the queue of `maker`, who releases
+   * the draft.
+   */
   async layDown(maker: PlatformName, version: RuleVersion, place: DraftRevision): Promise<void> {
     const { files } = await this.complete(maker, version, place);
     const lies = await this.#desk().open(maker, version);
@@ -54,7 +57,7 @@ export class ProposedDrafts {
       throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: saved.problems }));
   }
 
-  /** Discards a released draft. A draft that somebody changed since has another revision, and stays. */
+  /** Discards a released draft. A draft that was changed since has another revision, and stays. */
   async discard(version: RuleVersion, { platform, revision }: DraftRevision): Promise<void> {
     await this.#drafts.discard(platform, version, revision).catch(() => {});
   }

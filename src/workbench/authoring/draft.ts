@@ -12,8 +12,8 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
 /**
- * Creates a draft as a copy of the version in a folder, and returns the draft's folder. The version may have been
- * edited after its release. `shown` formats a path for messages. Throws `DraftRefused`.
+ * Creates a draft as a copy of the version in a folder. Returns the draft's folder. The version may have been edited
+ * after its release. `shown` formats a path for messages. Throws `DraftRefused`.
  */
 export function copyVersion(
   source: string,
@@ -55,8 +55,8 @@ type FolderState =
   | { readonly is: 'unreadable' };
 
 /**
- * Reads what RULES_DIR has under a version's name, with or without problems. A link counts as unreadable, because
- * nothing is written through links.
+ * Reads the state of the folder of a version in RULES_DIR, with or without problems. A link counts as unreadable,
+ * because nothing is written through links.
  */
 export function readVersionFolderState({ rulesDir, version }: DraftPlace): FolderState {
   return readFolderState(join(rulesDir, version));
@@ -84,8 +84,8 @@ function computeFolderDigest(folder: string): string | null {
 /**
  * Puts a draft's files into its version's folder. They replace the rule files there, and other files in the folder
  * are kept. The folder is built beside its place and moved there as a whole, so that nobody sees half a version.
- * `replaces` is the digest of the draft that may be replaced, and null when there may be none. Throws `DraftRefused`,
- * and then nothing has changed.
+ * `replaces` is the digest of the draft that may be replaced. Null if there may be none. Throws `DraftRefused`, and
+ * then nothing has changed.
  */
 function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null): void {
   const target = join(place.rulesDir, place.version);
@@ -111,7 +111,7 @@ function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null
 
 /**
  * Tells whether a file is copied. Rule files are not, because they are rewritten. Links are not, because a write
- * through a link would change something else.
+ * through a link would change another file.
  */
 function isKept(path: string): boolean {
   const found = lstatSync(path);
@@ -163,8 +163,8 @@ function moveToFree(made: string, target: string): void {
 }
 
 /**
- * Exchanges two folders. After the old folder was renamed and nobody can write to it by name, its files are checked
- * once more.
+ * Exchanges two folders. When the old folder has its new name, nobody can write to it by the old one, and its files
+ * are checked once more.
  */
 function exchange(made: string, target: string, check: () => void): void {
   const before = join(dirname(made), 'before');
@@ -190,7 +190,7 @@ export interface DraftToSave {
   readonly version: RuleVersion;
   /** All texts, by path. */
   readonly files: readonly (readonly [path: string, text: string])[];
-  /** The digest of the draft to replace. Null means that there may be none. */
+  /** The digest of the draft to replace. Null if there may be none. */
   readonly replaces: string | null;
 }
 
@@ -198,14 +198,14 @@ export type SavedDraft =
   | { readonly ok: true; readonly version: RuleVersion; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
-/** Saves a draft in RULES_DIR when it has no problems, and returns its problems otherwise. Throws `DraftRefused`. */
+/** Saves a draft in RULES_DIR if it has no problems. Otherwise returns its problems. Throws `DraftRefused`. */
 export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {
   const files: RuleFiles = new Map(draft.files);
   const made = loadDraft(version, files);
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
   const lying = readVersionFolderState({ rulesDir, version });
-  // Saving twice does no harm, so a caller that got no answer the first time may try again.
+  // A repeated save does no harm, so a caller that got no answer the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, replaces);
   return { ok: true, version, digest };

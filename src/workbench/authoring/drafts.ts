@@ -17,7 +17,7 @@ const DRAFT_MS_MAX = DRAFT_DAYS_MAX * 24 * 3600_000;
 /** Files are kept longer than the entry that points at them, so that a listed draft can always be opened. */
 const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
 
-/** Each further try means that somebody else changed one of the platform's drafts. */
+/** How often a change is tried. Each further try means that somebody else changed one of the platform's drafts. */
 const TRIES_MAX = 20;
 
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
@@ -52,7 +52,7 @@ interface DraftRegister {
   readonly drafts: readonly StoredDraft[];
 }
 
-/** The change is refused, because the draft is no longer at the revision that it was made on. */
+/** The change is refused, because the draft is no longer at the revision on which the change was made. */
 export class DraftChanged extends NamedError {
   /** The present draft. Null if there is none. */
   readonly now: DraftSummary | null;
@@ -67,8 +67,8 @@ export class DraftChanged extends NamedError {
 export class TooManyDrafts extends NamedError {}
 
 /**
- * The drafts that people work on outside RULES_DIR, by platform. A change names the revision that it was made on, so
- * that nobody overwrites the changes of somebody else.
+ * The drafts on which people work outside RULES_DIR, by platform. A change names the revision on which it was made,
+ * so that nobody overwrites the changes of somebody else.
  */
 export class Drafts {
   readonly #store: Pick<Store, 'registers' | 'documents'>;
@@ -85,7 +85,7 @@ export class Drafts {
     return drafts.map(toSummary);
   }
 
-  /** Opens a draft. Returns null if there is none, or when its files are lost. */
+  /** Opens a draft. Returns null if there is none, or if its files are lost. */
   async open(platform: PlatformName, version: string): Promise<OpenedDraft | null> {
     let missing: string | null = null;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -101,8 +101,9 @@ export class Drafts {
   }
 
   /**
-   * Writes a draft on top of the revision `basis`; null means that there is none yet. Writing the same twice does no
-   * harm, so a caller that got no answer the first time may try again. Throws `DraftChanged` and `TooManyDrafts`.
+   * Writes a draft on top of the revision `basis`. A basis of null means that there is none yet. A repeated write
+   * does no harm, so a caller that got no answer the first time may try again. Throws `DraftChanged` and
+   * `TooManyDrafts`.
    */
   async write(
     platform: PlatformName,
@@ -131,7 +132,8 @@ export class Drafts {
       if (unneeded !== null) await this.#store.documents.delete(getCollectionName(platform), unneeded);
       return toSummary(draft);
     } catch (error) {
-      // A store that did not answer may have made the change. Then the files belong to the draft and are kept.
+      // A store that did not answer may have made the change. In that case the files belong to the draft and are
+      // kept.
       if (error instanceof DraftChanged || error instanceof TooManyDrafts)
         await this.#store.documents.delete(getCollectionName(platform), filesId);
       throw error;
@@ -149,7 +151,7 @@ export class Drafts {
     return toSummary(gone);
   }
 
-  /** Changes the register. Returns the second value of `change`; the first is the new register. */
+  /** Changes the register. `change` returns the new register and the result. */
   async #change<T>(
     platform: PlatformName,
     change: (register: DraftRegister) => readonly [after: DraftRegister, given: T],

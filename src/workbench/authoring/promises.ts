@@ -14,7 +14,7 @@ import { FACTS_OF_EVERY_REQUEST, formatSignalFact, listKnowledge } from '#decisi
 import { getPlatformSettings, type ParsedRules, type Rule, type Verdict } from '#decision/rules/rule-set.ts';
 import { matchesFacts } from './prove.ts';
 
-/** Something that a rule set does although it is promised otherwise. */
+/** A promise that a rule set breaks. */
 export interface BrokenPromise extends RuleProblem {
   readonly promise: PromiseBreach;
   /** A payer who shows the breach. Null if no payer is needed to see it. */
@@ -23,7 +23,7 @@ export interface BrokenPromise extends RuleProblem {
 
 interface Breach {
   readonly at: Location;
-  /** What happens, and by which rules. */
+  /** The effect of the breach, and the rules that cause it. */
   readonly what: string;
   /** What to do if the breach is not intended. */
   readonly remedy: string;
@@ -34,8 +34,8 @@ interface Breach {
 type Finding = Breach | 'none' | 'undecided';
 
 /**
- * Finds what a rule set does although the interface or the guide promises otherwise, each with a payer who shows it.
- * It also finds what `ruleset.yaml` says is meant, but the rule set does not do.
+ * Finds the promises of the interface or the guide that a rule set breaks, each with a payer who shows the breach.
+ * Also finds breaches that `ruleset.yaml` declares as meant but that the rule set does not make.
  */
 export function findBrokenPromises(
   rules: ParsedRules,
@@ -126,9 +126,9 @@ interface Question {
   readonly what: string;
   /** The source of the promise, and what it says. */
   readonly law?: string;
-  /** What is true of these payers, and is shown for the example. */
+  /** The conditions that hold for these payers and are shown for the example. */
   readonly given: readonly Condition[];
-  /** What else is true of these payers. */
+  /** Further conditions that hold for these payers. */
   readonly implied?: readonly Condition[];
   readonly isBreach: (verdict: Verdict) => boolean;
   readonly remedy: string;
@@ -229,7 +229,9 @@ class PromiseProof {
     };
   }
 
-  /** Asks whether a trusted payer can get BLOCK for another reason than a bot flag, which is reported separately. */
+  /**
+   * Asks whether a trusted payer can get BLOCK for another reason than a bot flag. A bot flag is reported separately.
+   */
   trustedIsRefused(): Finding {
     const { facts } = this;
     return this.#breach({
@@ -288,7 +290,7 @@ class PromiseProof {
     };
   }
 
-  /** Picks the facts that the conditions ask for, and those from which the group and the bot flag follow. */
+  /** Picks the facts that the conditions ask for, and the facts from which the group and the bot flag follow. */
   #exampleOf(facts: ReadonlyMap<string, FactReading>, conditions: readonly Condition[]): Example {
     const asked = new Set(listFacts(conditions).map(({ name }) => name));
     const groups = this.#rules.groups.rules.filter(({ condition }) => matchesFacts(condition, facts));

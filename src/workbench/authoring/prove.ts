@@ -49,12 +49,12 @@ interface Finding extends RuleProblem {
 
 export interface Proofs {
   readonly findings: readonly Finding[];
-  /** What is worth knowing but is no mistake, and what could not be decided in reasonable time. */
+  /** Notes that are worth knowing but are no mistake, and questions that could not be decided in reasonable time. */
   readonly notes: readonly RuleProblem[];
 }
 
 /**
- * Proves what can be known of a rule set without running it. Every finding is certain: it follows from the
+ * Proves what can be known of a rule set without running it. Every finding is certain, because it follows from the
  * conditions, the domains of the facts and the relations in `relations.ts`.
  */
 export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
@@ -177,7 +177,7 @@ function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): reado
   return [...told.values()];
 }
 
-/** Examines rules of which the first match counts. `rules` are in the order in which they are asked. */
+/** Examines rules of which the first match counts. `rules` are in the sequence in which they are asked. */
 export function proveOrdered(
   rules: readonly Rule<unknown>[],
   reasoner: Reasoner,
@@ -228,7 +228,7 @@ function createNeverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
   };
 }
 
-/** Says why a comparison never holds and what to ask instead, where that is known for the fact. */
+/** Says why a comparison never holds, and what to ask instead if that is known for the fact. */
 function explainNever([condition]: readonly Condition[]): string {
   if (condition?.kind !== 'comparison') return '';
   const why = WHY_NEVER[condition.fact.name];
@@ -249,7 +249,7 @@ function findPartsThatNeverHold(
   reasoner: Reasoner,
 ): readonly RuleProblem[] {
   if (reasoner.find([condition]).kind === 'none') return [];
-  // A comparison within a "not" is also examined as it is written. When it never holds, its "not" has no effect.
+  // A comparison within a "not" is also examined as it is written. If it never holds, its "not" has no effect.
   return listComparisons([condition, written])
     .filter((comparison) => reasoner.find([comparison]).kind === 'none')
     .map((comparison) => ({
@@ -290,7 +290,7 @@ function findCoveringRules(
     const left = leftBy(covering);
     const others = before.filter((rule) => !covering.includes(rule));
     const [highest] = others;
-    // When the search gave up, further rules may help it.
+    // If the search gave up, further rules may help it.
     if (left.kind === 'none' || highest === undefined)
       return before.filter((rule) => covering.includes(rule));
     const taking =

@@ -20,8 +20,8 @@ import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
 
 /**
- * Finds a holdout without a bound. When a client is held out, an order that the rule would have held back may cost
- * any amount.
+ * Finds a holdout without a limit. If a client is held out, an order that the rule would have held back may cost any
+ * amount.
  */
 export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
@@ -48,9 +48,9 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
 
 /**
  * Finds comparisons that look as if they were meant for payers without a value, but never hold for them. Such a
- * comparison holds for what people take a missing value to be, for example "long ago" for the seconds since the last
- * payment. A rule that asks whether the value is known has considered payers without one. Comparisons that miss the
- * same payers are reported once.
+ * comparison holds for the value that people expect of a missing value, for example "long ago" for the seconds since
+ * the last payment. A rule that asks whether the value is known has considered payers without one. Comparisons that
+ * miss the same payers are reported once.
  */
 export function findPayersNeverSeen(
   { name, condition }: Rule<unknown>,
@@ -74,17 +74,17 @@ export function findPayersNeverSeen(
   });
 }
 
-/** Tells whether the comparison holds for what people take a missing value to be. */
+/** Tells whether the comparison holds for the value that people expect of a missing value. */
 function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Comparison): boolean {
   const { absence, domain } = fact;
   if (absence === undefined || isFactRef(value)) return false;
-  // "An e-mail of less than 7 days" is not meant for payers of whom the caller says nothing.
+  // "An e-mail of less than 7 days" is not meant for payers about whom the caller says nothing.
   const asksForLess = domain.type === 'number' && operator.startsWith('lessThan') && value !== 0;
   if (attribute !== undefined && asksForLess) return false;
   return createComparisonMatcher(0, operator, value)([absence.mistakenFor]);
 }
 
-/** Returns what is left of a condition once a comparison in it holds. */
+/** Returns the rest of a condition after a comparison in it holds. */
 function removeComparison(condition: Condition, gone: Comparison): Condition {
   return foldCondition(condition, {
     group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
@@ -102,7 +102,7 @@ function formatKnownTest({ fact: { name, windowMs, attribute } }: Comparison, va
 }
 
 /**
- * Finds texts that name a fact or an attribute but are compared as texts, like `ipCountry` where the value of that
+ * Finds texts that name a fact or an attribute but are compared as texts, like `ipCountry` if the value of that
  * attribute is meant.
  */
 export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
@@ -122,16 +122,16 @@ export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly
 
 /**
  * Tells whether a text looks like a slip. A method may have the same name as an attribute, so an attribute counts
- * only when the fact can be compared with it.
+ * only if the fact can be compared with it.
  */
 function isMeant(fact: FactRef, other: FactRef): boolean {
   return other.attribute === undefined || findComparisonFault(fact, 'equal', other) === null;
 }
 
-/** The files with values that facts are compared with. */
+/** The files with values with which facts are compared. */
 const COMPARING_FILE = /^(groups|bot-signals|verdicts|flags|lists\/.*)\.yaml$/;
 
-/** Words for personal data, when the name of an attribute ends with them. */
+/** Words for personal data, if the name of an attribute ends with them. */
 const PERSONAL_WORDS = [
   'email',
   'mail',

@@ -14,17 +14,17 @@ export interface FileFault {
 /** The line with which redis-check-aof reports a file that it has read. */
 const ANALYZED = /^AOF analyzed: filename=(.*), size=\d+, ok_up_to=(\d+),.* diff=(\d+)$/gm;
 
-/** The line about a new file in which nothing was written yet. Such a file is not analyzed. */
+/** Matches the line about a new file in which nothing was written yet. Such a file is not analyzed. */
 const EMPTY = /^(?:BASE|INCR) AOF (.*) is empty$/gm;
 
 const MANIFEST = 'appendonly.aof.manifest';
 
-/** The output has the files' names and little else, whatever the files' size. */
+/** The longest output. It has the files' names and little else, whatever the files' size. */
 const OUTPUT_BYTES_MAX = 16 << 20;
 
 /**
  * Finds the first file in an `appendonlydir` that is not whole. Returns null if all are whole. It runs
- * redis-check-aof, which opens the files for writing but changes none. Throws when that program is not installed.
+ * redis-check-aof, which opens the files for writing but changes none. Throws if that program is not installed.
  */
 export async function findAppendOnlyFault(folder: string): Promise<FileFault | null> {
   const { isFine, output } = await checkByRedis(join(folder, MANIFEST));
@@ -51,7 +51,7 @@ function checkByRedis(manifest: string): Promise<{ readonly isFine: boolean; rea
   return promise;
 }
 
-/** Lists the files of the manifest, in the order in which Redis reads them. */
+/** Lists the files of the manifest, in the sequence in which Redis reads them. */
 function listManifestFiles(folder: string): readonly string[] {
   try {
     return findFileNames(readFileSync(join(folder, MANIFEST), 'utf8'), /^file (\S+) seq /gm);

@@ -61,7 +61,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
       throw error instanceof NotAdopted ? new FindingsError(error.message) : error;
     });
     const adopted = await archive.refresh();
-    // With this cursor, shipping goes on with the entries that are newer than the whole archive.
+    // With this cursor, shipping continues with the entries that are newer than the whole archive.
     const commit = { by: 'archive adopt', at: clock(), cursor: FOREIGN_CURSOR, add: [], remove: [] };
     const { version, segments } = await archive.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
@@ -230,7 +230,7 @@ function queryNamedTables<T>(
   );
 }
 
-/** The tables of which the view `orders` is made. */
+/** The tables from which the view `orders` is made. */
 const OF_ORDERS: ReadonlySet<string> = new Set(['decisions', 'outcomes']);
 
 function formatAnswer({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
@@ -253,7 +253,7 @@ function formatAnswer({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 
   }
 }
 
-/** Returns a value for JSON: times as RFC 3339, and whole numbers as numbers while they are exact. */
+/** Returns a value for JSON: times as RFC 3339, and whole numbers as numbers as long as they are exact. */
 function toPlainValue(value: unknown): unknown {
   if (typeof value === 'bigint')
     return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
@@ -268,7 +268,7 @@ function formatCell(value: unknown): string {
 
 const COUNTED_ENTRIES_MAX = 10_000;
 
-/** Adds `archive status`: what is archived, how far shipping is behind, and what was lost. */
+/** Adds `archive status`, which shows what is archived, how far shipping is behind, and what was lost. */
 function statusCommand(archive: Command): void {
   archive
     .command('status')

@@ -17,7 +17,7 @@ interface AuditOptions {
 
 const PAGE_ENTRIES = 500;
 
-/** Adds `audit`: who changed what, when and why. The command follows the log, which no operation does. */
+/** Adds `audit`, which shows who changed what, when and why. The command follows the log, which no operation does. */
 export function auditCommand(program: Command): void {
   const audit = program
     .command('audit')

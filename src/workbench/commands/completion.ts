@@ -3,7 +3,7 @@ import { print } from './print.ts';
 
 const SHELLS = ['bash', 'zsh'] as const;
 
-/** completion: what a shell completes, from the commands that there are. */
+/** Adds `completion`, which prints what a shell completes, from the existing commands. */
 export function completionCommand(program: Command): void {
   program
     .command('completion')
@@ -14,7 +14,7 @@ export function completionCommand(program: Command): void {
     .action((shell: (typeof SHELLS)[number]) => print(completionScript(program, shell)));
 }
 
-/** A function for bash, which zsh runs, too. */
+/** Returns a function for bash, which zsh runs, too. */
 function completionScript(program: Command, shell: (typeof SHELLS)[number]): string {
   const cases = program.commands.flatMap((command) => [
     ...command.commands.map((one) => caseOf(`*' ${command.name()} ${one.name()}'`, one)),
@@ -35,7 +35,7 @@ function completionScript(program: Command, shell: (typeof SHELLS)[number]): str
   ].join('\n');
 }
 
-/** The commands below one, and its options. */
+/** Lists the commands below one command, and its options. */
 function caseOf(pattern: string, command: Command): string {
   const below = command.commands.map((one) => one.name());
   const options = command.options.flatMap(({ long }) => long ?? []);

@@ -54,7 +54,7 @@ interface Found {
   readonly isCut: boolean;
 }
 
-/** The newest decisions come first, so more than a screenful is seldom wanted. */
+/** The limit of the list. The newest decisions come first, so more than a screenful is seldom wanted. */
 const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
 
 /** Requires a filter, because a list of all decisions of all platforms helps nobody. */

@@ -18,7 +18,7 @@ export class NothingFoundError extends FindingsError {}
 /** The present state does not allow the change. Nothing was changed. */
 export class CommandRefusedError extends NamedError {}
 
-/** Whether the operating system refused, mostly about a file or a folder. */
+/** Whether the operating system refused a call, in most cases about a file or a folder. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }

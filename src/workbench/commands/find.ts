@@ -11,7 +11,7 @@ import { formatTable, printError } from './print.ts';
 
 type Found = WithMomentsAsText<FoundRecords>;
 
-/** Adds `find`: payers, orders, decisions, devices and list entries by a part of an id. */
+/** Adds `find`, which finds payers, orders, decisions, devices and list entries by a part of an id. */
 export function findCommand(program: Command): void {
   addOperationCommand<Found>(program, {
     operation: find,

@@ -6,7 +6,7 @@ import { escapeControls, printError } from './print.ts';
 /** The interval, in ms, at which a followed log is asked for new entries. */
 const POLL_MS = 250;
 
-/** One page of a log. `cursor` is the place after its last entry, or null when there is no entry yet. */
+/** One page of a log. `cursor` is the position after its last entry. Null if there is no entry yet. */
 interface LogPage {
   readonly entries: readonly unknown[];
   readonly cursor: string | null;
@@ -14,7 +14,7 @@ interface LogPage {
 
 interface ReadLog<Page extends LogPage> {
   readonly read: (after: string | null) => Promise<Page>;
-  /** The cursor to begin after. Null means from the oldest entry that is kept. */
+  /** The cursor after which to begin. Null for the oldest kept entry. */
   readonly after: string | null;
   /** Whether to wait for new entries after the last one. */
   readonly follow: boolean;
@@ -22,8 +22,8 @@ interface ReadLog<Page extends LogPage> {
 }
 
 /**
- * Yields the pages of a log, one after the other. When the store is away, following says so once, and goes on as soon
- * as the store answers.
+ * Yields the pages of a log, one after the other. If the store is away while the log is followed, it says so once,
+ * and continues as soon as the store answers.
  */
 export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
   const read = log.follow ? waitForStore(log.read) : log.read;
@@ -63,7 +63,7 @@ interface LongOutput {
   /** Aborts at SIGINT and SIGTERM, and when the reader of standard output has gone. */
   readonly stop: AbortSignal;
   /**
-   * Writes to standard output as fast as its reader takes the text. A reader that has gone is no error; every other
+   * Writes to standard output as fast as its reader takes the text. A reader that has gone is no error. Every other
    * failure throws.
    */
   readonly write: (text: string) => Promise<void>;

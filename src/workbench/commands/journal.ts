@@ -21,15 +21,15 @@ interface ExportOptions {
 const PAGE_ENTRIES = 500;
 
 /**
- * The most bytes in which the last cursor is looked for. A page of entries is far smaller, so a file whose last
- * cursor is further from its end is no export.
+ * How many bytes at the end of a file are searched for the last cursor. A page of entries is far smaller, so a file
+ * whose last cursor is further from its end is no export.
  */
 const TAIL_BYTES_MAX = 64 << 20;
 
 /**
  * Adds `journal export`, which writes every accepted input and decision as NDJSON, one entry a line. The last line of
- * each page has a member `cursor`, the place from which to continue. Entries after the last cursor of a file may be
- * torn. So they are cut off and read again, and nothing is lost or doubled however the exporter ended.
+ * each page has a member `cursor`, the position from which to continue. Entries after the last cursor of a file may
+ * be torn. So they are cut off and read again, and nothing is lost or doubled however the exporter ended.
  */
 export function journalCommands(program: Command): void {
   const journal = program
@@ -47,7 +47,7 @@ export function journalCommands(program: Command): void {
     .action((options: ExportOptions) => exportJournal(options));
 }
 
-/** Where entries are written. `write` resolves when the next page may come. */
+/** The place to which entries are written. `write` resolves when the next page may come. */
 interface Sink {
   readonly cursor: string | null;
   readonly write: (text: string) => Promise<void>;
@@ -158,7 +158,7 @@ async function openForUpdate(path: string): Promise<FileHandle> {
   }
 }
 
-/** Finds the last cursor of an export and the end of its line. What comes after that may be torn. */
+/** Finds the last cursor of an export and the end of its line. The text after that may be torn. */
 async function findLastPlace(
   file: FileHandle,
   path: string,

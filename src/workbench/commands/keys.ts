@@ -26,7 +26,7 @@ const DEFAULT_LIFETIME = '365d';
 /** The name of a key's owner. It is printable, so that any terminal can show it. */
 const OWNER = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
-/** Adds `keys issue`, `list` and `revoke`: who may call, for which platform and operations. */
+/** Adds `keys issue`, `list` and `revoke`, about who may call, for which platform and operations. */
 export function keysCommands(program: Command): void {
   const keys = program.command('keys').description('access keys of platforms');
 
@@ -79,7 +79,7 @@ interface Issued {
 }
 
 /**
- * Issues a key. Whoever has access to the store may give a key to any platform, for any operation and in anybody's
+ * Issues a key. A person with access to the store may give a key to any platform, for any operation and in anybody's
  * name.
  */
 async function issue({ parts, platform, options, caller }: Asking): Promise<Issued> {

@@ -11,7 +11,7 @@ import { formatTable, printError } from './print.ts';
 
 type Links = WithMomentsAsText<ClientLinks>;
 
-/** Adds `links`: who shares devices and addresses with a client, and which payers a block would refuse. */
+/** Adds `links`, which shows who shares devices and addresses with a client, and which payers a block would refuse. */
 export function linksCommand(program: Command): void {
   addOperationCommand<Links | null>(program, {
     operation: readClientLinks,
@@ -147,7 +147,7 @@ function formatPaidShare({ paid, reversed, unpaid, unknown }: LinkedClient['orde
   return granted === 0 ? '-' : `${paid} of ${granted}`;
 }
 
-/** Formats what a block would refuse, the paying clients above all. */
+/** Formats the payers that a block would refuse, the paying clients first. */
 function formatRefused({ clients, payers, orders, money }: RefusedPayers): string {
   const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;

@@ -146,7 +146,7 @@ async function importFile(asking: Asking, { list }: Readonly<Record<string, unkn
   } while (next.done !== true);
   return counts;
 
-  /** The next lines, each read when it is asked for. */
+  /** Yields the next lines. Each is read when it is asked for. */
   async function* takeLines(most: number): AsyncGenerator<string> {
     for (let taken = 0; taken < most && next.done !== true; taken += 1) {
       yield next.value;
@@ -163,7 +163,7 @@ function reportLine(told: ToldLine, before: number, counts: Map<string, number>,
   else if ('detail' in told) printError(`line ${line}: ${told.detail}`);
 }
 
-/** Yields the lines of a file as the interface takes them. Throws UsageError when it cannot be read. */
+/** Yields the lines of a file in the form of the interface. Throws UsageError if the file cannot be read. */
 async function* readLines(file: string, defaults: object): AsyncGenerator<string> {
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity }))

@@ -15,7 +15,7 @@ import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.
 import { withArchiveOf } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 
-/** What an operation needs besides the store. Nothing else is read. */
+/** The things that an operation needs besides the store. Nothing else is read. */
 export interface Needs {
   /** The shared lists, and the secret under which devices and addresses are kept. */
   readonly lists?: boolean;
@@ -23,7 +23,7 @@ export interface Needs {
   readonly rules?: boolean;
   /** The decisions that are older than the store keeps. */
   readonly archive?: boolean;
-  /** Makes a change at once that another person would otherwise have to approve. */
+  /** Whether a change is made at once that another person would otherwise have to approve. */
   readonly withoutApproval?: boolean;
 }
 
@@ -61,7 +61,7 @@ function withArchiveIf<T>(
 
 type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
-/** Reads the secrets. With another secret than that of the nodes, no fingerprint and no address would be recognised. */
+/** Reads the secrets. If they differed from those of the nodes, no fingerprint and no address would be recognised. */
 async function readSecrets({ lists = false }: Needs, config: Config, store: Store, now: number) {
   const atHand = findSignalSecrets(config);
   const attributeHmacs = createAttributeHmacs(atHand);
@@ -123,7 +123,7 @@ function composeLocalParts({
   return withRuleFolders;
 }
 
-/** Takes the newest released rule set to decide what a command changes about a payer. */
+/** Creates a source with the newest released rule set, to decide what a command changes about a payer. */
 function createRuleSource(loadedRules: LoadedRules): RuleSource {
   return {
     choose: (client) => createFixedRules(loadedRules.deciding(null)).choose(client),

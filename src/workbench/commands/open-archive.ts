@@ -30,7 +30,7 @@ export async function withArchiveOf<T>(
   const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
   const archive = opened === null ? ArchiveReader.withoutArchive(store) : new ArchiveReader(opened, store);
   await opened?.refresh().catch(() => {
-    // The command shows what the store has, and says that the archive is missing.
+    // The command shows the data of the store, and says that the archive is missing.
   });
   try {
     return await run(archive);
@@ -44,7 +44,7 @@ export function explainUnreadDecisions(what: string, unread: Parameters<typeof f
   return `${what} is not known: ${formatUnread(unread)}; archive status or archive verify names it.`;
 }
 
-/** Reads the settings of a node that has an archive. Throws ConfigError when ARCHIVE_DIR is "off". */
+/** Reads the settings of a node that has an archive. Throws ConfigError if ARCHIVE_DIR is "off". */
 export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   const config = readConfig();
   const { archiveDir } = config;
@@ -52,15 +52,15 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   throw new ConfigError('ARCHIVE_DIR is "off", so there is no archive; set it to the folder of one');
 }
 
-/** Runs a command on the archive. The store is opened only when it is needed to tell what the archive consists of. */
+/** Runs a command on the archive. The store is opened only if it is needed to find the contents of the archive. */
 export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
   const config = readArchiveConfig();
   return withRegisters((registers) => run(openArchive(config, registers)));
 }
 
 /**
- * Runs a command on snapshots of archive and journal, with the clients who were erased. When the archive is not that
- * of the store, or there is no store, the snapshots are of the archive alone.
+ * Runs a command on snapshots of archive and journal, with the clients who were erased. If the archive is not that of
+ * the store, or there is no store, the snapshots are of the archive alone.
  */
 export async function withSnapshots<T>(
   run: (open: OpenSnapshot, erased: ErasedClients) => Promise<T>,
@@ -106,8 +106,8 @@ function formatErased({ without = [] }: Segment): string {
 }
 
 /**
- * Reads the erased clients whom the archive may still hold. Returns none when there is no store, as beside a copy of
- * an archive.
+ * Reads the erased clients whom the archive may still hold. Returns none if there is no store, as beside a copy of an
+ * archive.
  */
 export async function readErasedNow(): Promise<ErasedClients> {
   return hasStore() ? withOpenStore(readErasedClients) : [];

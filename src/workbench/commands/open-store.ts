@@ -14,8 +14,8 @@ const WAITING = `Another process keeps the SQLite file locked; waiting for it, u
 
 /**
  * Runs a command on the store that the environment names, and closes the store whatever happens. The command gets the
- * store's clock, so that what it notes is dated like the nodes' entries. With `isAccepted` the store is opened even
- * when it is empty or is not the one that DATA_DIR or the archive names.
+ * store's clock, so that its notes are dated like the nodes' entries. With `isAccepted` the store is opened even if
+ * it is empty or is not the one that DATA_DIR or the archive names.
  */
 export async function withOpenStore<T>(
   run: (store: Store, clock: () => number) => Promise<T>,
@@ -60,7 +60,7 @@ async function openForCommand(isAccepted: boolean): Promise<Store> {
   return store;
 }
 
-/** Prints each message once, because every attempt to reach a store that is away fails with the same one. */
+/** Prints each message once, because every attempt to reach a store that is away fails with the same message. */
 function createErrorPrinter(): (error: Error) => void {
   const said = new Set<string>();
   return ({ message }) => {

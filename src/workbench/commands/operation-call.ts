@@ -18,18 +18,18 @@ import { createUserActor } from '#workbench/access/actors.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 
-/** What an operation is asked with, in the parts of a request. */
+/** The inputs of an operation, in the parts of a request. */
 export interface Given {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** A value for JSON, or lines with one JSON object each and a line end, which are read while they are answered. */
+  /** A value for JSON, or lines with one JSON object each and a line end. Lines are read while they are answered. */
   readonly body?: { readonly json: unknown } | { readonly lines: AsyncIterable<string> };
 }
 
 export interface Answer {
   /** The HTTP status. 202 means that the change waits for another person's approval. */
   readonly status: number;
-  /** The body that the interface would send, as JSON. Null without a body, and for a stream. */
+  /** The body that the interface would send, as JSON. Null if there is no body, and for a stream. */
   readonly json: string | null;
   /** The pieces of an answer that is written while it is being read. Null for other answers. */
   readonly stream: AsyncIterable<unknown> | null;
@@ -51,7 +51,7 @@ export function createSystemUser(platform: PlatformName, note = ''): Caller {
 
 /**
  * Runs an operation in this process as the platform's listener runs it, but without a listener, a key or a turn.
- * Throws HttpProblem when the operation refuses.
+ * Throws HttpProblem if the operation refuses.
  */
 export async function callOperation(
   operation: DeclaredOperation<RuleParts>,
@@ -78,7 +78,7 @@ export async function callOperation(
   }
 }
 
-/** A search already answers with the text of its JSON. */
+/** Converts an answer to JSON. A search already answers with the text of its JSON. */
 function toJson(told: unknown): string | null {
   if (told === undefined) return null;
   return typeof told === 'string' ? told : JSON.stringify(told);
@@ -136,13 +136,13 @@ class GivenRequest extends IncomingMessage {
     if (this.#isBegun) return;
     this.#isBegun = true;
     void this.#fill().catch((error: Error) => {
-      // Nobody broke off, so that whoever reads gets the error as it is.
+      // The request counts as complete, so that its reader gets the error itself.
       this.complete = true;
       this.destroy(error);
     });
   }
 
-  /** Makes pieces until there are enough, and goes on when somebody has read them. */
+  /** Makes pieces until there are enough, and continues when they have been read. */
   async #fill(): Promise<void> {
     for await (const piece of this.#pieces) {
       const isRead = new Promise<void>((resolve) => {

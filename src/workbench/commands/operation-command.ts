@@ -46,7 +46,7 @@ const PLATFORM_OPTIONS = {
   },
 } as const;
 
-/** The values of a command's words and options, by name. */
+/** The values of a command's positional arguments and options, by name. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
 /** Asks operations on one composition of parts. */
@@ -54,14 +54,14 @@ export interface Asking {
   readonly parts: RuleParts;
   readonly options: CommandOptions;
   readonly platform: PlatformName;
-  /** Who asks, as the audit names the person. */
+  /** The caller, as the audit names the person. */
   readonly caller: Caller;
   /** Asks an operation. Throws its refusal with a message for people. */
   readonly ask: (
     operation: DeclaredOperation<RuleParts>,
     given: Readonly<Record<string, unknown>>,
     platform?: PlatformName,
-    /** The body, where it is one of lines: one JSON object each, with its line end. */
+    /** The lines of a body of lines: one JSON object each, with its line end. */
     lines?: AsyncIterable<string>,
   ) => Promise<Answer>;
   /**
@@ -76,30 +76,30 @@ export interface Asking {
 }
 
 /**
- * The command of an operation. Words, options and help follow from the operation. The members here say what differs,
- * and what people see of the answer.
+ * The command of an operation. Arguments, options and help follow from the operation. The members here say what
+ * differs, and what people see of the answer.
  */
 export interface OperationCommand<Told> {
   readonly operation: DeclaredOperation<RuleParts>;
-  /** How the platform is given. Absent: the command is about the whole installation and has no such option. */
+  /** How the platform is given. If missing, the command is about the whole installation and has no such option. */
   readonly platform?: keyof typeof PLATFORM_OPTIONS;
   readonly needs?: Needs;
   /** The names of parameters and members that the command does not take. */
   readonly without?: readonly string[];
-  /** The names of words that may be left out. */
+  /** The names of positional arguments that may be left out. */
   readonly optional?: readonly string[];
-  /** Options that replace those of the operation, or come on top. */
+  /** Options that replace those of the operation, or are added to them. */
   readonly options?: readonly Option[];
-  /** Returns what the operation is asked with, when that is not what the person gave. */
+  /** Returns the inputs of the operation, if they are not what the person gave. */
   readonly given?: (
     options: CommandOptions,
     given: Readonly<Record<string, unknown>>,
   ) => Readonly<Record<string, unknown>>;
-  /** Runs the command when it does something else than asking the operation once, or page by page. */
+  /** Runs the command if it does something else than asking the operation once, or page by page. */
   readonly run?: (asking: Asking, given: Readonly<Record<string, unknown>>) => Promise<Told>;
   /** Formats the answer for people. An empty text is not printed. */
   readonly text: (told: Told, asking: Asking) => string;
-  /** What --json prints, when that is not the answer or, of a list, its items. */
+  /** Returns what --json prints. If missing, it prints the answer or the items of a list. */
   readonly json?: (told: Told, asking: Asking) => unknown;
   readonly jsonHelp?: string;
   /** Runs last, whatever was printed: prints notes for people, and sets the exit code. */
@@ -160,7 +160,7 @@ function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
   return parameters.some(({ name }) => name === 'after');
 }
 
-/** A word is found by its name, an option by its flag. */
+/** A positional argument is found by its name, an option by its flag. */
 function readGiven(input: OperationInput, taken: CommandOptions): unknown {
   return Object.hasOwn(taken, input.name) ? taken[input.name] : taken[getAttributeName(input)];
 }
@@ -222,7 +222,7 @@ export async function withParts<T>(
   platform: PlatformName,
   work: (asking: Asking) => Promise<T>,
 ): Promise<T> {
-  // These modules are loaded only when a command runs, because help needs nothing of the service.
+  // These modules are loaded only if a command runs, because help needs nothing of the service.
   const { withLocalParts } = await import('./local-parts.ts');
   const { callOperation, createSystemUser: systemUser } = await import('./operation-call.ts');
   const done = withLocalParts(needs, (parts) => {
@@ -245,7 +245,7 @@ export async function withParts<T>(
   });
 }
 
-/** Puts each value into the part of the request where the operation reads it. */
+/** Puts each value into the part of the request from which the operation reads it. */
 function toRequest(
   operation: DeclaredOperation<RuleParts>,
   given: Readonly<Record<string, unknown>>,
@@ -296,7 +296,10 @@ async function readAllPages(
 /** The number of items that every list can return at once. */
 const PAGE_ITEMS = 500;
 
-/** Returns the name of the member that holds a list's items: its first array. Null for an answer that is no page. */
+/**
+ * Returns the name of the member that holds a list's items: its first array. Returns null for an answer that is no
+ * page.
+ */
 function findItemsMember(answer: unknown): string | null {
   if (!isJsonObject(answer) || !('next' in answer)) return null;
   return Object.entries(answer).find(([, value]) => Array.isArray(value))?.[0] ?? null;

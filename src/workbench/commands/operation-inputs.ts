@@ -55,13 +55,13 @@ export function listInputs({
   });
 }
 
-/** Returns how a command's help names a word: `client` for `clientIdKey`, `id` for `proposalId`. */
+/** Returns how a command's help names a positional argument: `client` for `clientIdKey`, `id` for `proposalId`. */
 export function formatArgumentName(name: string): string {
   if (name === 'clientIdKey') return 'client';
   return name.endsWith('Id') ? 'id' : name;
 }
 
-/** Returns an option's name. The moment at which something ends is given as a duration, by `--expires`. */
+/** Returns an option's name. The end of something is given as a duration, by `--expires`. */
 function getOptionName(name: string): string {
   return isEnd(name) ? 'expires' : name;
 }
@@ -133,7 +133,9 @@ function getInputKind(name: string, given: object): InputKind {
   }
 }
 
-/** Returns the value for a request from what a person gave, or undefined when nothing was given. Throws UsageError. */
+/**
+ * Returns the value for a request from what a person gave. Returns undefined if nothing was given. Throws UsageError.
+ */
 export function readInput({ name, schema, shown }: OperationInput, given: unknown): unknown {
   if (given === undefined) return undefined;
   const text = String(given);

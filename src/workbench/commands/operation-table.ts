@@ -35,7 +35,7 @@ function formatCell(item: object, member: string, missing: string): string {
   return typeof value === 'string' ? formatMoment(value) : String(value);
 }
 
-/** The interface's form of moments. Other texts are shown as they are. */
+/** Matches the interface's form of moments. Other texts are shown unchanged. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 function formatMoment(value: string): string {

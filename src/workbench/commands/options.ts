@@ -5,13 +5,13 @@ import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { UsageError } from './exit.ts';
 
-/** Parses the value of --platform. Throws UsageError when it is not a platform name. */
+/** Parses the value of --platform. Throws UsageError if it is not a platform name. */
 export function parsePlatform(text: string): PlatformName {
   if (isPlatformName(text)) return text;
   throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
 }
 
-/** Parses --platform where it may also be `*`, the whole installation. Throws UsageError. */
+/** Parses --platform, which may also be `*`, the whole installation. Throws UsageError. */
 export function parseListOwner(text: string): PlatformName {
   if (isPlatformName(text) || isInstallation(text)) return text;
   throw new UsageError(
@@ -21,7 +21,7 @@ export function parseListOwner(text: string): PlatformName {
 
 /**
  * Parses a time that a person wrote to epoch ms. A day means its beginning in UTC. Returns null for undefined. Throws
- * UsageError when the text is not a time, or has no time zone.
+ * UsageError if the text is not a time, or has no time zone.
  */
 export function parseTime(text: string | undefined, option: string): number | null {
   if (text === undefined) return null;
@@ -34,21 +34,21 @@ export function parseTime(text: string | undefined, option: string): number | nu
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** Adds the options that bound a time span. `parseTime` parses their values. */
+/** Adds the options that limit a time span. `parseTime` parses their values. */
 export function addSpanOptions(command: Command): Command {
   return command
     .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
     .option('--to <time>', 'only decisions before this time');
 }
 
-/** Parses --expires to ms. Throws UsageError when the text is no duration. */
+/** Parses --expires to ms. Throws UsageError if the text is no duration. */
 export function parseLifetime(text: string): number {
   const ms = parseDuration(text);
   if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
   return ms;
 }
 
-/** Parses a whole number from 1 to `max`. Throws UsageError for anything else. */
+/** Parses a whole number from 1 to `max`. Throws UsageError for any other text. */
 export function parseWholeNumber(option: string, text: string, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
@@ -57,7 +57,7 @@ export function parseWholeNumber(option: string, text: string, max: number): num
 
 const REASON_CHARS_MAX = 1000;
 
-/** Parses the value of --reason. Throws UsageError when it is empty or too long. */
+/** Parses the value of --reason. Throws UsageError if it is empty or too long. */
 export function parseReason(text: string): string {
   const reason = text.trim();
   if (reason !== '' && reason.length <= REASON_CHARS_MAX) return reason;

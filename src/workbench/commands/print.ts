@@ -9,7 +9,7 @@ const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as c
   Parameters<typeof styleText>[0]
 >;
 
-/** Characters that never stand for text. By them `print` tells the service's colours from what a payer sent. */
+/** Characters that never stand for text. By them `print` distinguishes the service's colours from a payer's text. */
 const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3' } as const satisfies Record<
   Tone,
   string
@@ -91,7 +91,7 @@ export function formatTable(
   return shown.map(line).join('\n');
 }
 
-/** Creates a progress bar on standard error, if that is a terminal. Its package is loaded only then. */
+/** Creates a progress bar on standard error, if that is a terminal. The bar's package is loaded only then. */
 export async function createProgressBar() {
   if (!process.stderr.isTTY) return { show: () => {}, stop: () => {} };
   const { SingleBar } = await import('cli-progress');

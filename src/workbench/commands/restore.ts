@@ -31,7 +31,7 @@ type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
 
 interface BackupReport {
   readonly kind: Kind;
-  /** The time of the newest entry of its journal or audit, as ISO 8601. Null for a store without any entry. */
+  /** The time of the newest entry of the store's journal or audit, as ISO 8601. Null for a store without any entry. */
   readonly asOf: string | null;
   readonly journalEntries: number;
   /** The Redis files that end within an entry, and the number of bytes that Redis drops there. */
@@ -53,8 +53,8 @@ interface ArchiveReport {
   /** The number of files that were cut off or are gone. */
   readonly torn: number;
   /**
-   * The segments with entries that are newer than the backup's journal. The archive has these entries and the store
-   * has not.
+   * The segments with entries that are newer than the backup's journal. The archive has these entries, and the store
+   * lacks them.
    */
   readonly later: { readonly decisionsMax: number; readonly to: string } | null;
 }
@@ -171,7 +171,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const run = promisify(execFile);
     const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
       (error: unknown) => {
-        // Its other exit codes are about folders and programs, not about the data that a server reads.
+        // Its other exit codes are about folders and programs, and not about the data that a server reads.
         const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT.findings;
         const [what] = isOfServer ? faults.map(formatFault) : [];
         throw what === undefined ? toProgramError(error) : new FindingsError(`${what}. Take another copy.`);
@@ -202,7 +202,9 @@ function formatFault({ file, goodBytes }: FileFault): string {
   return goodBytes === null ? `${file} cannot be read` : `${file} cannot be read from byte ${goodBytes} on`;
 }
 
-/** Returns an error with the output of a program that failed, or one that says that the program is not installed. */
+/**
+ * Returns an error with the output of a program that failed, or an error that says that the program is not installed.
+ */
 function toProgramError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if ('stderr' in error && typeof error.stderr === 'string' && error.stderr !== '')
@@ -232,8 +234,8 @@ async function openWhenReady(redisUrl: string, dataDir: string, signal?: AbortSi
 }
 
 /**
- * Returns the archive that was named, or that lies beside the backup. Files that are fetched from S3 are removed with
- * the copy. The backup's store is not asked which commit is the newest, because it knows only an earlier one.
+ * Returns the archive that was named, or the archive beside the backup. Files that are fetched from S3 are removed
+ * with the copy. The backup's store is not asked which commit is the newest, because it knows only an earlier one.
  */
 function openArchiveOfBackup(
   { check, archive }: { check: string; archive?: string },

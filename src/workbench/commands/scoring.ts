@@ -7,12 +7,12 @@ import { parseDecisionId } from '#decision/payer/client-key.ts';
 import { CommandRefusedError, EXIT, FindingsError, isSystemError, toExitCode, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
-/** The folder that keeps compiled modules from one command to the next. When it cannot be written, nothing is kept. */
+/** The folder that keeps compiled modules from one command to the next. If it cannot be written, nothing is kept. */
 const COMPILED = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'compiled');
 
 type Describe = (program: Command) => void;
 
-/** The commands by their first word, in the order of the help. A command loads only its own modules. */
+/** The commands by their first word, in the sequence of the help. A command loads only its own modules. */
 const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
@@ -58,14 +58,17 @@ function countHelpColumns(): number {
   return Math.min(process.stdout.columns ?? HELP_COLUMNS_MAX, HELP_COLUMNS_MAX);
 }
 
-/** Moves ids of decisions to the end, where nothing is an option. An id may begin with "-" and would look like one. */
+/**
+ * Moves ids of decisions to the end, where nothing is an option. An id may begin with "-" and would look like an
+ * option.
+ */
 function moveDecisionIdsLast(args: readonly string[]): readonly string[] {
   const isId = (arg: string) => arg.startsWith('-') && parseDecisionId(arg) !== null;
   const ids = args.filter(isId);
   return ids.length === 0 ? args : [...args.filter((arg) => !isId(arg)), '--', ...ids];
 }
 
-/** Describes an option. Its default is shown without quotes, as one would write it after the option. */
+/** Describes an option. Its default is shown without quotes, as a person would write it after the option. */
 function optionDescription(option: Option): string {
   const description = new Help().optionDescription(option).replace(/\(default: "(.*)"\)/, '(default: $1)');
   return option.mandatory ? `required: ${description}` : description;

@@ -8,12 +8,9 @@ import { formatTable, print } from './print.ts';
  * scripts/bench/README.md names.
  */
 const EACH = {
-  /**
-   * CPU of the processes that answer, on a machine that nothing else used. Scores and outcomes were not measured
-   * apart.
-   */
+  /** CPU of the processes that answer, on a machine with no other load. Scores and outcomes were not measured apart. */
   serviceMicros: { verdict: 130, key: 0, score: 115, outcome: 115 },
-  /** CPU of a busy redis-server. With one command at a time each takes up to four times as long. */
+  /** CPU of a busy redis-server. If it runs one command at a time, each takes up to four times as long. */
   redisMicros: { verdict: 32, key: 20, score: 48, outcome: 36 },
   shippingMicros: { verdict: 48, key: 0, score: 17, outcome: 17 },
   /** Bytes between the service and Redis, in both directions. */
@@ -25,13 +22,13 @@ const EACH = {
 
 /**
  * Bytes of the state of a payer who stays away: `bare` without orders, `order` for each of the newest orders that it
- * remembers. `asked` are the bytes that it has more, at three verdicts, while windows still reach what the payer did.
+ * remembers. `asked` are the additional bytes, at three verdicts, while windows still reach the payer's requests.
  */
 const STATE = { bare: 163, order: 13.2, ordersMax: 64, asked: 240 };
 
 /**
- * Bytes in Redis while a thing is kept, with its share of the tables that hold the keys. `notes` are those of a
- * payer, with two devices.
+ * Bytes in Redis while a thing is kept, with its share of the tables that hold the keys. `notes` are the notes of a
+ * payer with two devices.
  */
 const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
 
@@ -49,7 +46,7 @@ const DEVICE_DAYS = 7;
 const DAY_SECONDS = 86_400;
 const JOURNAL_ENTRIES_KEPT = 100_000;
 
-/** When the memory of a master is filled beyond this share, the journal loses its oldest entries. */
+/** If the memory of a master is filled beyond this share, the journal loses its oldest entries. */
 const JOURNAL_SHARE_MAX = 0.8;
 
 /** The numbers of masters over which the 64 partitions spread evenly. */
@@ -57,11 +54,14 @@ const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
 
 /**
  * The share of the cores that is busy at the peak. Half stay idle, so that answers stay fast and one of two nodes may
- * fail. While it is behind, shipping rests as long as it works.
+ * fail. A shipper that is behind rests as long as it works.
  */
 const BUSY_SHARE = 0.5;
 
-/** The share of memory that is filled. A rewrite of the append-only file copies the changes that come meanwhile. */
+/**
+ * The share of memory that is filled. A rewrite of the append-only file copies the changes that come during the
+ * rewrite.
+ */
 const FILLED_SHARE = 0.6;
 
 interface Load
@@ -72,7 +72,7 @@ interface Load
   readonly masterGb: number;
 }
 
-/** Adds `size`: what an installation on Redis needs for a load. */
+/** Adds `size`, which computes what an installation on Redis needs for a load. */
 export function sizeCommand(program: Command): void {
   program
     .command('size')
@@ -97,7 +97,7 @@ export function sizeCommand(program: Command): void {
     });
 }
 
-/** A figure: its name for programs, its value, its unit, and what it is. */
+/** A figure: its name for programs, its value, its unit, and its meaning. */
 type Need = readonly [name: string, value: number | null, unit: '' | 'B' | '%' | 'min', words: string];
 
 function computeNeeds(load: Load & { readonly payers: number }): readonly Need[] {
@@ -135,7 +135,7 @@ function computeNeeds(load: Load & { readonly payers: number }): readonly Need[]
   const masters = EVEN_MASTERS.find((some) => some >= Math.max(forCpu, forMemory)) ?? null;
   const shipping = (verdictsPerSecond * each('shippingMicros')) / 1e6 / BUSY_SHARE;
   const network = peak * verdictsPerSecond * each('network');
-  // Entries that are not shipped stay, with their decisions. A new installation of this size has that room.
+  // Entries that are not shipped stay, with their decisions. A new installation of this size has the room for them.
   const room = (masters ?? EVEN_MASTERS.at(-1) ?? 1) * load.masterGb * 1e9 * JOURNAL_SHARE_MAX - memory;
   const roomVerdicts = room / (each('journal') + KEPT.decision + BY_ORDER.order);
   const { journalEntries, journalEntriesMin } = RETENTION;

@@ -103,7 +103,7 @@ async function check(json: boolean): Promise<void> {
 }
 
 interface DamagedText extends Unreadable {
-  /** The client of a state. Null if the text is not a state, or when no record names the client any more. */
+  /** The client of a state. Null if the text is not a state, or if no record names the client any more. */
   readonly client: ClientKey | null;
 }
 
@@ -177,7 +177,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   }
 }
 
-/** A register that a store writes once. Afterwards the store accepts no other value in its place. */
+/** A register that a store writes once. Afterwards the store accepts no other value in it. */
 interface Noted {
   readonly register: string;
   readonly also?: string;

@@ -6,18 +6,18 @@ export type Bundle = Readonly<Record<string, string>>;
 
 const PAGE = join(import.meta.dirname, 'page');
 
-/** Where an image has the files that were bundled as it was built. */
+/** The folder of an image with the files that were bundled when the image was built. */
 const BUILT = join(import.meta.dirname, '..', '..', 'console', 'bundled.json');
 
-/** The page's files, bundled now or with the image. */
+/** Returns the page's files, bundled now or with the image. */
 export async function buildBundle(): Promise<Bundle> {
   return existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8')) : bundle();
 }
 
 /**
- * The page's modules with the packages that they use: all places in one file, what draws charts in one that is
- * loaded after the figures, the editor of drafts in one that is loaded when a draft is opened. The bundler ends
- * when it is done.
+ * Bundles the page's modules with the packages that they use. All pages are in one file. The code that draws charts
+ * is in a file that is loaded after the figures. The editor of drafts is in a file that is loaded when a draft is
+ * opened. The bundler ends when it is done.
  */
 async function bundle(): Promise<Bundle> {
   const bundler = await import('esbuild');
@@ -43,5 +43,5 @@ async function bundle(): Promise<Bundle> {
   }
 }
 
-// The image begins this module by itself.
+// The build of an image starts this module by itself.
 if (import.meta.main) writeFileSync(BUILT, JSON.stringify(await bundle()));

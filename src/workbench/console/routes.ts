@@ -12,7 +12,7 @@ import { buildBundle } from './bundle.ts';
 interface ConsoleFile {
   readonly type: string;
   readonly bytes: Buffer;
-  /** Compressed when it is first asked for. */
+  /** The file is compressed when it is first asked for. */
   readonly gzipped: () => Buffer;
 }
 
@@ -27,12 +27,12 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const PAGE = join(import.meta.dirname, 'page');
 
-/** Files of the page that no bundler touches. */
+/** Files of the page that the bundler leaves unchanged. */
 const AS_THEY_ARE = ['icon.svg', 'font/inter.woff2'] as const;
 
 const YEAR_SECONDS = 31_536_000;
 
-/** What a node serves: the page, and its files below an address that holds a hash of them all. */
+/** The files that a node serves: the page, and its files below an address that holds a hash of them all. */
 interface ServedConsole {
   readonly release: string;
   readonly index: ConsoleFile;
@@ -40,10 +40,10 @@ interface ServedConsole {
 }
 
 /**
- * The console at `/`, without a key, because it holds no data. Everything it shows it asks for with the key
- * that somebody signs in with. Nothing is loaded from elsewhere. It is bundled when somebody first opens it:
- * most nodes never show it. The addresses of its files change with them, so that browsers keep them without
- * asking again.
+ * Creates the routes of the console at `/`, without a key, because it holds no data. The page requests all its data
+ * with the key of the person who signs in. Nothing is loaded from elsewhere. The console is bundled when somebody
+ * first opens it, because most nodes never show it. The addresses of its files change with their contents, so that
+ * browsers keep them without asking again.
  */
 export function createConsoleRoutes(): Router<RequestState> {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
@@ -65,7 +65,8 @@ export function createConsoleRoutes(): Router<RequestState> {
     const { release, files } = await served();
     const file = files.get(ctx.params['name'] ?? '');
     if (file === undefined) return;
-    // Nodes of different versions may take turns: the page of another gets what this one has, and keeps nothing.
+    // Nodes of different versions may take turns. The page of another version gets the file of this one, and does not
+    // keep it.
     const isOwn = ctx.params['release'] === release;
     ctx.set('Cache-Control', isOwn ? `max-age=${YEAR_SECONDS}, immutable` : 'no-store');
     send(ctx, file);
@@ -134,13 +135,13 @@ function securityHeaders(): Middleware {
         'frame-ancestors': ["'none'"],
       },
     },
-    // Whether the listener stands behind TLS is for the proxy in front of it to say.
+    // Only the proxy before the listener knows whether the listener stands behind TLS.
     strictTransportSecurity: false,
     referrerPolicy: { policy: 'no-referrer' },
     xFrameOptions: { action: 'deny' },
   });
   return ({ req, res }, next) => {
-    // It sets headers, and is done.
+    // The middleware only sets headers.
     setHeaders(req, res, () => {});
     return next();
   };

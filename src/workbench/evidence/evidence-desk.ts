@@ -36,11 +36,11 @@ interface EvidenceDeskParts {
   /** The former secret. Null if it was not changed. */
   readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
-  /** The roles that people have by OIDC_ROLES. The default is none. */
+  /** The roles that people have by OIDC_ROLES. If missing, none. */
   readonly roles?: readonly RoleGrant[];
   /** The time in epoch ms. */
   readonly clock: () => number;
-  /** Called when a result cannot be kept. The work continues. */
+  /** Is called when a result cannot be kept. The work continues. */
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
@@ -48,7 +48,7 @@ export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 
 /** The node has as much work as it accepts. */
 export class EvidenceDeskBusy extends NamedError {
-  /** Whether the platform that asks has too many jobs waiting. Otherwise all platforms together have. */
+  /** Whether the platform that asks has too many jobs waiting. Otherwise all platforms together have too many. */
   readonly isOfOwn: boolean;
 
   constructor(isOfOwn: boolean) {
@@ -117,7 +117,7 @@ export class EvidenceDesk {
 
   /**
    * Returns the job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of
-   * the task when it is kept as a draft. Throws `EvidenceDeskBusy` or `NoArchive`.
+   * the task if it is kept as a draft. Throws `EvidenceDeskBusy` or `NoArchive`.
    */
   async ask(
     { actor, credential, platform }: EvidenceAsker,
@@ -195,9 +195,9 @@ export class EvidenceDesk {
   }
 
   /**
-   * Returns the segment with the first decisions that a task reads, which identifies the archive: no other archive
-   * has this segment, and a merge or an erasure replaces it. Returns null if there are no decisions. A local
-   * archive is read from disk each time, because somebody may have replaced the folder.
+   * Returns the segment with the first decisions that a task reads. It identifies the archive: no other archive has
+   * this segment, and a merge or an erasure replaces it. Returns null if there are no decisions. A local archive is
+   * read from disk each time, because somebody may have replaced the folder.
    */
   #oldest(task: EvidenceTask): string | null {
     const { past } = this.#parts;
@@ -220,7 +220,7 @@ export class EvidenceDesk {
     const { stopping, job } = entry;
     const { signal } = stopping;
     const beat = setInterval(() => this.#beat(entry).catch(this.#reportUnkept), SEEN_EVERY_MS);
-    // A job that the store did not accept gives up its place in the queue at once.
+    // If the store did not accept a job, the job leaves the queue at once.
     kept.catch((error: unknown) => stopping.abort(error));
     try {
       await this.#turns.run(job.platform, () => kept.then(() => this.#work(entry)), signal);
@@ -277,8 +277,8 @@ export class EvidenceDesk {
   }
 
   /**
-   * Marks a finished job as cancelled when somebody cancelled it before it was marked as done. That person could not
-   * know that it was done, and removed its result.
+   * Marks a finished job as cancelled if somebody cancelled it before it was marked as done. That person could not
+   * know that the job was done, and removed its result.
    */
   async #lookBack(entry: Entry): Promise<void> {
     if (entry.job.state !== 'done' || !(await this.jobStore.isCancelled(entry.job.jobId))) return;
@@ -287,8 +287,8 @@ export class EvidenceDesk {
   }
 
   /**
-   * Reports that this node still works on the job. Stops the job when somebody cancelled it at another node, or when
-   * its owner lost the right to it.
+   * Reports that this node still works on the job. Stops the job if somebody cancelled it at another node, or if its
+   * owner lost the right to it.
    */
   async #beat(entry: Entry): Promise<void> {
     const { jobId, credential, platform } = entry.job;

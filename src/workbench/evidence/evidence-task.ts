@@ -14,10 +14,10 @@ export interface EvidenceTask {
   readonly ruleSets: Readonly<Record<string, string>>;
   /** The platform. Null for all platforms. */
   readonly platform: PlatformName | null;
-  /** The span in epoch ms: decisions from `from` on and before `to`. Null means no bound. */
+  /** The span in epoch ms: decisions from `from` on and before `to`. Null if there is no limit. */
   readonly from: number | null;
   readonly to: number | null;
-  /** The moment (epoch ms) as of which the figures are. Null uses all that is known. */
+  /** The moment (epoch ms) to which the figures refer. Null if all data is used. */
   readonly asOf: number | null;
 }
 

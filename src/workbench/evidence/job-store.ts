@@ -95,7 +95,7 @@ export class JobStore {
     return this.#documents.delete(getResultsName(platform), jobId);
   }
 
-  /** Stores a result. Throws when the result is too large. */
+  /** Stores a result. Throws if the result is too large. */
   async keepResult({ platform, jobId }: JobPlace, result: QuestionAnswer): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);

@@ -4,7 +4,7 @@ import { deriveAddressKey, deriveNetworkKeys, type Pseudonymize, parseAddress } 
 import { NO_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 
-/** Where a range is looked for. */
+/** The list on which a range is looked for. */
 interface AskedList {
   readonly owner: PlatformName;
   readonly list: string;

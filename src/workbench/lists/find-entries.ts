@@ -23,16 +23,16 @@ interface EntrySearch {
   readonly limit: number;
 }
 
-/** Kinds of entries whose values are kept as they are. All others are kept as HMACs, of which no part can be compared. */
+/** Kinds of entries whose values are kept in clear. All others are kept as HMACs, of which no part can be compared. */
 const READABLE_KINDS: ReadonlySet<ListKind> = new Set(['client', 'method', 'sellPoint', 'ip']);
 
 /** The number of entries that one step looks at. It takes about a millisecond. */
 const STEP_ENTRIES = 5_000;
 
 /**
- * Finds the entries for a value on the lists of a platform, and the ranges that hold an address; after them the
- * entries whose value contains the text, without case: those that begin with it first, and on each list the newest
- * first. One more than the limit is returned where there are more.
+ * Finds the entries for a value on the lists of a platform, and the ranges that hold an address. After them come the
+ * entries whose value contains the text, without case. Values that begin with the text come first, and on each list
+ * the newest come first. If there are more than the limit, one more than the limit is returned.
  */
 export async function findListEntries(
   parts: EntrySearchParts,
@@ -50,7 +50,7 @@ export async function findListEntries(
   return [...found.values()].slice(0, limit + 1);
 }
 
-/** Finds the entry for the text on a list, or the range there that holds the address. */
+/** Finds the entry for the text on a list, or the range on it that holds the address. */
 function findExactly(
   { copy, editor, pseudonym }: EntrySearchParts,
   { platform, text, now }: EntrySearch,
@@ -90,7 +90,7 @@ async function findReadable(
   return { begins, contains };
 }
 
-/** A single address is an HMAC among the ranges of its list. */
+/** Whether the value is kept in clear. On a list of ranges, a single address is kept as an HMAC. */
 function isReadable({ kind, value }: StoredEntry): boolean {
   return kind !== 'ip' || !value.startsWith('hmac:');
 }

@@ -32,7 +32,7 @@ import { type Audit, writeNoted } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
-/** The list to change, and who changes it. */
+/** The list to change, and the author of the change. */
 export interface EditedList {
   /** The platform, or `*` for the whole installation. */
   readonly owner: ListOwner;
@@ -44,7 +44,7 @@ export interface EditedList {
 export interface NewEntry {
   readonly value: string;
   readonly reason: string;
-  /** When the entry ends, in epoch ms. Null means that it stays until it is removed. */
+  /** When the entry ends, in epoch ms. Null if it stays until it is removed. */
   readonly expiresAt: number | null;
 }
 
@@ -58,7 +58,7 @@ export type EntryEdit =
   | { readonly kind: 'put'; readonly ask: NewEntry }
   | { readonly kind: 'remove'; readonly value: string };
 
-/** The entries after a request, by id. Null means that the entry is removed. */
+/** The entries after a request, by id. Null if the entry is removed. */
 type Planned = Map<string, ListEntry | null>;
 
 /**
@@ -102,7 +102,7 @@ export class ListEditor {
   }
 
   /**
-   * Creates a list, or returns it when it exists with the same content. Throws `ListRefusal`, `StoreUnavailable` or
+   * Creates a list. Returns the existing list if it has the same content. Throws `ListRefusal`, `StoreUnavailable` or
    * `TooManyChanges`.
    */
   async make(edited: EditedList, kind: ListKind, attribute: string | null = null): Promise<StoredEntry> {
@@ -147,7 +147,7 @@ export class ListEditor {
     return this.#contentOf(owner, list);
   }
 
-  /** Returns the kind of a list's entries, as this node's copy has it now. */
+  /** Returns the kind of a list's entries, by this node's copy of the lists. */
   #contentOf(owner: ListOwner, list: string): ListContent {
     const { copy } = this.#parts.node;
     const made = copy.made(owner, list);
@@ -192,7 +192,7 @@ export class ListEditor {
     if (before === null) return false;
     const made = await this.#parts.listLog.write([{ id: before.id, text: null }]);
     await this.#parts.node.sync();
-    // Somebody else may have removed it between the two.
+    // Somebody else may have removed the value between the two steps.
     if (made?.[0] !== true) return false;
     await this.#note(edited, before, null, reason);
     return true;
@@ -216,7 +216,7 @@ export class ListEditor {
 
   /**
    * Makes up to LIST_CHANGES_MAX changes, each independently. Returns for each change its effect, or why it was
-   * refused. The audit has one entry for all, with a digest of what was written. Throws `UnknownList`.
+   * refused. The audit has one entry for all, with a digest of the written changes. Throws `UnknownList`.
    */
   async change(
     edited: EditedList,
@@ -295,7 +295,7 @@ export class ListEditor {
     return this.#steps.run(owner, () => this.#pace.run(step));
   }
 
-  /** Plans one line of a request, which sees the effect of the lines before it. */
+  /** Plans one line of a request. The line sees the effect of the lines before it. */
   #plan(
     edited: EditedList,
     edit: EntryEdit,
@@ -335,7 +335,10 @@ export class ListEditor {
     return read.ok ? hashEntryId({ owner, list, kind, value: read.value }) : null;
   }
 
-  /** Creates an entry. `room` counts what the same request has added before. Throws `UnknownList` or `ListRefusal`. */
+  /**
+   * Creates an entry. `room` counts the entries that the same request has added before. Throws `UnknownList` or
+   * `ListRefusal`.
+   */
   #entryOf(
     { owner, list, who }: EditedList,
     { value, reason, expiresAt }: NewEntry,
@@ -395,12 +398,12 @@ function toPlatform(owner: ListOwner): PlatformName | null {
 /** The limits of shared lists. */
 export const LIST_LIMITS = {
   entriesPerList: 100_000,
-  /** The limit of a platform, so that no platform takes the places of the others. */
+  /** The limit of a platform, so that no platform uses up the room of the others. */
   entriesPerPlatform: 250_000,
   /** The limit of all lists together. Each node holds them in memory. */
   entriesInAll: 500_000,
   listsPerOwner: 200,
-  /** The networks that the ranges of a list consist of. */
+  /** The most networks of which the ranges of a list consist. */
   keysPerList: 1_000_000,
 };
 

@@ -49,7 +49,7 @@ export function showBuild(registry: Registry): void {
   );
 }
 
-/** Shows what this node reports to the fleet. */
+/** Shows the figures that this node reports to the fleet. */
 export function watchRollout(registry: Registry, report: () => OwnNodeReport): void {
   showFigures(registry, {
     scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],
@@ -95,7 +95,7 @@ const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^s3:/, 'S3 is away'],
 ];
 
-/** Shows what this node ships. */
+/** Shows how this node ships. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
   showFigures(registry, {
     scoring_archive_leads: [
@@ -115,7 +115,7 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
   });
 }
 
-/** Shows what the archive holds and how far it is behind, whichever node ships to it. */
+/** Shows the contents of the archive and how far it is behind, whichever node ships to it. */
 export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
   showFigures(registry, {
     scoring_archive_lag_seconds: [
@@ -226,7 +226,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
   );
 }
 
-/** Shows when the listeners' certificates end. `endsMs` returns null while a certificate cannot be read. */
+/** Shows when the listeners' certificates end. `endsMs` returns null if a certificate cannot be read. */
 export function watchCertificates(
   registry: Registry,
   listeners: Readonly<Record<string, () => number | null>>,

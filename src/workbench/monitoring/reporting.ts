@@ -49,20 +49,20 @@ const HOUR_MS = 3_600_000;
 /** The hours of a week. */
 const HOURS_MAX = 168;
 const GROWTH = 1.25;
-/** When there are more delays, older ones count half, so that the usual time is that of recent reports. */
+/** If there are more delays, older ones count half, so that the usual time is that of recent reports. */
 const DELAYS_MAX = 10_000;
-/** Further platforms are not watched, so that memory is bounded. */
+/** The most platforms that are watched, so that memory is limited. */
 const PLATFORMS_MAX = 200;
 const SHARED_EVERY_MS = 60_000;
 const TRIES_MAX = 5;
 
-/** What was seen of a platform's reports and requests. Times are in epoch ms. */
+/** The reports and requests of a platform that were seen. Times are in epoch ms. */
 interface Seen {
   newestAt: number | null;
-  /** How many orders were granted after the newest report, and when the first of them was. */
+  /** How many orders were granted after the newest report, and when the first of them was granted. */
   awaited: number;
   awaitedSince: number | null;
-  /** Counts of first reports by how long after the grant they came, in steps of GROWTH. */
+  /** Counts of first reports by how long after the attempt they came, in steps of GROWTH. */
   readonly delays: Record<string, number>;
   /** Counts of orders by the hour in which they were first granted, and of the reports on them. */
   readonly hours: Record<string, [granted: number, reported: number]>;
@@ -76,12 +76,12 @@ interface ReportingParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Watches, together with the other nodes, what platforms report of their orders and tell of their payers. */
+/** Watches, together with the other nodes, which outcomes platforms report and which fields about payers they send. */
 export class ReportingWatch implements ReportsSeen {
   readonly #parts: ReportingParts;
-  /** What this node saw and has not shared yet. */
+  /** The observations of this node that it has not shared yet. */
   readonly #own = new Map<PlatformName, Seen>();
-  /** What all nodes saw, as this node last read it. */
+  /** The observations of all nodes, as this node last read them. */
   readonly #shared = new Map<PlatformName, Seen>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -89,12 +89,12 @@ export class ReportingWatch implements ReportsSeen {
     this.#parts = parts;
   }
 
-  /** Starts sharing what this node saw, once a minute. */
+  /** Starts sharing this node's observations, once a minute. */
   start(): void {
     this.#timer ??= setInterval(() => this.share().catch(this.#parts.onTrouble), SHARED_EVERY_MS).unref();
   }
 
-  /** Notes that a verdict granted. `state` is the client's state after the verdict. */
+  /** Notes that a verdict granted a requisite. `state` is the client's state after the verdict. */
   granted(platform: PlatformName, { events }: ClientState): void {
     const asked = events.at(-1);
     const own = this.#seenOf(platform);
@@ -120,13 +120,16 @@ export class ReportingWatch implements ReportsSeen {
     getHour(own, grant.at)[1]++;
   }
 
-  /** Counts something that a request told of its payer. */
+  /** Counts a field that a request sent about its payer. */
   sent(platform: PlatformName, label: RequestFieldLabel, now: number): void {
     const own = this.#seenOf(platform);
     if (own !== null) countHint(own.hints, label, now);
   }
 
-  /** Returns the reporting of each platform that this node has met, as all nodes saw it at most a minute ago. */
+  /**
+   * Returns the reporting of each platform that this node has met, by the observations of all nodes up to a minute
+   * ago.
+   */
   known(): ReadonlyMap<PlatformName, Reporting> {
     const now = this.#parts.clock();
     return new Map([...this.#shared].map(([platform, seen]) => [platform, toReporting(seen, now)]));
@@ -136,7 +139,7 @@ export class ReportingWatch implements ReportsSeen {
     return toReporting(await this.#share(platform), this.#parts.clock());
   }
 
-  /** Shares what this node saw, and reads what other nodes saw. */
+  /** Shares this node's observations, and reads those of other nodes. */
   async share(): Promise<void> {
     for (const platform of new Set([...this.#own.keys(), ...this.#shared.keys()]))
       await this.#share(platform);
@@ -164,7 +167,7 @@ export class ReportingWatch implements ReportsSeen {
       this.#shared.set(platform, seen);
       return seen;
     } catch (error) {
-      // The next try shares it. This node may have seen more meanwhile.
+      // The next try shares the observations. This node may have made more in the meantime.
       if (own !== undefined)
         this.#own.set(platform, mergeSeen(own, this.#own.get(platform) ?? createEmptySeen()));
       throw error;
@@ -198,7 +201,7 @@ function getHour({ hours }: Seen, at: number): [granted: number, reported: numbe
   return hours[hour];
 }
 
-/** Merges what was seen before with what a node saw meanwhile. */
+/** Merges earlier observations with the later ones of a node. */
 function mergeSeen(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
   const hasReport = newestAt !== null && newestAt > (before.newestAt ?? 0);
   const awaited = hasReport ? meanwhile.awaited : before.awaited + meanwhile.awaited;
@@ -260,7 +263,7 @@ function toReporting(
   };
 }
 
-/** Returns the time in ms within which 95 % of the delays are. Returns null with too few delays. */
+/** Returns the time in ms within which 95 % of the delays are. Returns null if there are too few delays. */
 function findUsualMs(delays: Seen['delays']): number | null {
   const total = sumDelays(delays);
   if (total < SILENCE_LIMITS.ordersMin) return null;

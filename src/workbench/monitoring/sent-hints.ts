@@ -91,7 +91,10 @@ export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   };
 }
 
-/** Returns how often all reasons occurred together, and the most frequent one. That one is null when none occurred. */
+/**
+ * Returns how often all reasons occurred together, and the most frequent reason. That reason is null if none
+ * occurred.
+ */
 function findMostFrequent<Reason>(
   reasons: readonly Reason[],
   countOf: (reason: Reason) => number,

@@ -24,8 +24,8 @@ class SharedParts<Part extends object> {
   }
 
   /**
-   * Keeps a part and returns a pointer to it. When another part has the name already, the part is named after the
-   * first operation that uses it.
+   * Keeps a part and returns a pointer to it. If another part has the name already, the part is named after the first
+   * operation that uses it.
    */
   keep(name: string, operationId: string, part: Part): Pointer {
     const text = JSON.stringify(part);
@@ -42,23 +42,23 @@ class SharedParts<Part extends object> {
 }
 
 /**
- * Collects the schemas that a document defines once. These are the schemas with a name, found as the others are
- * published.
+ * Collects the schemas that a document defines once. These are the schemas with a name. They are found while the
+ * others are published.
  */
 export class Components {
   readonly #schemas = new Map<string, unknown>();
   readonly responses = new SharedParts<ResponseObject>('responses');
   readonly examples = new SharedParts<ExampleObject>('examples');
 
-  /** Keeps a shape under a name, even when it is used without a name. */
+  /** Keeps a schema under a name, even if it is used without a name. */
   add(name: string, schema: TSchema): void {
     if (this.#schemas.has(name)) return;
-    // The name is set before the members are collected, because the shape may contain itself.
+    // The name is set before the members are collected, because the schema may contain itself.
     this.#schemas.set(name, {});
     this.#schemas.set(name, this.#members(schema));
   }
 
-  /** Returns the schema of a shape in keywords that every tool knows, or a pointer when the shape has a name. */
+  /** Returns a schema in keywords that every tool knows, or a pointer if the schema has a name. */
   published(schema: TSchema): Readonly<Record<string, unknown>> {
     const name = findSchemaName(schema);
     if (name === null) return this.#members(schema);
@@ -73,8 +73,8 @@ export class Components {
   /**
    * Returns the members as the document shows them. Moments are text. Four keywords of our own are replaced: JSON
    * Schema cannot express `wellFormed`, the guide explains `storable`, and `instant` becomes a date-time. `told`
-   * holds keywords that another check tests, so that the validator does not report the same fault twice; the document
-   * shows them.
+   * holds keywords that another check tests, so that the validator does not report the same fault twice. The document
+   * shows these keywords.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
     const { instant, wellFormed, storable, told, ...rest } = {
@@ -132,7 +132,7 @@ export type Json = unknown;
 
 export interface HeaderObject {
   readonly description: string;
-  /** Set when the header comes with every answer that names it. */
+  /** Present if the header comes with every answer that names it. */
   readonly required?: true;
   readonly schema: { readonly type: string };
 }

@@ -45,8 +45,8 @@ const INITIALIZER = `window.SwaggerUIBundle({
 `;
 
 /**
- * The page may load and send nothing from or to other places. Swagger UI sets styles by script, which needs no
- * exception.
+ * The page may load nothing from other places and send nothing to them. Swagger UI sets styles by script, which needs
+ * no exception.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -63,8 +63,8 @@ const HEADERS = {
   'Content-Security-Policy': CONTENT_SECURITY_POLICY,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
-  // These are the only large answers without a key. When the connection closes after the answer, the operating system
-  // keeps what a slow reader has not taken, and the service does not wait for it.
+  // These are the only large answers without a key. If the connection closes after the answer, the operating system
+  // keeps the part that a slow reader has not taken, and the service does not wait for it.
   Connection: 'close',
 } as const;
 
@@ -107,7 +107,7 @@ export function prepareDocument(document: OpenApiDocument): ServedDocument {
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /**
- * Creates the routes of a listener's document, `/openapi.json`. They need no key, because the document tells nothing
+ * Creates the routes of a listener's document, `/openapi.json`. They need no key, because the document says nothing
  * about anybody.
  */
 export function createDocumentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {

@@ -204,7 +204,7 @@ const OF_EVERY_LISTENER: readonly RefusalNote[] = [
   HEADERS_TOO_LARGE,
 ];
 
-/** Lists an operation's own refusals, and those that follow from its parameters, body and key. */
+/** Lists an operation's own refusals, and the refusals that follow from its parameters, body and key. */
 function listRefusals(
   { refusals = [], ignoresQuery, grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,

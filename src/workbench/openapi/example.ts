@@ -1,6 +1,6 @@
 import { findExample, findMomentDescription } from '#base/shapes.ts';
 
-/** The part of JSON Schema that shapes of answers use. */
+/** The part of JSON Schema that schemas of answers use. */
 interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -18,7 +18,7 @@ export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
 
 /**
  * Creates an example of an answer from the examples at the declarations of its members. Optional members are left
- * out. A list has one item, or none when no example of an item is known. Nullable members are null, except objects
+ * out. A list has one item. It has none if no example of an item is known. Nullable members are null, except objects
  * and members whose declaration has an example.
  */
 export function createExample(shape: object): unknown {
@@ -28,8 +28,8 @@ export function createExample(shape: object): unknown {
 }
 
 /**
- * Creates an example of a schema. Returns undefined if none is known. `within` lists the schemas around it, because
- * a shape may contain itself.
+ * Creates an example of a schema. Returns undefined if none is known. `within` lists the schemas around it, because a
+ * schema may contain itself.
  */
 function createValueExample(schema: Schema, within: readonly Schema[]): unknown {
   const own = findExample(schema);

@@ -113,7 +113,7 @@ export async function* streamClientExport(
 
 const SHOWN_DEVICE = shape('A device', { firstShownAt: epochMs('When it was first shown') });
 
-/** The moments of a state; its other members are shown as they are. */
+/** The moments of a state. Its other members are shown unchanged. */
 const STATE_MOMENTS = shape('What decides next time', {
   firstSeenAt: epochMs('The first contact'),
   lastAt: epochMs('The last one'),

@@ -130,8 +130,8 @@ export type LinkedClient = s.Shape<typeof LinkedClientSchema>;
 export type RefusedPayers = s.Shape<typeof RefusedSchema>;
 
 /**
- * How far links are searched. `depth` 1 finds the clients that share something with the client, and 2 also those that
- * share something with them.
+ * How far links are searched. `depth` 1 finds the clients that share something with the client. `depth` 2 also finds
+ * the clients that share something with those.
  */
 export interface LinksBounds {
   readonly days: number;
@@ -139,13 +139,13 @@ export interface LinksBounds {
   readonly clients: number;
 }
 
-/** The default is 60 days, because rings live for weeks. */
+/** The default is 60 days, because rings exist for weeks. */
 export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
 export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
 /**
- * Creates a question about links. With `asOf` (epoch ms) it is answered as was known then, and with null as it is
- * now.
+ * Creates a question about links. With `asOf` (epoch ms) it is answered by the data of that time, and with null by
+ * all data.
  */
 export function createLinksAsk(
   { days, depth, clients }: LinksBounds,
@@ -155,10 +155,7 @@ export function createLinksAsk(
   return { depth, from: Math.max(0, (asOf ?? now) - days * DAY_MS), asOf, clientsMax: clients };
 }
 
-/**
- * What is needed to find links: the store and the archive, and what is known of clients and devices besides what they
- * did.
- */
+/** The parts that are needed to find links: the store, the archive, and what else is known of clients and devices. */
 export interface LinksParts {
   readonly store: Store;
   readonly archive: ArchiveReader;
@@ -255,8 +252,8 @@ function computeSpan(seen: readonly SeenClient[]) {
 type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
 
 /**
- * Finds the status of an order. A failure that was reported of a turned-away order proves nothing, and a later grant
- * opens that order again.
+ * Finds the status of an order. A failure that was reported of a turned-away order proves nothing, and a later
+ * attempt reopens that order.
  */
 function findStatus({ report, granted, verdicts }: LinkedOrder): Status {
   const result = report === null ? null : toReportedResult(report);

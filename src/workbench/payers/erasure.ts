@@ -36,8 +36,8 @@ export class LedgerRefused extends NamedError {}
 
 /**
  * A file of erasures, one on each line, that is kept outside every backup. A restored store has forgotten whom it had
- * erased since the backup, and reads it from this file. The first line names the ledger, so that a store knows how
- * much of it it has seen.
+ * erased since the backup, and reads the erasures from this file. The first line names the ledger, so that a store
+ * knows how much of it it has seen.
  */
 export class ErasureLedger {
   readonly id: string;
@@ -45,7 +45,7 @@ export class ErasureLedger {
   /** The times of erasure by client, and the length of the file when it was read. The file only grows. */
   #known: { readonly bytes: number; readonly times: ReadonlyMap<string, number> } | null = null;
 
-  /** Opens the ledger, and creates the file when there is none. Throws `LedgerRefused`. */
+  /** Opens the ledger. Creates the file if there is none. Throws `LedgerRefused`. */
   constructor(path: string) {
     this.#path = path;
     try {
@@ -69,7 +69,7 @@ export class ErasureLedger {
   }
 
   /**
-   * Appends an erasure. It is on the disk when this resolves. Throws `StoreUnavailable`: an erasure that cannot be
+   * Appends an erasure. It is on the disk when this resolves. Throws `StoreUnavailable`. An erasure that cannot be
    * noted does not happen, and must be tried again.
    */
   async append(erased: ErasedClient): Promise<void> {
@@ -81,14 +81,14 @@ export class ErasureLedger {
   }
 
   /**
-   * Returns when a client was last erased, in epoch ms, and undefined when the ledger does not know the client.
+   * Returns when a client was last erased, in epoch ms. Returns undefined if the ledger does not know the client.
    * Throws `StoreUnavailable`.
    */
   timeOf(clientHash: string): number | undefined {
     try {
       const bytes = statSync(this.#path).size;
       if (this.#known?.bytes !== bytes) {
-        // When a client has several lines, the last one is the newest.
+        // If a client has several lines, the last one is the newest.
         const times = new Map(this.read().erased.map((one) => [one.clientHash, one.at]));
         this.#known = { bytes, times };
       }
@@ -98,7 +98,7 @@ export class ErasureLedger {
     }
   }
 
-  /** Reads the erasures in the order in which they were noted, and counts the lines that cannot be read. */
+  /** Reads the erasures in the sequence in which they were noted, and counts the lines that cannot be read. */
   read(): { readonly erased: readonly ErasedClient[]; readonly unreadable: number } {
     const [, ...lines] = readFileSync(this.#path, 'utf8').split('\n');
     const told = lines.filter((line) => line !== '').map(parseErasedClient);
@@ -127,10 +127,10 @@ interface ErasureParts {
   readonly listEditor: ListEditor;
   readonly evidence?: EvidenceDesk;
   readonly audit: Audit;
-  /** The ledger. When it is null or absent, restoring a backup brings back clients who were erased since. */
+  /** The ledger. If it is null or missing, restoring a backup brings back clients who were erased since. */
   readonly ledger?: ErasureLedger | null;
   readonly archive?: ArchiveReader | null;
-  /** How long the archive keeps rows, in ms. When absent, rows count as kept for as long as states. */
+  /** How long the archive keeps rows, in ms. If missing, rows count as kept for as long as states. */
   readonly archiveKeepMs?: number;
 }
 
@@ -139,8 +139,8 @@ interface RepeatedErasures {
   /** How many lines of the ledger cannot be read. */
   readonly unreadable: number;
   /**
-   * Whether the archive is away, so that it is not known yet if it was restored to an earlier moment. Repeat later
-   * then.
+   * Whether the archive is away, so that it is not known yet whether it was restored to an earlier moment. The
+   * repetition must then be tried again later.
    */
   readonly waitsForArchive: boolean;
 }
@@ -157,13 +157,13 @@ export class Erasure {
   }
 
   /**
-   * Erases a client. Returns in words what still holds bytes of the client, or null. Throws `StoreUnavailable`, and
-   * then must be repeated.
+   * Erases a client. Returns in words what still holds bytes of the client. Returns null if nothing does. If it
+   * throws `StoreUnavailable`, it must be repeated.
    */
   async erase(who: string, client: ClientKey): Promise<string | null> {
     const { ledger = null, service, store, listEditor } = this.#parts;
     const { platform, clientIdKey, hash: clientHash } = client;
-    // The erasure is compared with the journal's entries, which have the time of this machine's clock too.
+    // The erasure is compared with the journal's entries, which also have the time of this machine's clock.
     const at = Date.now();
     await ledger?.append({ at, platform, clientHash });
     await service.erase(platform, clientIdKey);
@@ -175,7 +175,7 @@ export class Erasure {
 
   /**
    * Erases again the clients of the ledger whose erasure the store or the archive does not know, because it was
-   * restored to an earlier moment. Must run before any request is served. Throws `StoreUnavailable`.
+   * restored to an earlier moment. Call it before any request is served. Throws `StoreUnavailable`.
    */
   async repeat(): Promise<RepeatedErasures> {
     const { ledger = null, store, listEditor, archiveKeepMs = 0 } = this.#parts;
@@ -198,7 +198,7 @@ export class Erasure {
     return { clients: unique.size, unreadable, waitsForArchive: archivedTo === null };
   }
 
-  /** Creates the test whether something of a client may have come back since its erasure. */
+  /** Creates the test whether data of a client may have come back since its erasure. */
   async #backAgain(archivedTo: number): Promise<(erased: ErasedClient) => Promise<boolean>> {
     const { store } = this.#parts;
     const seenTo = Number((await store.registers.read(this.#register())) ?? 0);
@@ -213,7 +213,7 @@ export class Erasure {
   }
 
   /**
-   * Returns up to when the archive knows erasures. Returns Infinity without an archive, and null while the archive
+   * Returns up to when the archive knows erasures. Returns Infinity if there is no archive, and null if the archive
    * cannot be read.
    */
   async #archivedTo(): Promise<number | null> {
@@ -240,7 +240,7 @@ export class Erasure {
     return `erasures-of-${this.#parts.ledger?.id ?? ''}`;
   }
 
-  /** Notes up to when the store has followed the ledger. A restored store has forgotten that too. */
+  /** Notes up to when the store has followed the ledger. A restored store has forgotten that, too. */
   async #noteSeen(at: number): Promise<void> {
     const { ledger = null, store } = this.#parts;
     if (ledger === null) return;

@@ -21,7 +21,7 @@ import { findListEntries } from '#workbench/lists/find-entries.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
 import type { Records } from './records.ts';
 
-/** What can be found by a part of its name, in the order in which it is shown. */
+/** The kinds of things that can be found by a part of their name, in the sequence in which they are shown. */
 export const FOUND_KINDS = ['payers', 'orders', 'decisions', 'devices', 'listEntries'] as const;
 
 export type FoundKind = (typeof FOUND_KINDS)[number];
@@ -110,17 +110,17 @@ export interface FindParts {
 export interface FindAsk {
   readonly platform: PlatformName;
   readonly text: string;
-  /** What is looked for. All else is left out. */
+  /** The kinds to look for. All others are left out. */
   readonly kinds: ReadonlySet<FoundKind>;
-  /** Whether payers are found by all that is known of them, and not by decisions alone. */
+  /** Whether payers are found in all tables, and not by decisions alone. */
   readonly readsPayers: boolean;
   /** The most items of each kind. */
   readonly limit: number;
 }
 
 /**
- * Finds payers, orders, decisions, devices and list entries of a platform by a part of their names. Nothing was
- * prepared for it: it reads the archive and the newest part of the journal, within limits.
+ * Finds payers, orders, decisions, devices and list entries of a platform by a part of their names. There is no index
+ * for it: it reads the archive and the newest part of the journal, within limits.
  */
 export async function findRecords(parts: FindParts, ask: FindAsk): Promise<FoundRecords> {
   const { records, names } = parts;
@@ -196,7 +196,10 @@ function listNamedDevices({ pseudonym, names }: FindParts, { platform, text }: F
 /** How links and lists name a device or an address. */
 const DEVICE_NAME = /^hmac:([A-Za-z0-9_-]{22})$/;
 
-/** Adds the payer of exactly this name where the search did not come back to it. The store knows it without a search. */
+/**
+ * Adds the payer of exactly this name if the search did not reach the payer. The store knows the payer without a
+ * search.
+ */
 async function addNamedPayer(
   { store, clientKeys }: FindParts,
   { platform, text, kinds, readsPayers }: FindAsk,
@@ -207,7 +210,7 @@ async function addNamedPayer(
   return stamp.raw === null ? payers : [{ clientIdKey: text, lastAt: state.lastAt }, ...payers];
 }
 
-/** Adds the order of exactly this name where the search did not come back to it. */
+/** Adds the order of exactly this name if the search did not reach the order. */
 async function addNamedOrder(
   { records }: FindParts,
   { platform, text, kinds }: FindAsk,

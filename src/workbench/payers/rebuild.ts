@@ -78,9 +78,9 @@ export interface RebuiltClient {
   /** Why the replaced state could not be read. */
   readonly why: string;
   readonly state: ClientState;
-  /** How many entries the state was rebuilt from. With none, the client starts again. */
+  /** From how many entries the state was rebuilt. If there were none, the client starts again. */
   readonly entries: number;
-  /** The time of the oldest entry, in epoch ms. Null without entries. */
+  /** The time of the oldest entry, in epoch ms. Null if there are no entries. */
   readonly since: number | null;
   /** Whether the entries begin with the first contact. */
   readonly complete: boolean;
@@ -92,12 +92,12 @@ interface RebuildParts {
   readonly audit: Audit;
 }
 
-/** The most entries of one client from which a state is rebuilt. It covers years of an ordinary payer. */
+/** The most entries of one client from which a state is rebuilt. They cover years of an ordinary payer. */
 const ENTRIES_MAX = 10_000;
 
 /**
- * Replaces a state that cannot be read by one that is rebuilt from the client's records, and notes it in the audit.
- * Returns null if there is no state, when it can be read, or when it changed meanwhile.
+ * Replaces a state that cannot be read by one that is rebuilt from the client's entries, and notes it in the audit.
+ * Returns null if there is no state, if it can be read, or if it changed in the meantime.
  */
 export async function rebuildClient(
   { store, decisions, audit }: RebuildParts,
@@ -137,8 +137,8 @@ function toDigest(text: string) {
 }
 
 /**
- * Rebuilds a client's state from its records, oldest entry first. Amounts are as exact as facts keep them. Networks
- * around an address are known again from the next score on.
+ * Rebuilds a client's state from its entries, oldest first. Amounts are as exact as facts keep them. Networks around
+ * an address are known again from the next score on.
  */
 export function rebuildState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();

@@ -44,11 +44,11 @@ export interface RecordsParts {
   readonly ruleSource: RuleSource;
   /** The archive with older decisions. Null if the node has none. */
   readonly archive?: ArchiveReader | null;
-  /** This node's copy of the shared lists. When absent, nobody is on any list. */
+  /** This node's copy of the shared lists. If missing, nobody is on any list. */
   readonly lists?: SharedLists;
-  /** When absent, nobody is held out of a rule. */
+  /** Draws who is held out of a rule. If missing, nobody is. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** The secrets of this node. When absent, every stored pseudonym is taken as it is. */
+  /** The secrets of this node. If missing, every stored pseudonym is used unchanged. */
   readonly secrets?: NodeSecrets;
   /** How decisions keep the pseudonyms that rules compare with constants. */
   readonly attributeHmacs?: AttributeHmacs;
@@ -56,10 +56,10 @@ export interface RecordsParts {
   readonly clock: () => number;
 }
 
-/** What the platform may see of a client. */
+/** The part of a client that the platform may see. */
 export interface ClientView {
   readonly state: ClientState;
-  /** The present ladder. As for the facts, it is forgotten after a long absence. */
+  /** The present ladder. As for the facts, it is reset after a long absence. */
   readonly ladder: Ladder;
   readonly facts: Assessment;
   readonly nextVerdict: NextVerdict;
@@ -109,7 +109,7 @@ export class Records {
     this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null, parts.attributeHmacs);
   }
 
-  /** Returns what is known of a client, and null when nothing is known. */
+  /** Returns everything that is known of a client. Returns null if nothing is known. */
   async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state: stored, stamp } = await this.#parts.store.load(client);
@@ -135,9 +135,9 @@ export class Records {
   }
 
   /**
-   * Reads what happened to a client before a place, newest first; null reads from the newest entry on. Returns null
-   * if nothing is known of the client. The history is complete when it begins with the first contact: the journal
-   * deletes its oldest entries earlier than the state.
+   * Reads a client's entries before a place, newest first. If the place is null, reads from the newest entry on.
+   * Returns null if nothing is known of the client. The history is complete if it begins with the first contact,
+   * because the journal deletes its oldest entries earlier than the state.
    */
   async history(
     platform: PlatformName,
@@ -175,7 +175,7 @@ export class Records {
     );
   }
 
-  /** Yields the JSON of all that is held on a client, piece by piece. */
+  /** Yields the JSON of all data about a client, piece by piece. */
   export(
     parts: Pick<ClientExportParts, 'listEditor' | 'names' | 'audit'>,
     client: ClientKey,
@@ -186,7 +186,7 @@ export class Records {
   }
 
   /**
-   * Counts the decisions of a time, and explains why the mix changed. When the time is not over, everybody who asks
+   * Counts the decisions of a time, and explains why the mix changed. If the time is not over, everybody who asks
    * within some seconds gets the same answer.
    */
   explore(ask: ExplorationAsk): Promise<Exploration> {
@@ -207,7 +207,7 @@ export class Records {
   }
 
   /**
-   * Finds the rule set that decided. When this node no longer has it, it comes from the archive. Returns null if
+   * Finds the rule set that decided. If this node no longer has it, it comes from the archive. Returns null if
    * neither has it.
    */
   rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {

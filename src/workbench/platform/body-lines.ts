@@ -4,7 +4,7 @@ import { createBrokenBodyProblem } from '#checkout/http/request/body.ts';
 
 /**
  * Yields the bytes of a body as they arrive. A caller that breaks off is answered like one that sent too little,
- * because nothing failed here. When the reader stops early, the request can still be answered.
+ * because nothing failed here. If the reader stops early, the request can still be answered.
  */
 export async function* readBodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
   try {

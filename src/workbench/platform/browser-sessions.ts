@@ -47,7 +47,7 @@ type CookieName = 'session' | 'sign-in';
 /** Recognises people by the cookie that their browser keeps. */
 export class BrowserSessions {
   readonly sessions: Sessions;
-  /** The address at which people reach the console. Null means any address. */
+  /** The address at which people reach the console. Null if any address is allowed. */
   readonly #url: URL | null;
 
   constructor(sessions: Sessions, url: URL | null) {
@@ -55,11 +55,11 @@ export class BrowserSessions {
     this.#url = url;
   }
 
-  /** Returns who signed in. Throws 401 without a session, and 403 when another site made the request. */
+  /** Returns the person who signed in. Throws 401 if there is no session, and 403 if another site made the request. */
   async callerOf(ctx: Context): Promise<Caller> {
     const secret = this.secretOf(ctx);
     if (secret === null) {
-      // Only the console names a platform in this way: its cookie is gone, and no key was forgotten.
+      // Only the console sends this header. So its cookie is gone, and no key was forgotten.
       if (PLATFORM_HEADER in ctx.req.headersDistinct) throw SESSION_ENDED.problem();
       throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
     }
@@ -82,7 +82,7 @@ export class BrowserSessions {
     return this.read(ctx, 'session');
   }
 
-  /** Gives the browser the secret of a session. Null takes it away. */
+  /** Gives the browser the secret of a session. Null removes the secret. */
   setSecret(ctx: Context, secret: string | null): void {
     this.write(ctx, 'session', secret ?? '', `SameSite=Strict${secret === null ? '; Max-Age=0' : ''}`);
   }
@@ -98,7 +98,7 @@ export class BrowserSessions {
 
   /**
    * Refuses requests that another site made. SameSite does not distinguish ports, and old browsers do not know it.
-   * What a browser says about the origin of a request is believed.
+   * The browser's statement about the origin of a request is believed.
    */
   refuseOtherSites(ctx: Context): void {
     const { host, origin, 'sec-fetch-site': site } = ctx.req.headers;

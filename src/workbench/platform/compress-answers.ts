@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { Middleware } from 'koa';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 
-/** The characters from which an answer is compressed. Shorter answers fit into a few packets. */
+/** The least number of characters of an answer that is compressed. Shorter answers fit into a few packets. */
 const LONG = 8_192;
 
 /** The lowest effort makes a page of decisions ten times smaller. The highest level gains little more. */
@@ -12,7 +12,7 @@ const FAST = { level: 1 };
 const compress = promisify(gzip);
 
 /**
- * Compresses long texts for callers that accept gzip, on another thread. An answer with an ETag is sent as it is,
+ * Compresses long texts for callers that accept gzip, on another thread. An answer with an ETag is sent unchanged,
  * because a strong ETag names bytes. Answers that are compressed already are left alone, too.
  */
 export function compressAnswers(): Middleware<RequestState> {

@@ -61,7 +61,10 @@ const UNREAD_DECISION = declareRefusal(
 
 export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
-/** Finds the decision that the path names. Refuses when it does not exist, or may be in a file that cannot be read. */
+/**
+ * Finds the decision that the path names. Refuses if it does not exist, or if it may be in a file that cannot be
+ * read.
+ */
 function findNamedDecision(
   { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
   records: Records,
@@ -69,7 +72,7 @@ function findNamedDecision(
   return findDecision(caller.platform, DECISION_ID.read(ctx), records);
 }
 
-/** Finds a decision by its id. Refuses as `namedDecision` does. */
+/** Finds a decision by its id. Refuses as `findNamedDecision` does. */
 export async function findDecision(
   platform: PlatformName,
   decisionId: string,
@@ -157,8 +160,8 @@ const readDecision = declareOperation<PlatformOperationParts>({
 });
 
 /**
- * Finds the decisions of an order, of a client or of the whole platform that match the filter, and says how far back
- * it searched.
+ * Finds the decisions of an order, of a client or of the whole platform that match the filter. The result says how
+ * far back it searched.
  */
 function findListed(
   ctx: RouteContext,
@@ -196,7 +199,7 @@ async function findOfOrder(
   const ofClient = all.filter((one) => clientIdKey === null || one.clientIdKey === clientIdKey);
   const found = await findInPages(async () => ofClient, filter, limit);
   const { lookedAt } = found;
-  // Of an order with very many decisions the store returns only the newest.
+  // If an order has very many decisions, the store returns only the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
   return addUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
 }
@@ -233,7 +236,7 @@ function withoutNulls(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** Also a decision whose rule set is kept nowhere is answered, without its rules and as not reproduced. */
+/** A decision whose rule set is kept nowhere is also answered, without its rules and as not reproduced. */
 export const explainDecision = declareOperation<PlatformOperationParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
   command: {

@@ -169,10 +169,12 @@ function shortenPart(part: string | number): string {
   return typeof part === 'number' ? part.toString(36) : part;
 }
 
-/** The most seconds that a request waits, which is less than proxies wait for an answer. */
+/** The most seconds that a request waits. Proxies wait longer for an answer. */
 const WAIT_SECONDS_MAX = 20;
 
-/** The requests of one key that may wait at once. Each reader has one, and a second one when its connection broke. */
+/**
+ * The most requests of one key that may wait at once. Each reader has one, and a second one if its connection broke.
+ */
 const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
@@ -258,7 +260,7 @@ class WaitEnd {
     return this.#hasCome;
   }
 
-  /** Throws 401 when the key was revoked or has expired meanwhile. */
+  /** Throws 401 if the key was revoked or has expired in the meantime. */
   requireGrant(): void {
     if (this.#grant.hasEnded)
       throw UNKNOWN_KEY.problem('The access key was revoked or has expired while its request waited.');
@@ -271,7 +273,7 @@ class WaitEnd {
 }
 
 /**
- * Returns the JSON of the next page. The page has no events only when the waiting time is over. Returns an empty text
+ * Returns the JSON of the next page. The page has no events only if the waiting time is over. Returns an empty text
  * if the caller no longer waits.
  */
 async function waitForPage(

@@ -214,7 +214,7 @@ function requireSpan(span: TimeSpan, rule: string): TimeSpan {
   throw query.BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
 }
 
-/** Returns null for all platforms. */
+/** Reads the platform of a question. Returns null for all platforms. */
 function readPlatform(ctx: RouteContext, { platform }: Caller): PlatformName | null {
   const named = PLATFORM.read(ctx);
   if (named !== null && !isPlatformName(named))

@@ -56,14 +56,14 @@ export function declareGatedOperation<Parts extends GateParts, Body = never>({
 }
 
 /**
- * Returns the platform whose approvers decide: the caller's platform, or the installation when the caller runs a
+ * Returns the platform whose approvers decide. It is the caller's platform, or the installation if the caller runs a
  * command.
  */
 function getApprovingPlatform({ platform, credential }: Caller): PlatformName {
   return credential.kind === 'user' ? INSTALLATION_PLATFORM : platform;
 }
 
-/** Whether another person may have to approve what the operation changes. */
+/** Whether another person may have to approve the change of the operation. */
 export function isGated({ answers }: Pick<OperationSpec, 'answers'>): boolean {
   return answers[202] === PROPOSED[202];
 }

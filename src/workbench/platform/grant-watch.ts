@@ -20,7 +20,7 @@ export class GrantWatch {
       this.stop();
       resolve();
     };
-    // A failed check is ignored. While keys cannot be read, the store of the request's own work is away, too, and
+    // A failed check is ignored. If keys cannot be read, the store of the request's own work is away, too, and
     // reports it.
     this.#timer = setInterval(() => check().catch(() => {}), CHECK_MS).unref();
   }
@@ -34,7 +34,7 @@ export class GrantWatch {
   }
 }
 
-/** Yields the chunks of a body until the grant ends, also when no more chunks arrive. */
+/** Yields the chunks of a body until the grant ends, also if no more chunks arrive. */
 export async function* readWhileGranted(
   chunks: AsyncGenerator<Buffer>,
   grant: GrantWatch,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { createBadRequest } from '#checkout/http/request/problems.ts';
 
 /**
- * Returns a signal that aborts when the connection closes before the answer, so that work for a caller who hung up
+ * Returns a signal that aborts if the connection closes before the answer, so that work for a caller who hung up
  * ends. Nobody sees the error that the work then throws.
  */
 export function createHangUpSignal({ res }: { readonly res: ServerResponse }): AbortSignal {

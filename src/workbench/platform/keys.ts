@@ -156,7 +156,7 @@ export const issueKey = declareGatedOperation({
   },
 });
 
-/** Makes the key that is asked for, without storing it. */
+/** Makes the requested key, without storing it. */
 async function makeKey(
   { caller, body }: GrantedRequest<Shape<typeof IssueKeyBodySchema>>,
   { keys, clock }: PlatformOperationParts,

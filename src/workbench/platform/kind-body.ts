@@ -10,7 +10,7 @@ interface KindShape {
   readonly example: object;
 }
 
-/** Declares a body with one of several shapes. Its member `member` says which. `kinds` has the shapes by name. */
+/** Declares a body with one of several schemas. Its member `member` says which. `kinds` has the schemas by name. */
 export function declareKindBody(
   name: string,
   member: string,

@@ -26,10 +26,10 @@ const RefusedLineSchema = named(
   }),
 );
 
-/** The answer to a refused line. `retryable` says whether sending it again may succeed. */
+/** The answer to a refused line. `retryable` says whether sending the line again may succeed. */
 export type RefusedLine = Shape<typeof RefusedLineSchema>;
 
-/** Declares the shape of the answer to a line: `taken` when the line was taken, an error when it was refused. */
+/** Declares the schema of the answer to a line: `taken` if the line was taken, and an error if it was refused. */
 export function declareLineResult(name: string, taken: TProperties) {
   return named(name, Type.Union([shape('A line that was processed', { line, ...taken }), RefusedLineSchema]));
 }
@@ -62,7 +62,7 @@ export function createTooManyLinesRefusal(line: number): RefusedLine {
 }
 
 /**
- * Returns the last line of an answer whose key ended meanwhile. `undone` is the verb of what was not done, as in
+ * Returns the last line of an answer if the key ended in between. `undone` is the verb of what was not done, as in
  * `nothing from this line on was recorded`.
  */
 export function createEndedKeyRefusal(number: number, undone: string): RefusedLine {
@@ -89,7 +89,7 @@ export function answerLines(
   results: (lines: AsyncIterable<Buffer | null>, grant: GrantWatch) => AsyncIterable<object>,
 ): Readable {
   ctx.type = LINES;
-  // What arrives after the last answer is not read.
+  // Data that arrives after the last answer is not read.
   ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
   const grant = new GrantWatch(isStillGranted);
   const lines = readBodyLines(readWhileGranted(readBodyChunks(ctx.req), grant), BODY_BYTES_MAX);

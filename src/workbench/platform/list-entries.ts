@@ -154,7 +154,7 @@ export function toListsView(
   return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
 }
 
-/** Returns the place of a list in the order of names. Two owners may have lists of the same name. */
+/** Returns the position of a list in the sequence of names. Two owners may have lists of the same name. */
 function getListPlace({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
@@ -174,7 +174,7 @@ export function toListView(node: ListNode, made: StoredEntry, now: number): s.Sh
   };
 }
 
-/** The attribute is there only when the list has one. */
+/** The attribute is present only if the list has one. */
 export function toContentView({ kind, attribute }: ListContent) {
   return attribute === null ? { kind } : { kind, attribute };
 }
@@ -206,8 +206,8 @@ export type ToldLine =
   | RefusedLine;
 
 /**
- * Changes a list by lines of one JSON object each. Yields one result for each line, in the same order: `{line, value,
- * result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
+ * Changes a list by lines of one JSON object each. Yields one result for each line, in the same sequence: `{line,
+ * value, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* editList(
   lines: AsyncIterable<Buffer | null>,
@@ -241,7 +241,7 @@ function isCommentLine(bytes: Buffer | null): boolean {
 
 const COMMENT_BYTES = 100;
 
-/** Reads one line of a bulk change: the change that it asks for, or what is wrong with it. */
+/** Reads one line of a bulk change: the requested change, or what is wrong with the line. */
 export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
     const { value, remove = false, reason, expiresAt } = lineBody(parseLine(bytes));

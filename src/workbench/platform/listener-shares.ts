@@ -19,10 +19,13 @@ interface ShareLimits {
   readonly keyMax: number;
 }
 
-/** An answer takes up to a megabyte until it is sent. All of these together stay far below the memory of a process. */
+/**
+ * The limits of the platform's listener. An answer takes up to a megabyte until it is sent. All of these together
+ * stay far below the memory of a process.
+ */
 export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, ownerMax: 192, addressMax: 256, keyMax: 128 };
 
-/** The most requests of one connection that are answered at once, when no other limit applies. */
+/** The most requests of one connection that are answered at once, if no other limit applies. */
 const PIPELINED_MAX = 8;
 
 /**
@@ -34,11 +37,11 @@ const METRICS_MAX = 32;
 const LISTENER = 'listener';
 const NOBODY = 'owner of no key';
 
-/** The path below which keys are checked. Elsewhere a key's header says nothing about who asks. */
+/** The path below which keys are checked. On other paths a key's header says nothing about the caller. */
 const KEYED = '/v1/';
 
 /**
- * Refuses requests when too many are under way: with 429 for a platform, an address or a key, and with 503 for the
+ * Refuses requests if too many are under way: with 429 for a platform, an address or a key, and with 503 for the
  * whole listener and for requests without a key. A request is under way until its answer is sent or its connection
  * closes. So a caller who pipelines requests without reading answers, or sends a body for minutes, cannot fill the
  * memory or keep others out. Keys and cookies are compared as they were sent, because checking them is work already.
@@ -87,8 +90,8 @@ export class ListenerShares {
   };
 
   /**
-   * Counts the request for this platform, too, or for those without a key when `platform` is null. Throws the refusal
-   * when there are too many.
+   * Counts the request for this platform, too. If `platform` is null, counts it for all requests without a key.
+   * Throws the refusal if there are too many.
    */
   own(ctx: ParameterizedContext<RequestState>, platform: string | null): void {
     const max = this.#limits.ownerMax;
@@ -100,7 +103,7 @@ export class ListenerShares {
   }
 
   /**
-   * Takes all wanted shares until the request has ended. Takes none of them when one is used up, and throws its
+   * Takes all wanted shares until the request has ended. If one is used up, takes none of them and throws its
    * problem.
    */
   #take({ req, res }: ParameterizedContext<RequestState>, wanted: readonly Share[]): void {
@@ -122,7 +125,7 @@ interface Share {
   readonly problem: () => HttpProblem;
 }
 
-/** Returns the key or cookie of a request. Null if there is none, or when the path needs none. */
+/** Returns the key or cookie of a request. Returns null if there is none, or if the path needs none. */
 function readCredential({ url = '', headers, headersDistinct }: IncomingMessage): string | null {
   if (!url.startsWith(KEYED)) return null;
   return headersDistinct['x-ka-access-key']?.[0] ?? headers.cookie ?? null;

@@ -66,8 +66,8 @@ const LIST_IN_PATH: Parameter<string> = {
 };
 
 /**
- * The value that a request is about. It is in the query, because an address range has a slash, which no path carries
- * unchanged.
+ * The value that a request is about. The value is in the query, because an address range has a slash, which no path
+ * carries unchanged.
  */
 const LISTED_VALUE = query.requiredTextParameter('value', 'As it is');
 

@@ -32,7 +32,7 @@ export function declareOpenOperation<Parts, Body = never>(
   };
 }
 
-/** Waits for a body for `ms`. Throws 408 when it does not arrive in time. */
+/** Waits for a body for `ms`. Throws 408 if it does not arrive in time. */
 async function readInTime<T>(ms: number, reading: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(REQUEST_TIMED_OUT.problem()), ms);

@@ -69,8 +69,8 @@ const OutcomeBodySchema = Type.Object(
       }),
     ),
   },
-  // The rules about two members are written only for the description. The code checks them, because its refusals can
-  // say what to do.
+  // These rules about two members are only a description. The code checks them, because its refusals can say what to
+  // do.
   {
     told: {
       allOf: [
@@ -104,7 +104,7 @@ const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause 
 const STRAY_CURRENCY = ['/currency', 'goes only with an amount'] as const;
 const NOTHING_PAID = ['/amount', 'must be above 0; report the amount captured, or leave it out'] as const;
 
-/** Reads one outcome from a request's body. Throws 400 when the body is no outcome. */
+/** Reads one outcome from a request's body. Throws 400 if the body is no outcome. */
 function readOutcomeReport(value: unknown): OrderReport {
   const { clientIdKey, orderRef, outcome, cause, occurredAt, amount, currency } = outcomeBody(value);
   if (outcome === 'PAID' && cause !== undefined) throw MALFORMED_BODY.problem(...STRAY_CAUSE);
@@ -126,7 +126,7 @@ function toRefusal(error: unknown): unknown {
   return error instanceof AmountTooPrecise ? MALFORMED_BODY.problem('/amount', error.message) : error;
 }
 
-/** The most lines that are recorded at the same time. Lines about one client keep their order. */
+/** The most lines that are recorded at the same time. Lines about one client keep their sequence. */
 const LINES_UNDER_WAY_MAX = 32;
 
 /** The most lines that are read ahead, so that their orders can be looked up together. */
@@ -140,8 +140,8 @@ interface ReadLine {
 }
 
 /**
- * Records outcomes, one JSON object a line. Yields one result for each line, in the same order: `{line, clientIdKey,
- * orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ * Records outcomes, one JSON object a line. Yields one result for each line, in the same sequence: `{line,
+ * clientIdKey, orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* recordOutcomes(
   lines: AsyncIterable<Buffer | null>,
@@ -203,7 +203,7 @@ async function recordLine(
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
       return createUnavailableRefusal(line, 'recorded');
     }
-    // The lines around it are payments, too. A line that meets a fault must not keep them from being recorded.
+    // The lines around it are payments, too. A line that meets a fault must not prevent their recording.
     onFault(error);
     return toRefusedLine(line, INTERNAL_ERROR.problem());
   }

@@ -34,7 +34,10 @@ export function pathParameter(name: string, description: string, told: object = 
   return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
 }
 
-/** Declares a parameter of the query that may be left out. `read` gets its text, or null when it is absent. */
+/**
+ * Declares a parameter of the query that may be left out. `read` gets its text. The text is null if the parameter is
+ * missing.
+ */
 function declareQueryParameter<Value>(
   name: string,
   description: string,
@@ -52,8 +55,8 @@ function declareQueryParameter<Value>(
 }
 
 /**
- * Declares a text of 1 to 256 characters. Its value is null when it is absent. `told` adds members to its schema for
- * what its reader checks besides.
+ * Declares a text of 1 to 256 characters. Its value is null if it is missing. `told` adds members to its schema for
+ * further checks of its reader.
  */
 export function textParameter(
   name: string,
@@ -84,7 +87,7 @@ export function requiredTextParameter(name: string, description: string): Parame
   };
 }
 
-/** Declares a choice of words. Its value is null when it is absent. */
+/** Declares a choice of words. Its value is null if it is missing. */
 export function choiceParameter<const T extends string>(
   name: string,
   allowed: readonly T[],
@@ -97,7 +100,7 @@ export function choiceParameter<const T extends string>(
   });
 }
 
-/** Declares a moment in the form of RFC 3339. Its value is epoch ms, or null when it is absent. */
+/** Declares a moment in the form of RFC 3339. Its value is epoch ms. It is null if the moment is missing. */
 export function instantParameter(name: string, description: string): Parameter<number | null> {
   return declareQueryParameter(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
     const at = toEpochMs(text);
@@ -108,7 +111,7 @@ export function instantParameter(name: string, description: string): Parameter<n
 
 const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
-/** Declares a decimal number from 0. Its value is null when it is absent. */
+/** Declares a decimal number from 0. Its value is null if it is missing. */
 export function amountParameter(name: string, description: string): Parameter<number | null> {
   const schema = { type: 'string', pattern: AMOUNT.source };
   const read = (text: string | null) => {
@@ -121,20 +124,20 @@ export function amountParameter(name: string, description: string): Parameter<nu
   return declareQueryParameter(name, description, schema, read, false);
 }
 
-/** Declares the most items that an answer lists: a whole number up to a bound. */
+/** Declares the most items that an answer lists: a whole number up to a limit. */
 export function limitParameter(bounds = { default: 100, max: 500 }): Parameter<number> {
   return wholeNumberParameter('limit', { min: 1, ...bounds }, 'The most entries to list');
 }
 
-/** The form of places in a list, and their parser. The parser returns null for a text that never was a place. */
+/** The form of positions in a list, and their parser. The parser returns null for a text that never was a position. */
 interface Places<Place> {
   readonly pattern: RegExp;
   readonly read: (text: string) => Place | null;
 }
 
 /**
- * Declares the place after which a list goes on: the `next` of an earlier answer. Its value is null when it is
- * absent.
+ * Declares the position after which a list continues: the `next` of an earlier answer. Its value is null if it is
+ * missing.
  */
 export function afterParameter<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
   const schema = { type: 'string', pattern: pattern.source };
@@ -166,7 +169,7 @@ interface PageAsk<Place> {
   readonly limit: number;
 }
 
-/** Cuts a page from a complete list, in the order of the places of its items. */
+/** Cuts a page from a complete list that is sorted by the positions of its items. */
 export function cutPage<Item, Place extends string | number>(
   items: readonly Item[],
   placeOf: (item: Item) => Place,
@@ -225,7 +228,7 @@ export function wholeNumberParameter(
   });
 }
 
-/** Throws 400 when a text cannot be a key of the interface. */
+/** Throws 400 if a text cannot be a key of the interface. */
 function requireKey(value: string, name: string): void {
   const length = [...value].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
@@ -236,7 +239,7 @@ function requireKey(value: string, name: string): void {
 }
 
 /**
- * Whether a part of an address can be decoded. A part that cannot be decoded would be taken as it is, and then two
+ * Whether a part of an address can be decoded. A part that cannot be decoded would be used unchanged, and then two
  * addresses would name one thing.
  */
 function isDecodable(text: string): boolean {

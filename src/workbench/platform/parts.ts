@@ -29,8 +29,8 @@ import type { Records } from '#workbench/payers/records.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 
 /**
- * Returns whether the process should get traffic. `why` gives the reason when it should not. For a ready process it
- * names the clients that cannot be served, and what needs attention, if anything.
+ * Returns whether the process should get traffic. `why` gives the reason if it should not. For a ready process it
+ * names the clients that cannot be served, and the troubles that need attention, if there are any.
  */
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
@@ -46,30 +46,30 @@ export interface NodeParts {
   readonly clock: () => number;
   /** The rollout that the platform may see and change. Null if the rule set is fixed. */
   readonly rollout: RolloutHandles | null;
-  /** The folder of the rule sets, whose files the console shows. Without it no files are shown. */
+  /** The folder of the rule sets, whose files the console shows. If missing, no files are shown. */
   readonly rulesDir?: string | undefined;
   /** The limits of work on a rule set. The rule desk has its own limits by default. */
   readonly deskLimits?: DeskLimits;
-  /** Computes what the rules in `rulesDir` were worth. Without it the API has no such operations. */
+  /** Computes what the rules in `rulesDir` were worth. If missing, the API has no such operations. */
   readonly evidence?: EvidenceDesk;
-  /** The address at which people reach the console. Null means any address. */
+  /** The address at which people reach the console. Null if any address is allowed. */
   readonly consoleUrl?: URL | null;
-  /** The provider at which people sign in. Null means that people have only keys. */
+  /** The provider at which people sign in. Null if people have only keys. */
   readonly provider?: ProviderSettings | null;
   readonly rateLimit: RateLimit;
   /** The address at which callers reach this node. */
   readonly caller: ListenAddress;
-  /** Empty, or a path like `/scoring`. */
+  /** The path before all routes: empty, or a path like `/scoring`. */
   readonly basePath: string;
-  /** Whether another person approves changes that reach most payers (APPROVALS). Absent means no. */
+  /** Whether another person approves changes that reach most payers (APPROVALS). If missing, nobody does. */
   readonly requiresApproval?: boolean;
-  /** Null or absent when nothing is archived. */
+  /** Null or missing if nothing is archived. */
   readonly archive?: object | null;
   /** How long the archive keeps rows, in ms. */
   readonly archiveKeepMs?: number;
   /** How long the store keeps decisions that are archived, in ms. */
   readonly decisionsHotMs?: number;
-  /** The record of erased clients outside every backup. Null if it is not kept. */
+  /** The ledger of erased clients outside every backup. Null if it is not kept. */
   readonly erasureLedger?: object | null;
   readonly log: Logger;
 }

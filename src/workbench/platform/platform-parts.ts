@@ -18,7 +18,7 @@ interface PartsOfGroups {
   readonly always: PlatformOperationParts;
   /** Null if the rule set is fixed. */
   readonly withRollout: RolloutParts | null;
-  /** Null without a RULES_DIR. */
+  /** Null if there is no RULES_DIR. */
   readonly withRuleFolders: RuleParts | null;
   /** Null if the node computes no evidence. */
   readonly withEvidence: EvidenceParts | null;

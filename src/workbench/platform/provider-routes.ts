@@ -10,7 +10,9 @@ import type { Session } from '#workbench/access/sessions.ts';
 import type { PlatformOperationParts } from './parts.ts';
 import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
 
-/** An attempt to sign in. `back` is the place in the page where it began: query and fragment of the address. */
+/**
+ * An attempt to sign in. `back` is the place in the page where the attempt began: query and fragment of the address.
+ */
 interface KeptAttempt extends SignInAttempt {
   readonly back: string;
 }
@@ -26,7 +28,7 @@ export function createProviderRoutes(
   const router = createStrictRouter('/session');
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
-    // Messages of the library name what did not fit, and contain no tokens.
+    // Messages of the library name the part that did not fit, and contain no tokens.
     log.warn({ requestId: ctx.state.requestId, outcome, why: explainError(error) }, 'a sign-in failed');
     ctx.redirect(`../?sign-in=${outcome}`);
   };
@@ -78,7 +80,7 @@ export function createProviderRoutes(
   return router;
 }
 
-/** Revokes the keys of a person where the roles that the provider reports now do not allow keys. */
+/** Revokes the keys of a person if the roles that the provider reports now do not allow keys. */
 async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformOperationParts) {
   const ended = await parts.keys.revokeKeysOfOwner(toPersonActor(person).id, (platform) => {
     const there = session?.at(platform) ?? null;

@@ -26,7 +26,7 @@ export const TOO_MANY_CHANGES = declareRefusal(
     ),
 );
 
-/** Returns the problem for an error that these operations throw, and null for any other error. */
+/** Returns the problem for an error that these operations throw. Returns null for any other error. */
 export function toPlatformProblem(error: unknown): HttpProblem | null {
   if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
   if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();

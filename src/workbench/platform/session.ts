@@ -158,7 +158,7 @@ export function noteRefused(ctx: RouteContext, parts: PlatformOperationParts): v
   parts.refusedSignIns.takeNow(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
-/** Replaces the session that the browser had. Returns null, and starts no session, when the person may do nothing. */
+/** Replaces the session that the browser had. If the person may do nothing, returns null and starts no session. */
 export async function startSession(
   ctx: RouteContext,
   parts: PlatformOperationParts,
@@ -173,7 +173,7 @@ export async function startSession(
   return session;
 }
 
-/** Checks the key of a sign-in. Throws 401 or 403; the log then says which key was tried. */
+/** Checks the key of a sign-in. Throws 401 or 403. The log then says which key was tried. */
 async function authenticateKey(
   ctx: RouteContext,
   text: string,

@@ -18,7 +18,7 @@ export type Goal<Also extends VersionShare = VersionShare> =
       readonly mode: 'canary';
       readonly percent: number;
       readonly guardPoints: number | null;
-      /** The objective as somebody gave it, see objective.ts. */
+      /** The objective as a person gave it, see objective.ts. */
       readonly objective?: string;
       readonly also?: readonly Also[];
     }
@@ -53,7 +53,7 @@ export function advanceRollout(
     }
     case 'active': {
       const active = { version: to.version, digest: to.digest };
-      // The remaining candidates are compared with another version from now on.
+      // From now on the remaining candidates are compared with another version.
       const candidates = removeVersion(rollout.candidates, to.version).map((other) => ({
         ...other,
         stageSince: change.at,
@@ -75,7 +75,7 @@ export function repairRollout(revision: number, active: VersionRef, change: Roll
   return startRollout('repair', revision + 1, active, change);
 }
 
-/** Rewrites a rollout that was lost, or that somebody declares right, with a revision above all known ones. */
+/** Rewrites a rollout that was lost, or that a person declares right, with a revision above all known ones. */
 export function rewriteRollout(rollout: Rollout, above: number, change: RolloutChange): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
   return {
@@ -85,8 +85,8 @@ export function rewriteRollout(rollout: Rollout, above: number, change: RolloutC
 }
 
 /**
- * Returns the candidates of one draw. Clients that are in a candidate stay in it. A new stage begins for all
- * candidates when the share of one changes.
+ * Returns the candidates of one draw. Clients that are in a candidate stay in it. If the share of one candidate
+ * changes, a new stage begins for all.
  */
 function createCandidates(
   { candidates }: Rollout,
@@ -119,12 +119,12 @@ function createCandidates(
     : begun;
 }
 
-/** Places that are closer together than this are the same, because percentages are written with few digits. */
+/** Draw points that are closer together than this are the same, because percentages are written with few digits. */
 const SAME_PLACE_PERCENT = 1e-9;
 
 /**
- * Deals the slices of each candidate for the next stage. A client that is in at 10 % is in at 20 %, and nobody leaves
- * a candidate that keeps its size.
+ * Deals the draw ranges of each candidate for the next stage. A client that is in at 10 % is in at 20 %, and nobody
+ * leaves a candidate that keeps its size.
  */
 function dealSlices(
   wanted: readonly { readonly percent: number; readonly before: readonly DrawRange[] }[],
@@ -137,7 +137,7 @@ function dealSlices(
   );
 }
 
-/** Takes from the first slices as many as make up these percent. */
+/** Takes as many of the first ranges as make up these percent. */
 function takePercent(percent: number, slices: readonly DrawRange[]): readonly DrawRange[] {
   let left = percent;
   return slices.flatMap(({ from, to }) => {

@@ -67,7 +67,9 @@ export type FollowReport = Shape<typeof FollowingSchema>;
 const FOLLOW_TIMEOUT_MS = 6_000;
 const FOLLOW_POLL_MS = 100;
 
-/** Who views the rollout. A platform sees its own figures and orders, and the owner of the installation sees all. */
+/**
+ * The viewer of the rollout. A platform sees its own figures and orders, and the owner of the installation sees all.
+ */
 interface Viewer {
   /** The platform. Null for the owner of the installation. */
   readonly platform: PlatformName | null;
@@ -104,8 +106,8 @@ function hideOtherPlatforms(rollout: Rollout): Rollout {
 
 interface AskedChange extends RolloutChange {
   /**
-   * The revision that the person saw. The change is refused when the rollout has a newer one. Null allows any
-   * revision.
+   * The revision that the person saw. The change is refused if the rollout has a newer one. Null if any revision is
+   * allowed.
    */
   readonly revision: number | null;
   /**
@@ -134,9 +136,9 @@ interface ChangeParts extends ComparedOn {
 }
 
 /**
- * Foresees what a change of the rollout would do if nothing else changed meanwhile. There is a difference for each
- * version, and none when the change is for few clients or is an emergency. Throws `RolloutRefused` when the change
- * may not be made now.
+ * Foresees the effect of a change of the rollout if nothing else changes. There is a difference for each version.
+ * There is none if the change is for few clients or is an emergency. Throws `RolloutRefused` if the change may not be
+ * made now.
  */
 export async function foreseeChange(
   parts: ChangeParts,
@@ -260,9 +262,10 @@ const UNREADABLE =
   'the rollout in the store cannot be read, and the nodes go on with the rollout that they have; run "rules rollback", which writes it again, before you roll out a version';
 
 /**
- * Takes one candidate back, or with null all of them. Without any candidate it returns to the previous version. A
- * stored rollout that cannot be read is rewritten from what the nodes follow, without candidates. A version that was
- * taken back is marked in RULES_DIR of this machine, so that no first start chooses it. Throws `RolloutRefused`.
+ * Takes one candidate back. If `version` is null, takes all of them back. If there is no candidate, returns to the
+ * previous version. A stored rollout that cannot be read is rewritten from the rollout that the nodes follow, without
+ * candidates. A version that was taken back is marked in RULES_DIR of this machine, so that no first start chooses
+ * it. Throws `RolloutRefused`.
  */
 export async function rollBack(
   fleet: Fleet,

@@ -13,9 +13,11 @@ import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Store, Tallies } from '#state/store.ts';
 
-/** How a version would answer compared with the active one, for the person who decides about it. */
+/** How the answers of a version differ from those of the active one, for the person who decides about the version. */
 export interface Difference {
-  /** Why the version answers very differently from the active one, one sentence each. Empty if it does not. */
+  /**
+   * Why the version answers very differently from the active one, one sentence for each reason. Empty if it does not.
+   */
   readonly much: readonly string[];
   readonly compared: string;
 }
@@ -27,7 +29,7 @@ export type DecidedLately = (
   limit: number,
 ) => Promise<readonly Decision[]>;
 
-/** What versions are compared on. */
+/** The decisions on which versions are compared. */
 export interface ComparedOn {
   readonly store: Pick<Store, 'documents' | 'tallies'>;
   readonly decidedLately: DecidedLately;
@@ -44,7 +46,7 @@ const DECISIONS_MAX = 5_000;
 const DECISIONS_OF_PLATFORM_MAX = 1_000;
 const DECISIONS_OF_PLATFORM_MIN = 100;
 
-/** A platform's payers: what the active version did with them, and what the other version would have done. */
+/** A platform's payers: the answers of the active version, and the answers that the other version would have given. */
 interface PlatformDifference {
   readonly platform: string;
   readonly letPay: number;
@@ -56,8 +58,8 @@ interface PlatformDifference {
 }
 
 /**
- * Compares a version with the active one, by the last answer to each payer within the last day, and by what a shadow
- * of the version showed.
+ * Compares a version with the active one, by the last answer to each payer within the last day, and by the results of
+ * a shadow of the version.
  */
 export async function compareWithActive(
   on: ComparedOn,
@@ -107,7 +109,7 @@ async function comparePlatform(
   const redecide = prepareRedecision(rules);
   const statuses = await searchThrottle.map(payers, async (some) =>
     some.map((decision) => {
-      // A client who was held out of a rule then is held out of it here too.
+      // A client who was held out of a rule then is held out of it here, too.
       const again = redecide(decision, replayHoldouts(decision.holdout));
       if (again.kind !== 'decided') {
         for (const label of listLackingLabels(again)) missing.add(label);
@@ -130,7 +132,7 @@ async function comparePlatform(
   };
 }
 
-/** Returns the newest decision about each payer. The decisions must be sorted from the newest on. */
+/** Returns the newest decision about each payer. The decisions must be sorted, the newest first. */
 function findLastOfEachPayer(decisions: readonly Decision[]): readonly Decision[] {
   const last = new Map<string, Decision>();
   for (const decision of decisions)
@@ -177,8 +179,8 @@ interface ShadowFigures {
 }
 
 /**
- * Reads what the version's shadow has shown so far. Returns null if the version is not a shadow, or has answered
- * too few.
+ * Reads the results of the version's shadow so far. Returns null if the version is not a shadow, or has answered too
+ * few requests.
  */
 async function readShadowFigures(
   tallies: Tallies,

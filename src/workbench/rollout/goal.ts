@@ -8,7 +8,7 @@ import { findSharesFault, type Goal } from './advance.ts';
 /** The members that only a canary has, besides those of the objective. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
 
-/** The most other candidates. More would leave no clients to compare with. */
+/** The most other candidates. More candidates would leave no clients to compare with. */
 export const ALSO_MAX = 9;
 
 /** The goal as a body or the options of a command give it. */

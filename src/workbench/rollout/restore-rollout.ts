@@ -4,8 +4,8 @@ import { repairRollout, rewriteRollout } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**
- * Writes back the rollout that the nodes follow, when the store has lost it or holds an older one. It takes the
- * rollout that is remembered in DATA_DIR. When that one is older too, it takes the version that decides on the nodes,
+ * Writes back the rollout that the nodes follow, if the store has lost it or holds an older one. It takes the rollout
+ * that is remembered in DATA_DIR. If that rollout is older, too, it takes the version that decides on the nodes,
  * without candidates. Throws `RolloutRefused`.
  */
 export async function restoreRollout(
@@ -37,9 +37,9 @@ function isBehind(held: Rollout, known: Rollout | null, followed: number): boole
 }
 
 /**
- * Makes the nodes follow the rollout in the store, although they know a newer one, because somebody accepted the
- * store as it is. An empty store gets the remembered rollout. Returns the rollout that is valid from now on, or null
- * when the next node that starts will begin one.
+ * Makes the nodes follow the rollout in the store, although they know a newer one, because a person accepted the
+ * store's contents. An empty store gets the remembered rollout. Returns the rollout that is valid from now on.
+ * Returns null if the next node that starts will begin one.
  */
 export async function acceptRollout(
   fleet: Fleet,

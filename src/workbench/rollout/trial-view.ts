@@ -77,8 +77,8 @@ export const TrialSchema = named(
 export type TrialView = Shape<typeof TrialSchema>;
 
 /**
- * Returns what all nodes saw of a candidate's trial, on one platform or, with null, on all platforms. `decisionOf`
- * reads the decisions behind sample orders; missing decisions are left out.
+ * Returns the counts of a candidate's trial by all nodes. If `platform` is null, they are of all platforms.
+ * `decisionOf` reads the decisions behind sample orders. Missing decisions are left out.
  */
 export async function toTrialView(
   rollout: Rollout,
@@ -110,7 +110,7 @@ export async function toTrialView(
 }
 
 /**
- * Returns when the experiment of a canary can answer at the earliest (epoch ms). Returns null for a shadow, and when
+ * Returns when the experiment of a canary can answer at the earliest (epoch ms). Returns null for a shadow, and if
  * the objective is damaged.
  */
 function findEarliest({ mode, stageSince, objective }: Candidate): number | null {

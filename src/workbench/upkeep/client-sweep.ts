@@ -10,7 +10,7 @@ const REST_SHARE = 20;
 /** A node reports the progress of its pass after this many pages. */
 const PAGES_AT_ONCE = 50;
 
-/** When a node reports nothing for this long, another node continues the pass. */
+/** If a node reports nothing for this long, another node continues the pass. */
 const SILENCE_MS = 60_000;
 
 /** The time from the beginning of one pass to the beginning of the next. */
@@ -18,7 +18,7 @@ const PASS_MS = 24 * 3600_000;
 
 const LOOK_INTERVAL_MS = 30_000;
 
-/** Allows for clocks that differ, and for a request under way that began a little earlier. */
+/** The margin for clocks that differ, and for a request under way that began a little earlier. */
 const MARGIN_MS = 60_000;
 
 /** The register that holds the progress of the fleet's pass. The node that advances it does the next pages. */
@@ -28,7 +28,7 @@ interface Progress {
   /** When this pass began and when it last advanced, in epoch ms. */
   readonly beganAt: number;
   readonly movedAt: number;
-  /** Where the pass continues. An empty text is the beginning, and null means that the pass is finished. */
+  /** The position at which the pass continues. An empty text is the beginning. Null if the pass is finished. */
   readonly cursor: string | null;
 }
 
@@ -123,8 +123,8 @@ export class ClientSweep {
   }
 
   /**
-   * Returns a smaller text of a state. Returns null if nothing can be left out, or when the state cannot be read;
-   * "state check" finds such states.
+   * Returns a smaller text of a state. Returns null if nothing can be left out, or if the state cannot be read. The
+   * command `state check` finds such states.
    */
   #compacted(text: string): string | null {
     try {
@@ -136,7 +136,7 @@ export class ClientSweep {
     }
   }
 
-  /** Returns the pass that this node may continue. Returns null if none is due, or when another node does it. */
+  /** Returns the pass that this node may continue. Returns null if none is due, or if another node does it. */
   async #claim(): Promise<Progress | null> {
     const now = this.#parts.clock();
     const text = await this.#parts.store.registers.read(REGISTER);
@@ -158,7 +158,7 @@ export class ClientSweep {
   }
 }
 
-/** Parses the register. When it cannot be read, a new pass begins. */
+/** Parses the register. If it cannot be read, a new pass begins. */
 function parseProgress(text: string | null): Progress {
   const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
   if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;

@@ -2,14 +2,14 @@
 const TOLD_EVERY_MS = 10_000;
 
 /**
- * A connection without an error for this long counts as restored. In this time many attempts are made, even when
+ * A connection without an error for this long counts as restored. In this time many attempts are made, even if
  * attempts time out.
  */
 const QUIET_MS = 5000;
 
 interface ConnectionNews {
   readonly text: string;
-  /** From the first error of the outage to the last one. */
+  /** The seconds from the first error of the outage to the last one. */
   readonly seconds: number;
   readonly errors: number;
 }
@@ -41,7 +41,7 @@ export class ConnectionErrors {
     return createNews(this.#outage, 'the connection to the store is still lost');
   }
 
-  /** Returns once, after the outage, the line that says it is over. Must be called from time to time. */
+  /** Returns the line that says that the outage is over, once after the outage. Call it from time to time. */
   recovered(nowMs: number): ConnectionNews | null {
     const outage = this.#outage;
     if (outage === null || nowMs - outage.lastErrorMs < QUIET_MS) return null;

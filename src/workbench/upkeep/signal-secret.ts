@@ -39,7 +39,7 @@ const RECOGNITION_MS = KNOWN_DEVICE_DAYS * DAY_MS;
 /**
  * Makes all nodes of a store use one secret. It notes the first secret that is used, and refuses a different one with
  * `SecretRefused`. A node whose previous secret is the noted one changes the secret for all nodes. Returns the
- * previous secret while devices of payers may still be known under it, and null otherwise.
+ * previous secret while devices of payers may still be known under it. Returns null otherwise.
  */
 export async function agreeOnSecret(
   registers: Registers,
@@ -77,7 +77,7 @@ function computeFingerprint(secret: string): string {
     .slice(0, 22);
 }
 
-/** Parses the register. Throws `SecretRefused` when its text is not of this form. */
+/** Parses the register. Throws `SecretRefused` if its text is not of this form. */
 export function parseKnownSecret(raw: string): KnownSecret {
   try {
     const { fingerprint, former, since }: Partial<KnownSecret> = JSON.parse(raw);

@@ -14,7 +14,7 @@ export function listHealthProblems(health: StoreHealth): readonly string[] {
   ]);
 }
 
-/** How often the store is checked when nobody asks. */
+/** How often the store is checked if nobody asks. */
 const CHECK_INTERVAL_MS = 60_000;
 
 /** How soon the node says that the store has become another one, or is the known one again. */
@@ -49,7 +49,7 @@ export class StoreWatch {
     void this.health();
   }
 
-  /** Checks the store now. Asking needs no key, so all who ask at the same time share one check. */
+  /** Checks the store now. The question needs no key, so all who ask at the same time share one check. */
   health(): Promise<StoreHealth> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;

@@ -16,11 +16,11 @@ interface VerifyAsk {
   readonly missing?: readonly Segment[];
   readonly rulesDir: string;
   /**
-   * The available secrets. Without the secret under which an attribute was kept, decisions by rules that compare the
-   * attribute cannot be verified.
+   * The available secrets. If the secret is missing under which an attribute was kept, decisions by rules that
+   * compare the attribute cannot be verified.
    */
   readonly signalSecrets: readonly string[];
-  /** The span in epoch ms. Null means no bound. */
+  /** The span in epoch ms. Null if there is no limit. */
   readonly from: number | null;
   readonly to: number | null;
   readonly threads: number;
@@ -81,7 +81,7 @@ async function verifySegments(
   } finally {
     await elsewhere.close();
   }
-  // When a client was erased meanwhile, the archive was rewritten: its missing segments are not damaged.
+  // If a client was erased in the meantime, the archive was rewritten: its missing segments are not damaged.
   if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
 }

@@ -79,8 +79,8 @@ export interface Verification {
   /** Counts of decisions whose rule set is no longer available, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
   /**
-   * The decisions whose rules compare a pseudonym with constants, where the SIGNAL_SECRET of that time is not set
-   * here. Nobody can say what such a rule answers.
+   * The decisions whose rules compare a pseudonym with constants, if the SIGNAL_SECRET of that time is not set here.
+   * Nobody knows what such a rule answers.
    */
   readonly withoutSecret: number;
   /** How many rows were changed since they were written. */

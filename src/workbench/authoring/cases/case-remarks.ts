@@ -8,8 +8,8 @@ import { listSharedLists, type ParsedRules } from '#decision/rules/rule-set.ts';
 type Node = Member['value'];
 
 /**
- * Lists values in cases that no rule can see, probably by a slip. Cases that cannot be read are left out: the parser
- * of cases reports them.
+ * Lists values in cases that no rule can see, probably by a slip. Cases that cannot be read are left out, because the
+ * parser of cases reports them.
  */
 export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return [...files].flatMap(([path, text]) => {
@@ -95,8 +95,8 @@ class CaseRemarks {
 }
 
 /**
- * Says why a value counts as not known, when it is close to one that counts. Other such values may be intended, to
- * show that they break no checkout. Returns null for those.
+ * Says why a value counts as not known, if it is close to one that counts. Returns null for all other values. They
+ * may be intended, to show that they break no checkout.
  */
 function explainSlip(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
   const { name, type, oneOf } = declared;

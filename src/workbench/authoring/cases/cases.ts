@@ -25,7 +25,7 @@ import {
 import { parseCases } from './parse-cases.ts';
 
 export interface CaseReport {
-  /** Problems of the case files. When there are any, no case was run. */
+  /** Problems of the case files. If there are any, no case was run. */
   readonly problems: readonly RuleProblem[];
   readonly passed: number;
   readonly failures: readonly CaseFailure[];
@@ -91,7 +91,7 @@ function runCase(
   return null;
 }
 
-/** Performs one action. Returns the members of which a case can expect something. */
+/** Performs one action. Returns the members that a case can expect. */
 function performAction(
   simulation: Simulation,
   clientIdKey: string,
@@ -147,7 +147,7 @@ function performAction(
   }
 }
 
-/** Converts how long something lasts, as a case says it, to when it ends, as the client's state says it. */
+/** Converts the duration that a case states to the end that the client's state holds. */
 function setEnd<T extends { readonly expiresAfterMs: number | null }>(
   item: T | null,
   now: number,
@@ -167,14 +167,14 @@ function findUnmet(
     : { member, expected: value, seen, at };
 }
 
-/** Sorts signals and flags, because they have no order of their own and a case may name them in any order. */
+/** Sorts signals and flags, because they have no sequence of their own and a case may name them in any sequence. */
 function sortUnordered(member: string, value: unknown): unknown {
   return (member === 'signals' || member === 'flags') && Array.isArray(value) ? value.toSorted() : value;
 }
 
 const ToldFailureSchema = shape('A case that failed', {
   caseName: word('Of the case'),
-  /** Where the failing step is. */
+  /** The location of the failing step. */
   at: location,
   lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
 });
@@ -231,7 +231,7 @@ export interface UpdatedCases {
   readonly lines: readonly ChangedLine[];
   /** How many cases change. */
   readonly written: number;
-  /** Cases that stay as they are, because they differ in more than the length of a wait. */
+  /** Cases that stay unchanged, because they differ in more than the length of a wait. */
   readonly left: readonly CaseFailure[];
 }
 
@@ -241,7 +241,7 @@ export interface UpdatedCases {
  */
 export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
   const left = new Map<string, CaseFailure>();
-  // When a case turns out to be left as it is, all cases start again without it.
+  // If a case turns out to differ in more, all cases start again without it.
   for (;;) {
     const found = rewriteUntilStuck(rules, files, left);
     const { stuck, written } = found;

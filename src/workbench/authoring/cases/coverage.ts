@@ -23,7 +23,7 @@ const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no 
   asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
 });
 
-/** What no case has shown of a condition: that it holds, that it does not hold, or either. */
+/** The sides of a condition that no case has shown: that it holds, that it does not hold, or both. */
 const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
 
 const OneSidedConditionSchema = shape('A condition seen only one way', {
@@ -60,14 +60,14 @@ interface ComparisonRecord {
 
 /**
  * Measures which rules and conditions the cases exercise. Rules after the first match are not asked, so a condition
- * counts as seen only when it could have made a difference to its rule.
+ * counts as seen only if it could have made a difference to its rule.
  */
 export class CoverageMeter {
-  /** The rule set to decide with. It has the same rules, and each rule notes what it is asked. */
+  /** The rule set to decide with. It has the same rules, but each rule notes the values that it sees. */
   readonly watched: RuleSet;
   readonly #ruleCount: number;
   readonly #records: RuleRecord[] = [];
-  /** What happens when a rule that matched is skipped, by file and name of the rule. */
+  /** By file and name of a rule, the function that notes that the matching rule is skipped. */
   readonly #skips = new Map<string, () => void>();
   readonly #hmacs: AttributeHmacs;
   #lastValues: readonly FactReading[] = [];
@@ -100,7 +100,7 @@ export class CoverageMeter {
     };
   }
 
-  /** The values that the rules were asked with last, including the conclusions from them. */
+  /** The values that the rules saw last, including the conclusions from them. */
   get lastValues(): readonly FactReading[] {
     return this.#lastValues;
   }
@@ -137,7 +137,7 @@ export class CoverageMeter {
   }
 
   /**
-   * Watches rules of which the first match counts. When the last rule does not match or is skipped, `otherwise`
+   * Watches rules of which the first match counts. If the last rule does not match or is skipped, `otherwise`
    * answers.
    */
   #watchFirstMatch<Params>(

@@ -43,7 +43,9 @@ import {
 /** The members of a step's answer, each with its form. */
 type Expectable = Readonly<Record<string, Form<unknown>>>;
 
-/** Lists what a case can expect of the answer to each kind of step. Without rules, it is what an editor can know. */
+/**
+ * Lists what a case can expect of the answer to each kind of step. If `rules` is null, lists what an editor can know.
+ */
 export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
     clientGroup: choiceForm(CLIENT_GROUPS, 'The client group.'),
@@ -118,8 +120,8 @@ export function readExpectations(
 }
 
 /**
- * Creates the schema of a step's expectations. It depends on what the step does, and is false for a step without an
- * answer.
+ * Creates the schema of a step's expectations. The schema depends on the kind of the step, and is false for a step
+ * without an answer.
  */
 export function createExpectationSchema(forms: Expectable): JsonSchema | false {
   const members = Object.entries(forms).map(([name, form]) => [name, optionalForm(form)]);
@@ -137,7 +139,7 @@ export function heldOutForm(rules: ParsedRules | null, description: string): For
 /** The files of rules, each of which draws one kind of conclusion. */
 type Stage = Exclude<keyof RuleSetTrace, 'exempt'>;
 
-/** The file whose rules give a member of an answer. Members that no rule gives are missing. */
+/** The file whose rules give a member of an answer. A member that no rule gives is missing. */
 const GIVEN_BY: Readonly<Record<string, Stage>> = {
   clientGroup: 'groups',
   preferredAcceptorKey: 'groups',
@@ -159,10 +161,10 @@ const TITLES = {
   flags: 'Flags',
 } as const satisfies Record<Stage, string>;
 
-/** `expected ..., seen ...` is written on two lines when it would be longer than this. */
+/** `expected ..., seen ...` is written on two lines if it would be longer than this. */
 const DIFFERENCE_CHARACTERS_MAX = 70;
 
-/** Formats a failing case: the step, what was expected and seen, and the rules of that step with their values. */
+/** Formats a failing case: the step, the expected and the seen values, and the rules of that step with their values. */
 export function formatFailure(
   failure: CaseFailure,
   trace: RuleSetTrace | null,
@@ -232,7 +234,7 @@ function traceLines(
 }
 
 /**
- * Tells whether a rule is shown: when it was asked, or when the case expected it to match. A signal is shown when it
+ * Tells whether a rule is shown: if it was asked, or if the case expected it to match. A signal is shown if it
  * matched.
  */
 function isWorthShowing(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
@@ -264,7 +266,7 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' ? formatCallerText(value) : JSON.stringify(value);
 }
 
-/** A test of a rule set: what one or more payers do, and what the rules must answer. */
+/** A test of a rule set: the actions of one or more payers, and the answers that the rules must give. */
 export interface RuleCase {
   readonly name: string;
   readonly platform: PlatformName;
@@ -298,11 +300,10 @@ export type Action =
       readonly orderRef: string;
       readonly outcome: Outcome;
       readonly cause: OutcomeCause | null;
-      /** How long before its report the outcome happened. Null means that the report has no moment. */
+      /** How long before its report the outcome happened. Null if the report has no moment. */
       readonly agoMs: number | null;
       /**
-       * The amount that was captured or taken back so far, in the form of `formatMoney`. Null means that the report
-       * has none.
+       * The amount that was captured or taken back so far, in the form of `formatMoney`. Null if the report has none.
        */
       readonly money: string | null;
     }
@@ -313,13 +314,13 @@ interface CaseBinding {
   readonly requisiteRef: string;
   readonly acceptorKeys: readonly string[];
   readonly method: string | null;
-  /** Null means that the binding lasts for the whole case. */
+  /** Null if the binding lasts for the whole case. */
   readonly expiresAfterMs: number | null;
 }
 
 interface CaseOverride {
   readonly group: OverrideGroup;
-  /** Null means that the override lasts for the whole case. */
+  /** Null if the override lasts for the whole case. */
   readonly expiresAfterMs: number | null;
 }
 
@@ -327,7 +328,7 @@ export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override']
 
 type StepKind = (typeof STEP_KINDS)[number];
 
-/** A member that the answer must have with this value. Null means that the member must be absent. */
+/** A member that the answer must have with this value. Null if the member must be missing. */
 export interface Expectation {
   readonly member: string;
   readonly value: unknown;
@@ -352,7 +353,7 @@ export interface CaseFailure {
 
 export interface UnmetExpectation {
   readonly member: string;
-  /** Null means absent, here and in `seen`. */
+  /** Null if the member must be missing, here and in `seen`. */
   readonly expected: unknown;
   readonly seen: unknown;
   readonly at: Location;

@@ -68,7 +68,7 @@ import {
   STEP_KINDS,
 } from './expectations.ts';
 
-/** An ordinary payer at an ordinary checkout. A case names only what matters to it. */
+/** An ordinary payer at an ordinary checkout. A case names only the members that matter to it. */
 const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
@@ -86,7 +86,7 @@ export function parseCases(
   });
 }
 
-/** Creates the form of `cases/*.yaml`. Without rules, it is what an editor can know. */
+/** Creates the form of `cases/*.yaml`. If `rules` is null, it is what an editor can know. */
 export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[]> {
   const first = new Map<string, Location>();
   const ruleCase = mappingForm(

@@ -11,18 +11,18 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { readCoverage } from '#workbench/authoring/cases/cases.ts';
 import { examineRuleSet, type Remark } from './examine.ts';
 
-/** A draft with the version that it was begun with. The parts of other platforms come from that version. */
+/** A draft with the version with which it began. The parts of other platforms come from that version. */
 export interface BegunDraft extends DraftText {
   /**
-   * The version that the draft was begun with. Null if it is not known; the draft is then examined without the
-   * parts of other platforms.
+   * The version with which the draft began. Null if it is not known. The draft is then examined without the parts of
+   * other platforms.
    */
   readonly from: string | null;
 }
 
 /**
- * Completes a draft to the files that its release would fix. It adds the parts that `owner`, whose draft it is, may
- * not read.
+ * Completes a draft to the files that its release would fix. It adds the parts that `owner` may not read. The draft
+ * belongs to `owner`.
  */
 export function completeDraft(rulesDir: string, draft: BegunDraft, owner: PlatformName): CompletedFiles {
   const { from } = draft;
@@ -47,15 +47,15 @@ function readWholeFiles(folder: string): RuleFiles | null {
 
 const IN_RULE_SET = { file: 'ruleset.yaml', line: 1, column: 1 };
 
-/** What was found in the part of a draft that its owner may read. */
+/** The findings in the part of a draft that its owner may read. */
 interface FoundInPart {
   readonly problems: readonly Remark[];
   readonly failedCases: number;
 }
 
 /**
- * Lists what prevents the release of a draft, in words that its owner may read. A problem of the owner's part that
- * the complete draft does not have does not count.
+ * Lists the reasons that prevent the release of a draft, in words that its owner may read. A problem of the owner's
+ * part that the complete draft does not have does not count.
  */
 export async function listReleaseProblems(
   { version, files }: DraftText,

@@ -42,7 +42,7 @@ import {
   writeRelease,
 } from './examine.ts';
 
-/** Limits of what is sent to the main thread and on to the console, whatever the disk holds. */
+/** Limits of the data that is sent to the main thread and on to the console, whatever the disk holds. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
 const PROBLEMS_MAX = 200;
 
@@ -208,9 +208,9 @@ function cutProblems<One extends RuleProblem>(problems: readonly One[]): readonl
 serveWork(works);
 
 export interface OpenedFolder {
-  /** The files. Long texts are cut, and say so at their end. */
+  /** The files. A long text is cut, and says so at its end. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** Whether all texts are complete. A text that was cut would lose something when it is saved. */
+  /** Whether all texts are complete. If a cut text were saved, its end would be lost. */
   readonly isWhole: boolean;
   /** The digest of the files in the folder, whether or not they have problems. Null if a file cannot be read. */
   readonly filesDigest: string | null;
@@ -225,29 +225,32 @@ export interface OpenedFolder {
 export interface CheckedDraft {
   /** The digest of the draft. Null if it has problems, so that a node would refuse it. */
   readonly digest: string | null;
-  /** The problems of the files. When there are none, what prevents a release. */
+  /** The problems of the files. If there are none, the reasons that prevent a release. */
   readonly problems: readonly Remark[];
   readonly notes: readonly Remark[];
   /** The results of the cases. Null if the draft has problems. */
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;
-  /** The constants that may be varied, as written, where the files can be read. */
+  /** The constants that may be varied, as written. Empty if the files cannot be read. */
   readonly constants: readonly WrittenConstant[];
 }
 
-/** What a release of a draft would fix, or why it cannot be released. */
+/** The files that a release of a draft would fix, or why it cannot be released. */
 export type CompletedDraft =
   | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
-/** What prevents a release. `other files` means that the files in the folder are not those that the caller saw. */
+/**
+ * The reason that prevents a release. `other files` means that the files in the folder are not those that the caller
+ * saw.
+ */
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
 
-/** What prevents a release, and what else the person who releases must know. */
+/** The reason that prevents a release, and what else the person who releases must know. */
 export interface DeskRelease {
   readonly obstacle: DeskObstacle | null;
   readonly lost: LostCases | null;
-  /** What the version does although it is promised otherwise, in words. */
+  /** The promises that the version breaks, in words. */
   readonly breaches: readonly string[];
 }
 

@@ -35,13 +35,13 @@ export type Remark = RuleProblem & { readonly example?: Example | null; readonly
 
 interface Examined {
   readonly problems: readonly Remark[];
-  /** What is worth knowing, but is no reason to fail. */
+  /** Remarks that are worth knowing, but no reason to fail. */
   readonly notes: readonly Remark[];
 }
 
 /**
  * Examines a rule set whose files have no problems: what can be proved of its rules together, and whether its cases
- * can be read. `lists` are the shared lists of a store, and null when no store was asked.
+ * can be read. `lists` are the shared lists of a store. Null if no store was asked.
  */
 export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: RuleProblem[] = [];
@@ -62,12 +62,12 @@ export function listBreaches(remarks: readonly Remark[]): readonly string[] {
 }
 
 /**
- * The shared lists that a viewer may know of. A platform knows its own lists and those of the installation; the
+ * The shared lists that a viewer may know of. A platform knows its own lists and those of the installation. The
  * installation knows all.
  */
 export interface KnownLists {
   readonly seenBy: ListOwner;
-  /** The lists with entries. A list is in force when some entry has not ended. */
+  /** The lists with entries. A list is in force if some entry has not ended. */
   readonly lists: readonly KnownList[];
 }
 
@@ -91,7 +91,7 @@ export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): 
 
 /**
  * Remarks on shared lists that rules ask about and that have no effect yet, for example because they have no entries.
- * When the lists were not read (null), a single remark says so.
+ * If the lists were not read (null), a single remark says so.
  */
 export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly RuleProblem[] {
   const asked = findAskedLists(rules);
@@ -145,7 +145,7 @@ function listRemarksOnList(
   return [{ at, message: `${nobody} anything on the shared list "${list}"${meant}` }];
 }
 
-/** What prevents a release. After a release nothing can be corrected. */
+/** The reason that prevents a release. After a release nothing can be corrected. */
 export type ReleaseObstacle =
   | { readonly is: 'draft name' }
   | { readonly is: 'released' }
@@ -153,7 +153,7 @@ export type ReleaseObstacle =
   | { readonly is: 'no cases' }
   | { readonly is: 'failed cases'; readonly failed: number };
 
-/** Finds what prevents the release of the version in a folder. Returns null if it may be released. */
+/** Finds the reason that prevents the release of the version in a folder. Returns null if it may be released. */
 export function findReleaseObstacle(
   folder: string,
   rules: RuleSet,
@@ -169,8 +169,8 @@ export function findReleaseObstacle(
 }
 
 /**
- * Finds what prevents a release: the problems of a version, or else its cases, which are run only when there are no
- * problems. Returns null if nothing does.
+ * Finds the reason that prevents a release: the problems of a version, or otherwise its cases, which are run only if
+ * there are no problems. Returns null if nothing prevents it.
  */
 export function toReleaseObstacle(
   problems: readonly Remark[],
@@ -197,7 +197,7 @@ export const lostCasesMember = nullable(LostCasesSchema);
 
 /**
  * Finds the cases that the version in a folder lacks, compared with the version released before it. `seen` reduces
- * the files of that version to those that may be shown. Returns null if none is missing.
+ * the files of that version to those that may be shown. Returns null if no case is missing.
  */
 export function findLostCases(
   folder: string,
@@ -238,7 +238,7 @@ export function formatLostCases({ before, of, names }: LostCases): string {
   return `${names.length} of the ${of} cases of ${before}, the version released before, are missing: ${listed}`;
 }
 
-/** Releases a version for good: from then on, changed files are refused. */
+/** Releases a version for good. From then on, changed files are refused. */
 export function writeRelease(folder: string, { version }: RuleSet, files: RuleFiles): Release {
   const release = createRelease(version, files, new Date());
   writeFileSync(join(folder, RELEASE_FILE), `${JSON.stringify(release, null, 2)}\n`, { flag: 'wx' });

@@ -33,7 +33,10 @@ const LIMITS = {
 
 export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
 
-/** A platform with hard work delays only itself. The owner of the installation always has a free thread. */
+/**
+ * The turns of platforms. A platform with hard work delays only itself. The owner of the installation always has a
+ * free thread.
+ */
 const TURNS = {
   atOnceMax: 3,
   ownerMax: 1,
@@ -44,10 +47,7 @@ const TURNS = {
 /** The most rule sets that a node holds in memory for its desk. Each may be a megabyte. */
 export const DRAFTS_AT_HAND_MAX = 16;
 
-/**
- * The most rule sets of one platform, so that a platform that sends slowly or sends many leaves places for the
- * others.
- */
+/** The most rule sets of one platform. A platform that sends slowly or sends many then leaves room for the others. */
 export const PLATFORM_DRAFTS_MAX = 4;
 
 const DRAFTS = {
@@ -60,9 +60,9 @@ const DRAFTS = {
 const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
- * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads:
- * however hard a draft is to read, no request of another platform waits for it. Throws `LimitExceeded` for work
- * that exceeds its limits, `QueueFull` when too much waits, and the reason of a signal that ends the work.
+ * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads, so
+ * no request of another platform waits for it, however hard a draft is to read. Throws `LimitExceeded` for work that
+ * exceeds its limits, `QueueFull` if too much waits, and the reason of a signal that ends the work.
  */
 export class RuleDesk {
   readonly rulesDir: string;
@@ -127,14 +127,14 @@ export class RuleDesk {
   }
 
   /**
-   * Releases the folder when it has this digest and nothing prevents the release. Throws `DraftRefused` when the
-   * folder may not be written to.
+   * Releases the folder if it has this digest and nothing prevents the release. Throws `DraftRefused` if the folder
+   * may not be written to.
    */
   release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, false);
   }
 
-  /** Returns what would prevent that release. */
+  /** Returns the reason that would prevent that release. */
   releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, true);
   }
@@ -145,8 +145,8 @@ export class RuleDesk {
   }
 
   /**
-   * Runs the work of a request that carries a rule set, including reading it. Throws `QueueFull` at once when there
-   * is no place.
+   * Runs the work of a request that carries a rule set, including reading it. Throws `QueueFull` at once if there is
+   * no room.
    */
   atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
     return this.#drafts.run(owner, work);

@@ -54,7 +54,7 @@ export interface BothVersions {
   readonly before: ParsedRules;
   /** The version after. A fact that it computes differently from the version before has another label here. */
   readonly after: ParsedRules;
-  /** Returns the label here for a fact of the version after. */
+  /** Returns the label that a fact of the version after has here. */
   readonly labelAfter: (label: string) => string;
   /**
    * Maps the label of a holdout draw to the condition under which its rule matches but is skipped (as the record then
@@ -68,7 +68,7 @@ export interface BothVersions {
 
 /** A group of platforms that each version treats alike (the two versions may differ). */
 export interface PlatformScope {
-  /** One of these platforms. Null stands for any platform that neither version names. */
+  /** One of these platforms. Null for any platform that neither version names. */
   readonly platform: string | null;
   readonly is: Condition;
   readonly before: PlatformSettings;
@@ -76,7 +76,7 @@ export interface PlatformScope {
 }
 
 /**
- * Lists the platforms for which at least one of the two versions overrides the default settings. The first place
+ * Lists the platforms for which at least one of the two versions overrides the default settings. The first item
  * stands for all platforms that are not named.
  */
 export function listPlatformScopes(before: ParsedRules, after: ParsedRules): readonly PlatformScope[] {
@@ -97,8 +97,8 @@ export function listPlatformScopes(before: ParsedRules, after: ParsedRules): rea
 }
 
 /**
- * Combines two versions. A fact that both compute in the same way is one fact. A fact that they compute differently,
- * such as the payment score with another smoothing, gets another label for the version after.
+ * Combines two versions. A fact that both compute in the same way is one fact. If they compute a fact differently,
+ * such as the payment score with another smoothing, it gets another label for the version after.
  */
 export function combineVersions(before: ParsedRules, after: ParsedRules, place: PlatformScope): BothVersions {
   const was = addDraws({ ...before, settings: place.before, platforms: new Map() });
@@ -164,7 +164,7 @@ const CLOCKS = [getCatalogued('hourOfDay'), getCatalogued('dayOfWeek')];
  */
 const MONEY_FACTS = ['currency', 'distinctAmounts', 'attemptedAmount', 'paidAmount'];
 
-/** Facts that change when the ladder is forgotten. */
+/** Facts that change when the ladder is reset. */
 const LADDER_FACTS = ['attemptOpen', 'ladderLevel', 'waitRemainingSeconds', 'waitServed', 'earlyRequests'];
 
 /** The conditions that the ladder is at each of its levels. */
@@ -172,7 +172,10 @@ const LADDER_LEVELS = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) =
   compare(LADDER_LEVEL, 'equal', level),
 );
 
-/** Within a year, this step meets every quarter of an hour at which clocks of two time zones differ. */
+/**
+ * A year in these steps meets every quarter of an hour at which the clocks of two time zones may stand, because their
+ * offsets are multiples of 15 minutes.
+ */
 const CLOCK_STEP_MS = 45 * 60_000;
 const CLOCK_YEAR = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2027, 0, 1) };
 
@@ -197,7 +200,7 @@ class FactsApart {
   }
 
   /**
-   * Tells whether the version after computes the fact differently. The names are those of facts, and labels of
+   * Tells whether the version after computes the fact differently. The names are names of facts, and labels of
    * attributes.
    */
   isApart({ name, attribute }: FactRef): boolean {
@@ -216,7 +219,7 @@ class FactsApart {
   }
 
   /**
-   * Relabels the rules of the version after. Groups come first, then signals, then verdicts; each uses the labels
+   * Relabels the rules of the version after. Groups come first, then signals, then verdicts. Each uses the labels
    * that the earlier ones got.
    */
   relabel(before: ParsedRules, after: ParsedRules): ParsedRules {
@@ -243,8 +246,8 @@ class FactsApart {
   }
 
   /**
-   * For facts that conditions compare and that the versions compute differently, lists how the old and new value are
-   * related.
+   * Lists how the old and the new value are related, for facts that conditions compare and that the versions compute
+   * differently.
    */
   together({ before: was, after: is }: PlatformScope, asked: readonly Comparison[]): readonly Condition[] {
     const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
@@ -278,7 +281,7 @@ class FactsApart {
     return allOf(implies(one, other), implies(other, one));
   }
 
-  /** Relates what the clocks of two time zones show at the same moment. */
+  /** Relates the times that the clocks of two time zones show at the same moment. */
   #shownBy(clocks: readonly FactRef[], was: string, is: string): Condition {
     const shown = new Map<string, Condition>();
     for (let now = CLOCK_YEAR.fromMs; now < CLOCK_YEAR.toMs; now += CLOCK_STEP_MS) {
@@ -291,7 +294,7 @@ class FactsApart {
     return anyOf(...shown.values());
   }
 
-  /** Renames each signal that matches in other cases than the signal of the same name before. */
+  /** Renames each signal that does not match in the same cases as the signal of the same name before. */
   #signals(before: ParsedRules, after: ParsedRules): ParsedRules['signals'] {
     const texts = new Map(
       before.signals.rules.map(({ name, condition }) => [name, formatCondition(condition)]),
@@ -317,7 +320,7 @@ function haveSameResets(was: LadderSettings, is: LadderSettings): boolean {
 function listDeclaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
   const apart = [...after].filter(([name, declared]) => {
     const was = before.get(name);
-    // A unit says which attributes may be compared with each other, and nothing about their values.
+    // The unit only says which attributes may be compared with each other, and nothing about their values.
     return was !== undefined && !isDeepStrictEqual({ ...was, unit: null }, { ...declared, unit: null });
   });
   return apart.map(([name]) => formatAttributeLabel(name));
@@ -343,12 +346,12 @@ function serializeGroups({ rules, otherwise }: ParsedRules['groups']): string {
  */
 interface RulesWithDraws {
   readonly rules: ParsedRules;
-  /** By `formatDrawLabel`, the condition under which a rule matches and is skipped. The record says so. */
+  /** The conditions under which a rule matches and is skipped, by `formatDrawLabel`. The record then notes the skip. */
   readonly skipped: ReadonlyMap<string, Condition>;
   readonly draws: readonly Draw[];
 }
 
-/** The holdout of one rule (named like `groups/has-paid`) and the share of clients it holds out. */
+/** The holdout of one rule (named like `groups/has-paid`), and the share of clients that it holds out. */
 interface Draw {
   readonly rule: string;
   readonly share: number;
@@ -401,8 +404,8 @@ function addDraws(rules: ParsedRules): RulesWithDraws {
 }
 
 /**
- * Relates draws of the same rule: a client who is held out at a small share is also held out at a larger one, because
- * there is one draw.
+ * Relates draws of the same rule. There is one draw, so a client who is held out at a small share is also held out at
+ * a larger one.
  */
 function relateDraws(draws: readonly Draw[]): readonly Condition[] {
   return draws.flatMap((one) =>
@@ -417,8 +420,8 @@ function isDrawn(draw: Draw): Condition {
 }
 
 /**
- * Lists the conditions under which a client may be held out. Clients whom a person decided about or who are on a
- * shared list are never held out, and neither are amounts above the rule's bound.
+ * Lists the conditions under which a client may be held out. Clients about whom a person decided or who are on a
+ * shared list are never held out. Neither are amounts above the rule's limit.
  */
 function listHoldoutConditions({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
   const known = new FactsByName(facts);

@@ -8,7 +8,9 @@ import {
 import { formatComparisonTest } from '#decision/rules/condition-text.ts';
 import type { ReasonPart } from '#decision/rules/rule-set.ts';
 
-/** A condition without what makes no difference: its place in the file, its order, and needless nesting. */
+/**
+ * A condition without everything that makes no difference: its place in the file, its sequence, and needless nesting.
+ */
 type PlainCondition =
   | { readonly kind: 'all' | 'any'; readonly conditions: readonly PlainCondition[]; readonly text: string }
   | { readonly kind: 'not'; readonly condition: PlainCondition; readonly text: string }
@@ -49,15 +51,15 @@ function joinConditions(kind: 'all' | 'any', conditions: readonly PlainCondition
 }
 
 function toPlainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
-  // The order of a list makes no difference.
+  // The sequence of a list makes no difference.
   const expected = typeof value !== 'object' || isFactRef(value) ? value : [...new Set(value)].toSorted();
   const test = formatComparisonTest(operator, expected, expand ? undefined : list);
   return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
 }
 
 /**
- * Lists what changed between two conditions in as few words as possible, like `waitRemainingSeconds > 0 -> > 2`. The
- * list is empty when both have the same form.
+ * Lists the changes between two conditions in as few words as possible, like `waitRemainingSeconds > 0 -> > 2`. The
+ * list is empty if both have the same form.
  */
 export function listConditionChanges(before: PlainCondition, after: PlainCondition): readonly string[] {
   if (before.text === after.text) return [];
@@ -88,7 +90,9 @@ function listParts(condition: PlainCondition): readonly PlainCondition[] {
   return condition.kind === 'all' || condition.kind === 'any' ? condition.conditions : [condition];
 }
 
-/** Pairs the parts that are the same part before and after: they are about the same fact, or the only one of a kind. */
+/**
+ * Pairs the parts that are the same part before and after: they are about the same fact, or the only part of a kind.
+ */
 function pairParts(
   gone: readonly PlainCondition[],
   come: readonly PlainCondition[],

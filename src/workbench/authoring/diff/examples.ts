@@ -46,8 +46,8 @@ const EXAMPLES_MAX = 10;
 const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_000_000 };
 
 /**
- * Finds payers whom two rule sets answer differently, on any platform: one for each way of differing, the simplest
- * first. When `searched` is true, it is proved that nobody else is answered differently, now or later.
+ * Finds payers to whom two rule sets give different answers, on any platform: one for each way of differing, the
+ * simplest first. If `searched` is true, it is proved that nobody else gets different answers, now or later.
  */
 export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples {
   const search = new ExampleSearch(before, after);
@@ -55,12 +55,12 @@ export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples 
   return search.found();
 }
 
-/** How long requests may wait behind a search that runs beside them. */
+/** How long requests may wait for a search that runs at the same time. */
 const SLICE_MS = 2;
 
 /**
  * Searches as `findDiffExamples` does, beside other work, for at most `limitMs`. It pauses every few milliseconds, so
- * that requests are answered meanwhile.
+ * that requests are answered in between.
  */
 export async function findDiffExamplesWithin(
   before: RuleSet,
@@ -131,7 +131,7 @@ class ExampleSearch {
       if (kind !== 'witness') continue;
       const facts = yield* payer.nearest(must, mustNot);
       const answers = this.#answers(request, facts, both);
-      // A payer whom both versions answer in the same way shows nothing.
+      // A payer to whom both versions give the same answer shows nothing.
       if (answers.differsIn.length === 0) {
         this.#undecided = true;
         continue;
@@ -222,7 +222,7 @@ class OrdinaryPayer {
     reasoner.prepare([...this.#wishes.values()]);
   }
 
-  /** Finds the ordinary payer. Must run before the other methods. Yields after every step. */
+  /** Finds the ordinary payer. Call it before the other methods. Yields after every step. */
   *settle(): Generator<void> {
     this.#ordinary = yield* this.nearest([], []);
   }
@@ -251,7 +251,7 @@ class OrdinaryPayer {
     return last.kind === 'witness' ? last.facts : facts;
   }
 
-  /** Returns the facts in which a payer is not ordinary, among those that rules compare. */
+  /** Returns the facts in which a payer is not ordinary, among the facts that rules compare. */
   unlike(facts: PayerFacts): Readonly<Record<string, FactReading>> {
     const unlike = this.#asked.flatMap(({ label }) => {
       const value = facts.get(label);

@@ -43,12 +43,12 @@ const DIFF_PARTS = [
   'flags',
 ] as const;
 
-/** Comments, layout, the order of members and descriptions do not count as differences. */
+/** A difference. Comments, layout, descriptions and the sequence of members do not count. */
 const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
   part: choice(DIFF_PARTS, 'Where'),
   name: word('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
   kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
-  /** For example `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
+  /** The difference in words, for example `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
   text: word('For people', 'asked-too-early: waitRemainingSeconds > 0 -> > 2'),
 });
 
@@ -138,7 +138,7 @@ function createChange(part: DiffPart, name: string, change: string): RuleDiffere
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
-/** Describes a changed value. Null means that one side has none. */
+/** Describes a changed value. Null if one side has none. */
 function listValueChanges(
   part: DiffPart,
   name: string,
@@ -262,7 +262,7 @@ class RulesDiff<P> {
     ];
   }
 
-  /** Finds neighbours that changed places. Among rules of the same priority, the first in the file is asked first. */
+  /** Finds neighbours that exchanged positions. Of rules with equal priority, the first is asked first. */
   #swapped(
     kept: readonly (readonly [Rule<P>, Rule<P>])[],
     after: readonly Rule<P>[],
@@ -328,7 +328,7 @@ class RulesDiff<P> {
   }
 }
 
-/** Tells whether the rules that both versions have are asked in the same order. Both lists are sorted by priority. */
+/** Whether the rules of both versions are asked in the same sequence. Both lists are sorted by priority. */
 function isSameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
   return kept.every(([, is], index) => {
     const [, next] = kept[index + 1] ?? [];
@@ -373,7 +373,7 @@ function attributeText({ type, length, unit, oneOf, pseudonym }: DeclaredAttribu
   return pseudonym ? `${value}, kept as a pseudonym` : value;
 }
 
-/** Lists the levels of the unnamed ladder and of named ladders, and when they are forgotten. */
+/** Lists the levels of the unnamed ladder and of named ladders, and when the ladders are reset. */
 function ladderTexts({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings, prefix = ''): Texts {
   const named = Object.entries(ladders).map(nameLadder);
   const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
@@ -418,7 +418,7 @@ function limitTexts({ limits }: ParsedRules): Texts {
   );
 }
 
-/** Lists the entries that were added and removed in each list. Their order makes no difference. */
+/** Lists the entries that were added and removed in each list. Their sequence makes no difference. */
 function listListDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
   return [...names].flatMap((list) => {

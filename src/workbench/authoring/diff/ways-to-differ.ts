@@ -25,7 +25,7 @@ import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
 import { type BothVersions, formatDrawLabel, type PlatformScope } from './both-versions.ts';
 import { formatCondition } from './condition-changes.ts';
 
-/** A question: is there a payer who is answered differently in this way? */
+/** A question: is there a payer who gets different answers in this way? */
 export interface WayToDiffer {
   /** The way, as `listWaysBetween` names it. */
   readonly way: string;
@@ -62,8 +62,8 @@ const limitsWay = (group: string, platform: string | null) => `limits ${group}${
 const scoreWay = (platform: string | null) => `score${on(platform)}`;
 
 /**
- * Lists every way in which two versions may answer a payer differently. An answer also moves the client on the
- * ladder. When no answer differs, the ladders do not differ either, so later answers are the same too.
+ * Lists every way in which two versions may give a payer different answers. An answer also moves the client on the
+ * ladder. If no answer differs, the ladders do not differ either, so later answers are the same, too.
  */
 export function* listWaysToDiffer(both: BothVersions): Generator<WayToDiffer> {
   yield* listVerdictWays(both);
@@ -93,11 +93,11 @@ function* listVerdictWays({ before, after, place }: BothVersions): Generator<Way
   }
 }
 
-/** Creates the condition under which two verdicts, or the ladders after them, differ. It is null when they never do. */
+/** Creates the condition under which two verdicts, or the ladders after them, differ. Returns null if they never do. */
 function createVerdictTest(before: ParsedRules, after: ParsedRules) {
   const [was, is] = [getLadderFacts(before), getLadderFacts(after)];
   const levels = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) => level);
-  // Facts with the same label are one fact. Otherwise one of the two versions may have forgotten the ladder.
+  // Facts with the same label are one fact. Otherwise one of the two versions may have reset the ladder.
   const pairs =
     was.level.label === is.level.label
       ? levels.map((level) => [level, level] as const)
@@ -118,7 +118,7 @@ function createVerdictTest(before: ParsedRules, after: ParsedRules) {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
       if (a.level !== b.level || pair[0] !== pair[1]) return [at(pair)];
       if (a.waitUntil === b.waitUntil) return [];
-      // When more of the last wait remains than this, it determines both waits.
+      // If more of the last wait remains than this, it determines both waits.
       const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
       return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
     });
@@ -173,7 +173,7 @@ function* listBotWays({ before, after }: BothVersions, askedFor: AskedFor): Gene
 }
 
 /**
- * Asks for another score. Another smoothing changes the score after the first few orders. When these show no
+ * Asks for another score. Another smoothing changes the score after the first few orders. If these show no
  * difference, any client with a finished order may have one later.
  */
 function* listScoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
@@ -213,7 +213,7 @@ function getConclusion({ facts }: ParsedRules, name: string): FactRef {
   return new FactsByName(facts).plain(name);
 }
 
-/** The first rule that matches, or `otherwise`: it matches, and no rule before it does. */
+/** The first rule that matches, or `otherwise`. The rule matches, and no rule before it does. */
 interface FirstMatch {
   readonly name: string;
   readonly gives: VerdictParams;
@@ -286,7 +286,7 @@ interface AnsweringVersion {
   /** The rules. They compare pseudonyms as cases keep them. */
   readonly rules: RuleSet;
   readonly settings: PlatformSettings;
-  /** Returns the value of a fact or a draw, and undefined when it does not matter. */
+  /** Returns the value of a fact or a draw. Returns undefined if the value does not matter. */
   readonly factOf: (label: string) => FactReading | undefined;
 }
 
@@ -339,7 +339,7 @@ function answerScore(
   };
 }
 
-/** Returns the payLimitValue of a group, and null when answers have none. */
+/** Returns the payLimitValue of a group. Returns null if answers have none. */
 function getLimits(
   { limits }: Pick<RuleSet, 'limits'>,
   { scoringLimits }: PlatformSettings,
@@ -358,7 +358,8 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
       ];
     }),
   );
-  // Without an earlier wait, the ladder alone gives the length of this one. The facts include what the clock shows.
+  // If there was no earlier wait, the ladder alone gives the length of this one. The facts include the time that the
+  // clock shows.
   const request = {
     platform: ANY_PLATFORM,
     at: 0,
@@ -384,13 +385,13 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
   };
 }
 
-/** Converts a text of a payer whom a proof found to the HMAC that decisions keep, where they keep one. */
+/** Converts a text of a payer whom a proof found to the HMAC that decisions keep, if they keep one. */
 function toKeptValue(ref: FactRef, value: FactReading): FactReading {
   if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
   return CASE_HMACS.derivePseudonyms(value)[0] ?? null;
 }
 
-/** The settings of the place are those of the whole rule set, so the name of the platform does not matter. */
+/** The settings of the scope are those of the whole rule set, so the name of the platform does not matter. */
 const ANY_PLATFORM = toPlatformName('any');
 
 /** Values of facts that no rule compares. */

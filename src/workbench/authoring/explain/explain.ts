@@ -152,9 +152,9 @@ export async function explainFromRecord(rules: RuleSet, decision: Decision): Pro
 }
 
 /**
- * Lists in what a decision differs when its rule set decides again from its facts. The list is empty when it does not
- * differ. Returns null if the secret of the decision's pseudonyms is not available, so that the result is not
- * known.
+ * Lists the members in which a decision differs when its rule set decides again from its facts. The list is empty if
+ * it does not differ. Returns null if the secret of the decision's pseudonyms is not available, so that the result is
+ * not known.
  */
 export function rederiveDecision(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
@@ -202,7 +202,7 @@ function createBareExplanation(decision: Decision, rules: RuleSet | null): Expla
 }
 
 /**
- * Lists the shared lists that the record says the request was on, which are facts like `listed(blocked-devices)` that
+ * Lists the shared lists that the request was on, by the record. These are facts like `listed(blocked-devices)` that
  * are true.
  */
 function listSharedListsOn({ facts }: Decision): readonly string[] {
@@ -415,7 +415,7 @@ function findDecisive(condition: ConditionTrace): readonly ComparisonTrace[] {
     },
     not: ({ by }, { passed }) => ({ passed, by }),
     reference: (_name, part) => part,
-    // A fact that is not known makes no comparison hold, and this is true within a "not" as well.
+    // If a fact is not known, no comparison with it holds. This is true within a "not" as well.
     comparison: (comparison) => ({
       passed: comparison.passed,
       by: isDeciding(comparison) ? [comparison] : [],

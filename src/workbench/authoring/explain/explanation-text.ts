@@ -11,7 +11,7 @@ import type { ConditionTrace, RuleTrace } from '#decision/rules/evaluate/trace.t
 import type { Location } from '#decision/rules/problem.ts';
 import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } from './explain.ts';
 
-/** An explanation, also as the interface answers it: of its moments the text tells the decision's alone. */
+/** An explanation. It may come from the interface, because the text shows no other moment than the decision's. */
 export interface ToldExplanation extends Omit<Explanation, 'decision'> {
   readonly decision: ToldDecision;
 }
@@ -21,8 +21,8 @@ interface ToldDecision extends Omit<Decision, 'at'> {
 }
 
 /**
- * Formats an explanation for analysts: the question and the answer, why, by which rules and values, what it did to
- * the ladder, and whether it can be reproduced.
+ * Formats an explanation for analysts: the question and the answer, the rules and values behind it, its effect on the
+ * ladder, and whether it can be reproduced.
  */
 export function formatExplanation(explanation: ToldExplanation, paint: Paint = PLAIN_PAINT): string {
   const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
@@ -93,7 +93,7 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
   ];
 }
 
-/** Formats what the record itself says, when its rules cannot be asked. */
+/** Formats the content of the record itself, if its rules cannot be asked. */
 function formatRecord(
   { clientGroup, isBot, signals, facts }: ToldDecision,
   title: (text: string) => string,

@@ -4,7 +4,7 @@ import { formatDecimal } from '#decision/payer/amount.ts';
 import { PAYER_TEXT_WAIT } from '#decision/rules/parse/payer-text.ts';
 import type { ParsedRules, Verdict } from '#decision/rules/rule-set.ts';
 
-/** What the interface asks the caller to do (section 4.2). */
+/** The actions that the interface asks of the caller (section 4.2). */
 const ACTIONS: Readonly<Record<Verdict, string>> = {
   GET_NEW: 'Please request a new requisite from the payment side.',
   GET_SAME_STICKY: 'Please show the requisite that the payer is bound to, and request no new one.',
@@ -13,10 +13,10 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
 };
 
 /**
- * Creates the texts that support may send about a decision. The payer gets the rule's own text, or else one by
- * verdict and wait. The caller's people learn what was decided, when, by what, and what to do. Neither text names
- * another payer, and the payer's text has no rules, scores or signals. `rules` are those that decided, and null when
- * they are not available.
+ * Creates the texts that support may send about a decision. The payer gets the rule's own text, or otherwise a text
+ * by verdict and wait. The caller's people learn what was decided, when, by which rule, and what to do. Neither text
+ * names another payer, and the payer's text has no rules, scores or signals. `rules` are the rules that decided. Null
+ * if they are not available.
  */
 export function createSupportWords(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);

@@ -33,7 +33,7 @@ export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<
   const { facts } = again;
   const asked = { ...decision, facts, ruleVersion: version, digest };
   const { rules: account, differences } = await explainFromRecord(rules, asked);
-  // When the rules conclude something else, the explanation lists the new values.
+  // If the rules conclude something else, the explanation lists the new values.
   const concluded = differences.filter(({ member }) => member.startsWith('facts.'));
   const others = differences.filter((difference) => !concluded.includes(difference));
   return {
@@ -64,7 +64,7 @@ function removeStrays(decision: Readonly<Record<string, unknown>>): Decision {
   throw new Error('a version that was asked again gave no whole decision');
 }
 
-/** Tells whether all required members are there. Only optional members are removed. */
+/** Tells whether all required members are present. Only optional members are removed. */
 function isWhole(decision: object): decision is Decision {
   return (DecisionSchema.required ?? []).every((member) => Object.hasOwn(decision, member));
 }

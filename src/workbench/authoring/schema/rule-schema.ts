@@ -40,7 +40,7 @@ export type RuleFileKind =
 
 /**
  * Creates JSON Schemas (draft-07) of all kinds of rule files. With them, editors offer the allowed names and values
- * and mark others. `rules check` finds more problems, and the schemas accept whatever it accepts.
+ * and mark others. `rules check` finds more problems, and the schemas accept everything that it accepts.
  */
 export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
   const ladders = new RuleLadders();
@@ -215,7 +215,7 @@ const ATTRIBUTE_PARAMS: JsonSchema = createMappingSchema(
   'Which attribute is meant.',
 );
 
-/** An attribute that a fact of the request may be compared with instead of a constant. */
+/** An attribute with which a fact of the request may be compared, instead of a constant. */
 const AN_ATTRIBUTE: JsonSchema = createMappingSchema(
   { fact: { const: 'attribute' }, params: ATTRIBUTE_PARAMS },
   ['fact', 'params'],
@@ -281,7 +281,7 @@ const ATTRIBUTE_COMPARISON: JsonSchema = {
   },
 };
 
-/** Describes values in the condition itself, or those of a list of the rule set. */
+/** Describes values in the condition itself, or the values of a list of the rule set. */
 function createValuesSchema(scalar: JsonSchema): JsonSchema {
   const list = { ...LIST_NAME, description: CONSTANT_DESCRIPTIONS.list };
   return {

@@ -40,7 +40,7 @@ interface PlacedRemark extends Location {
   readonly message: string;
   /** Facts that show the problem. */
   readonly example?: Example;
-  /** The promise that it breaks, by the name that ruleset.yaml gives it under "meant". */
+  /** The promise that the remark is about, by the name that ruleset.yaml gives it under "meant". */
   readonly promise?: PromiseBreach;
 }
 
@@ -53,7 +53,7 @@ interface Checked {
   readonly notes: readonly PlacedRemark[];
 }
 
-/** Adds `rules check`: every problem of rule sets at once, and what can be proved about them. */
+/** Adds `rules check`, which shows every problem of rule sets at once, and what can be proved about them. */
 export function checkCommand(rules: Command): void {
   rules
     .command('check [folders...]')
@@ -98,8 +98,8 @@ function listSkippedFolders(): readonly PlacedRemark[] {
 }
 
 /**
- * Checks a rule set. When all its files are sound, the set is examined as a whole, and its cases are read. `lists`
- * are those of a store, or null when the store was not asked.
+ * Checks a rule set. If all its files are sound, the set is examined as a whole, and its cases are read. `lists` are
+ * those of a store. Null if the store was not asked.
  */
 function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const name = toRelativePath(folder);

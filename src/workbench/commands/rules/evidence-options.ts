@@ -85,7 +85,7 @@ function withArchiveEvidence<T>(
   );
 }
 
-/** Finds rule sets in the archive or in RULES_DIR. A rule set is returned only when it has the recorded digest. */
+/** Finds rule sets in the archive or in RULES_DIR. A rule set is returned only if it has the recorded digest. */
 export function createRecordedRuleSets(): AvailableRules['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   // The caller gives these rule sets the secrets of the evidence.

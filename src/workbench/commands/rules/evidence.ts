@@ -87,7 +87,7 @@ async function answerQuestion(
   }
 }
 
-/** Returns a refusal for people: it names the flag where the message begins with the name of an option. */
+/** Returns a refusal for people. It names the flag if the message begins with the name of an option. */
 export function toUsageError({ message }: BadQuestion, options: readonly Option<unknown>[]): UsageError {
   const named = options.find(({ name }) => message.startsWith(`${name} `));
   return new UsageError(
@@ -95,7 +95,7 @@ export function toUsageError({ message }: BadQuestion, options: readonly Option<
   );
 }
 
-/** Returns the value of an option as a request's body would have it. */
+/** Returns the value of an option in the form of a request's body. */
 export function readOption(
   { name, kind, schema }: Option<unknown>,
   given: Readonly<Record<string, unknown>>,

@@ -37,7 +37,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: ToldF
   return lines.join('\n');
 }
 
-/** Says by what the experiment judges, and when it can give a result at the earliest. */
+/** Says by which objective the experiment judges, and when it can give a result at the earliest. */
 function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective cannot be read; begin the trial again to have it judged';

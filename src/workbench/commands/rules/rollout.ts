@@ -21,7 +21,7 @@ import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import { createCommandOption, toUsageError } from './evidence.ts';
 import { formatFollowing, formatStatus, type ToldFollowing, type ToldStatus } from './rollout-text.ts';
 
-/** Adds `rules status`, `rollout` and `rollback`: which version decides, and how that changes. */
+/** Adds `rules status`, `rollout` and `rollback`, about which version decides, and how that changes. */
 export function rolloutCommands(rules: Command): void {
   addOperationCommand<ToldStatus>(rules, {
     operation: readRollout,

@@ -11,8 +11,8 @@ import { FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
 
 /**
- * Lists the folders of the chosen versions. A choice is a version's name or a folder's path. Without a choice, all
- * versions in RULES_DIR are listed.
+ * Lists the folders of the chosen versions. A choice is a version's name or a folder's path. If there is no choice,
+ * all versions in RULES_DIR are listed.
  */
 export function listChosenFolders(chosen: readonly string[]): readonly string[] {
   const { rulesDir } = readConfig();

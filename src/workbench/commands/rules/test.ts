@@ -77,8 +77,8 @@ interface Updated extends Pick<UpdatedCases, 'lines' | 'written' | 'left'> {
 }
 
 /**
- * Rewrites the cases in which only the lengths of waits differ. A folder that is not sound is skipped; running its
- * cases shows what is wrong.
+ * Rewrites the cases in which only the lengths of waits differ. A folder that is not sound is skipped, because
+ * running its cases shows what is wrong.
  */
 function update(folder: string): readonly Updated[] {
   const loaded = loadRuleSet(folder);
@@ -106,7 +106,7 @@ function updateText({ folder, lines, written, left }: Updated): string {
 interface FolderReport {
   readonly folder: string;
   readonly problems: readonly string[];
-  /** What the cases say that no rule sees. It is no reason to fail. */
+  /** Values in the cases that no rule sees. They are no reason to fail. */
   readonly notes: readonly string[];
   readonly passed: number;
   readonly failed: number;
@@ -225,7 +225,7 @@ function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: Paint): rea
   ];
 }
 
-/** Formats aligned columns under a title. Each line ends in its place. Returns nothing when there are no entries. */
+/** Formats aligned columns under a title. Each line ends in its place. Returns nothing if there are no entries. */
 function formatSection(
   title: string,
   entries: readonly { readonly words: readonly string[]; readonly at: Location }[],

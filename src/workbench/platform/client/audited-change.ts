@@ -5,7 +5,7 @@ import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import { writeNoted } from '#workbench/access/audit.ts';
 import type { PlatformOperationParts } from '#workbench/platform/parts.ts';
 
-/** An action about a client, with the shape of what it changes. */
+/** An action about a client, with the schema of the changed value. */
 type NotedChange = readonly [action: 'binding' | 'override' | 'wait ended', shape: object];
 
 export const BINDING_CHANGE: NotedChange = ['binding', BindingSchema];

@@ -87,10 +87,10 @@ export const ClientHistorySchema = s.named(
 /** A score request as the platform sees it: whether it named a device, and not which. */
 type ScoredRequest = s.Shape<typeof ScoredRequestSchema>;
 
-/** One thing that happened to a client. `kind` says which members it has. Times are epoch ms. */
+/** One entry of a client's history. `kind` says which members it has. Times are epoch ms. */
 export type HistoryEntry = s.Shape<typeof HistoryEntrySchema>;
 
-/** Returns what happened to a client as the platform sees it, the newest first. HMACs are left out. */
+/** Returns a client's entries as the platform sees them, the newest first. HMACs are left out. */
 export function toHistoryView(
   clientIdKey: string,
   { entries, complete, next }: HistoryPage,

@@ -203,7 +203,7 @@ const askEvidence = declareOperation({
   },
 });
 
-/** Returns the job for a question, as the caller sees it. Throws when there is no archive, or the desk is full. */
+/** Returns the job for a question, as the caller sees it. Throws if there is no archive, or if the desk is full. */
 async function requestJob(
   caller: Caller,
   question: Question,
@@ -329,8 +329,8 @@ const readEvidence = declareOperation({
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const job = await requireJob(ctx, caller, parts);
-    // The result is stored a moment before its job is done. Removing it in that moment would cancel the job instead
-    // of forgetting it.
+    // The result is stored a moment before its job is done. If it were removed in that moment, the job would be
+    // cancelled and not forgotten.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.jobStore.result(job) : null;
     return { job: toJobView(job), result };

@@ -55,7 +55,7 @@ export const VERSION_IN_PATH: Parameter<RuleVersion> = {
   },
 };
 
-/** Declares a version in the query. Its value is null when it is absent. */
+/** Declares a version in the query. Its value is null if it is missing. */
 export function versionParameter(name: string, description: string): Parameter<RuleVersion | null> {
   const text = query.textParameter(name, description, PATTERN);
   const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
@@ -94,12 +94,12 @@ export const TOO_HEAVY = declareRefusal(
   'it took more than 8 s of computing time',
 );
 
-/** Runs work on rule files. Throws the refusal TOO_HEAVY when the work takes too much. */
+/** Runs work on rule files. Throws the refusal TOO_HEAVY if the work takes too much. */
 export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
-/** Returns the rule set of a version. Throws 400 when it cannot be compared, 404 when there is none. */
+/** Returns the rule set of a version. Throws 400 if it cannot be compared, and 404 if there is none. */
 export function requireSoundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
   const ruleSet = loadedRules.get(version);
   if (ruleSet !== null) return ruleSet;

@@ -63,7 +63,7 @@ export const DRAFT_UNSOUND = declareRefusal(
   'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
 );
 
-/** Returns the refusal of a draft that is not sound. `done` says what was to happen to it. */
+/** Returns the refusal of a draft that is not sound. `done` says what was to happen to the draft. */
 export function createUnsoundDraftProblem(
   version: RuleVersion,
   done: 'kept' | 'tried',
@@ -77,7 +77,7 @@ export function declareDraftBody<S extends TSchema>(name: string, schema: S) {
   return declareJsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
 }
 
-/** Throws 400 when the draft's name is not that of a version. */
+/** Converts a body to a draft. Throws 400 if the draft's name is not that of a version. */
 export function toDraftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
   return { version: parseBodyVersion('version', version), files: Object.entries(files) };
 }
@@ -91,7 +91,7 @@ export const DESK_FULL = declareRefusal(
     ),
 );
 
-/** Works on a draft when its turn at the desk has come. Throws 503 when too many drafts wait. */
+/** Works on a draft when its turn at the desk has come. Throws 503 if too many drafts wait. */
 export function runAtDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(
     () => desk.atHand(platform, work),

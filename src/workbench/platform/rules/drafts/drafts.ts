@@ -187,7 +187,7 @@ const readDraft = declareOperation({
   },
 });
 
-/** Returns null for the draft of the caller's own platform. */
+/** Reads the platform of a named draft. Returns null for a draft of the caller's own platform. */
 function readOtherPlatform(named: string | null, { platform }: Caller): PlatformName | null {
   if (named === null || named === platform) return null;
   if (!isInstallation(platform))
