@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
+import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
 async function run({ json, quick, runs, parts, archive }: Options): Promise<void> {
   const machine = thisMachine();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => process.exit(EXIT.environment));
+    process.once(signal, () => process.exit(EXIT_CODES.environment));
   const measured: (readonly Figure[])[] = [];
   for (let count = 0; count < runs; count++) {
     const plan = {
@@ -108,7 +108,7 @@ async function measure(parts: readonly string[], plan: Plan): Promise<readonly F
       // The other parts go on, because their figures took minutes.
       console.error(`${part}: could not be measured`, error);
       figures.push(notMeasured(part, error));
-      process.exitCode = EXIT.environment;
+      process.exitCode = EXIT_CODES.environment;
     }
   }
   return figures;
@@ -130,7 +130,7 @@ async function measureOnRedis(plan: Plan): Promise<readonly Figure[]> {
 function parseWholeNumber(text: string): number {
   if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
   throw new CommanderError(
-    EXIT.usage,
+    EXIT_CODES.usage,
     'bench.number',
     `error: not a whole number from 1 to 99999999: ${text}`,
   );
@@ -141,7 +141,7 @@ function parseParts(text: string): readonly string[] {
   const unknown = asked.find((name) => !PARTS.has(name));
   if (unknown === undefined) return asked;
   const all = [...PARTS.keys()].join(', ');
-  throw new CommanderError(EXIT.usage, 'bench.part', `error: "${unknown}" is not one of ${all}`);
+  throw new CommanderError(EXIT_CODES.usage, 'bench.part', `error: "${unknown}" is not one of ${all}`);
 }
 
 /** Prints what went wrong and returns the exit code. A missed target is a finding, not a failure. */
@@ -151,7 +151,7 @@ function explain(error: unknown): number {
     return toExitCode(error);
   }
   console.error(error);
-  return EXIT.environment;
+  return EXIT_CODES.environment;
 }
 
 await main();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
-import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
+import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { allPass, type Figure, type Outcome, outcomeTable } from './chaos/figure.ts';
 import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
@@ -54,7 +54,7 @@ async function run(names: readonly string[], { quick, json }: Options): Promise<
   if (unknown !== undefined) {
     const known = scenarios.map(({ name }) => name).join(', ');
     console.error(`error: there is no scenario "${unknown}"; there are ${known}`);
-    process.exitCode = EXIT.usage;
+    process.exitCode = EXIT_CODES.usage;
     return;
   }
   const chosen = scenarios.filter(({ name }) => names.length === 0 || names.includes(name));
@@ -69,7 +69,7 @@ async function run(names: readonly string[], { quick, json }: Options): Promise<
 }
 
 function chooseExitCode(outcomes: readonly Outcome[]): number {
-  return allPass(outcomes) ? EXIT.fine : EXIT.findings;
+  return allPass(outcomes) ? EXIT_CODES.fine : EXIT_CODES.findings;
 }
 
 /** Runs a scenario in a process of its own, so that a hang or a crash affects no other scenario. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
+import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { examplePayments } from './example-data/example-payments.ts';
 
 /** Runs `npm run example-data -- FILE.ndjson [--seed N]`, which makes payments to learn with, for `npm run replay`. */
@@ -46,7 +46,7 @@ function explain(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   if (!(error instanceof Refusal)) throw error;
   console.error(`error: ${error.message}`);
-  return EXIT.usage;
+  return EXIT_CODES.usage;
 }
 
 main();

@@ -3,7 +3,7 @@ import { ListenError } from '#checkout/http/server/listener.ts';
 import { NoUsableRuleSet } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError } from '#config.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
+import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { createProgressBar } from '#workbench/commands/print.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
 import { InputError } from './replay/recorded-payments.ts';
@@ -92,7 +92,7 @@ async function run(path: string, { column, constant, value, dataDir, json }: Opt
   for (const line of badLines.slice(0, BAD_LINES_SHOWN)) console.error(line);
   const others = badLines.length - BAD_LINES_SHOWN;
   if (others > 0) console.error(`${others} more lines were left out`);
-  process.exitCode = EXIT.findings;
+  process.exitCode = EXIT_CODES.findings;
 }
 
 const BAD_LINES_SHOWN = 20;
@@ -115,7 +115,7 @@ function explain(error: unknown): number {
   const isExpected = [...expected, StoreUnavailable].some((kind) => error instanceof kind);
   console.error(isExpected && error instanceof Error ? `error: ${error.message}` : error);
   if (error instanceof Interrupted) return error.exitCode;
-  return error instanceof InputError ? EXIT.usage : EXIT.environment;
+  return error instanceof InputError ? EXIT_CODES.usage : EXIT_CODES.environment;
 }
 
 await main();

@@ -24,7 +24,7 @@ import { Sessions } from './access/sessions.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ReportingWatch } from './monitoring/reporting.ts';
 import { Erasure, type ErasureLedger } from './payers/erasure.ts';
-import { Records } from './payers/records.ts';
+import { PlatformRecords } from './payers/records.ts';
 import type { NodeParts } from './platform/parts.ts';
 
 /** The parts from which the service is composed: the store, the rules and the settings of a process. */
@@ -87,7 +87,7 @@ export function composeParts(parts: CompositionParts, metrics: Metrics) {
     metrics,
     reporting,
   });
-  const records = new Records({ ...parts, ...decides, attributeHmacs });
+  const records = new PlatformRecords({ ...parts, ...decides, attributeHmacs });
   const erasure = new Erasure({ ...parts, ledger, service, listEditor, audit });
   const feed = new EventFeed(store, archive);
   return {

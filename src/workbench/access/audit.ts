@@ -75,7 +75,7 @@ type NotedEntry = Shape<typeof AuditEntrySchema>;
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
 /** Writes the value before or after a change for an entry. Moments that the schema names become text. */
-export function writeNoted(shape: object, value: unknown): unknown {
+export function writeAuditedValue(shape: object, value: unknown): unknown {
   return createMomentWriter(shape)(value);
 }
 

@@ -89,7 +89,7 @@ function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unk
  * Lists the operations that the roles allow at a platform. A role at `*` counts at every platform and for the
  * installation.
  */
-export function listOperationsAt(
+export function listOperationsAtPlatform(
   grants: readonly RoleGrant[],
   platform: PlatformName,
 ): readonly GrantableOperation[] {

@@ -16,7 +16,7 @@ import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts
 import { type Documents, mapInBatches } from '#state/documents.ts';
 import { toPersonActor } from './actors.ts';
 import type { Person } from './identity-provider.ts';
-import { listOperationsAt, type Role, type RoleGrant } from './roles.ts';
+import { listOperationsAtPlatform, type Role, type RoleGrant } from './roles.ts';
 
 /** The signed-in user: the holder of a key, or a person. */
 export type SignedIn =
@@ -195,7 +195,7 @@ export class Sessions {
       return {
         actor: toPersonActor(person),
         platform,
-        operations: listOperationsAt(roles, platform),
+        operations: listOperationsAtPlatform(roles, platform),
         credential: { kind: 'session', id },
         expiresAt: new Date(endsAt).toISOString(),
       };

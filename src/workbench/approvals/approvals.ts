@@ -15,7 +15,7 @@ import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { type Override, OverrideSchema } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
-import { type Audit, writeNoted } from '#workbench/access/audit.ts';
+import { type Audit, writeAuditedValue } from '#workbench/access/audit.ts';
 import { createKeyNote } from '#workbench/access/key-views.ts';
 import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
 import {
@@ -34,7 +34,7 @@ import {
   RolloutRefused,
   rollOut,
 } from '#workbench/rollout/change-rollout.ts';
-import type { DecidedLately } from '#workbench/rollout/difference.ts';
+import type { ReadRecentDecisions } from '#workbench/rollout/difference.ts';
 import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
 import {
   type DraftRevision,
@@ -44,7 +44,7 @@ import {
   type Proposals,
   type ProposedChange,
   requireKnownOwner,
-  requireSomebodyElse,
+  requireOtherOwner,
   type StoredProposal,
 } from './proposals.ts';
 import { ProposedDrafts } from './proposed-drafts.ts';
@@ -54,7 +54,7 @@ interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
   readonly store: Pick<Store, 'load' | 'documents' | 'registers' | 'tallies'>;
-  readonly decidedLately: DecidedLately;
+  readonly decidedLately: ReadRecentDecisions;
   readonly service: Pick<ScoringService, 'setOverride'>;
   readonly keys: AccessKeys;
   readonly audit: Audit;
@@ -139,7 +139,7 @@ export class Approvals {
     const { proposals } = this.#parts;
     const proposal = await proposals.get(platform, proposalId);
     if (this.isRequired || getReleasedDraft(proposal.change) === undefined)
-      requireSomebodyElse(proposal, actor);
+      requireOtherOwner(proposal, actor);
     if (proposal.state === 'open') {
       const basis = await refuseKnownErrors(() => this.#basisNow(platform, proposal.change));
       if (basis !== proposal.basis) {
@@ -221,8 +221,8 @@ export class Approvals {
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
     const noted = {
-      before: writeNoted(OverrideSchema, made.before),
-      after: writeNoted(OverrideSchema, made.after),
+      before: writeAuditedValue(OverrideSchema, made.before),
+      after: writeAuditedValue(OverrideSchema, made.after),
     };
     const entry = { who, action: 'override', platform, subject: clientIdKey, ...noted, reason } as const;
     await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));

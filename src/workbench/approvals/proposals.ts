@@ -406,7 +406,7 @@ export function requireKnownOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>
 }
 
 /** Throws `ProposalRefused` unless approver and proposer have different owners. */
-export function requireSomebodyElse(
+export function requireOtherOwner(
   proposal: StoredProposal,
   { text, owner }: Pick<Actor, 'text' | 'owner'>,
 ): void {

@@ -15,7 +15,7 @@ import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
  * Creates a draft as a copy of the version in a folder. Returns the draft's folder. The version may have been edited
  * after its release. `shown` formats a path for messages. Throws `DraftRefused`.
  */
-export function copyVersion(
+export function copyVersionToDraft(
   source: string,
   rulesDir: string,
   version: string,
@@ -43,7 +43,7 @@ export function copyVersion(
 /** The draft cannot be made or saved. The message says why and what to do. */
 export class DraftRefused extends NamedError {}
 
-interface DraftPlace {
+interface DraftFolder {
   readonly rulesDir: string;
   readonly version: RuleVersion;
 }
@@ -58,7 +58,7 @@ type FolderState =
  * Reads the state of the folder of a version in RULES_DIR, with or without problems. A link counts as unreadable,
  * because nothing is written through links.
  */
-export function readVersionFolderState({ rulesDir, version }: DraftPlace): FolderState {
+export function readVersionFolderState({ rulesDir, version }: DraftFolder): FolderState {
   return readFolderState(join(rulesDir, version));
 }
 
@@ -87,7 +87,7 @@ function computeFolderDigest(folder: string): string | null {
  * `replaces` is the digest of the draft that may be replaced. Null if there may be none. Throws `DraftRefused`, and
  * then nothing has changed.
  */
-function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null): void {
+function placeDraft(place: DraftFolder, files: RuleFiles, replaces: string | null): void {
   const target = join(place.rulesDir, place.version);
   refuseUnless(replaces, place.version, readFolderState(target));
   const beside = createFolderBeside(target);
@@ -141,7 +141,7 @@ function refuseUnless(replaces: string | null, version: RuleVersion, found: Fold
 }
 
 /** The message for a person who wants to save something in a folder without write permission. */
-export const NOT_WRITABLE =
+export const NOT_WRITABLE_MESSAGE =
   'This node cannot write to RULES_DIR; download the draft and put it there yourself';
 
 /** Creates a folder beside the target and on the same disk. No version can have its name. */
@@ -149,7 +149,7 @@ function createFolderBeside(target: string): string {
   try {
     return mkdtempSync(join(dirname(target), '.new-'));
   } catch (error) {
-    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE) : error;
+    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE_MESSAGE) : error;
   }
 }
 

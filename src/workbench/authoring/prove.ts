@@ -47,7 +47,7 @@ interface Finding extends RuleProblem {
   readonly example: Example | null;
 }
 
-export interface Proofs {
+export interface ProofResult {
   readonly findings: readonly Finding[];
   /** Notes that are worth knowing but are no mistake, and questions that could not be decided in reasonable time. */
   readonly notes: readonly RuleProblem[];
@@ -57,14 +57,14 @@ export interface Proofs {
  * Proves what can be known of a rule set without running it. Every finding is certain, because it follows from the
  * conditions, the domains of the facts and the relations in `relations.ts`.
  */
-export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
+export function proveRules(rules: ParsedRules, files: RuleFiles): ProofResult {
   const anyRequest = new Reasoner(listKnowledge(rules, 'any request'));
   const aVerdict = new Reasoner(listKnowledge(rules, 'a verdict'));
   const { groups, signals, verdicts, flags } = rules;
   const all = [
-    proveOrdered(groups.rules, anyRequest, locateMember(files, 'groups.yaml', OTHERWISE)),
+    proveFirstMatchRules(groups.rules, anyRequest, locateMember(files, 'groups.yaml', OTHERWISE)),
     proveSignals(rules, anyRequest, files),
-    proveOrdered(verdicts.rules, aVerdict, locateMember(files, 'verdicts.yaml', OTHERWISE)),
+    proveFirstMatchRules(verdicts.rules, aVerdict, locateMember(files, 'verdicts.yaml', OTHERWISE)),
     { findings: findNeverMatching(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
@@ -178,11 +178,11 @@ function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): reado
 }
 
 /** Examines rules of which the first match counts. `rules` are in the sequence in which they are asked. */
-export function proveOrdered(
+export function proveFirstMatchRules(
   rules: readonly Rule<unknown>[],
   reasoner: Reasoner,
   otherwise: Location | null,
-): Proofs {
+): ProofResult {
   const conditions = rules.map(({ condition }) => condition);
   reasoner.prepare(conditions);
   const proofs = rules.map((rule, index) =>
@@ -197,7 +197,7 @@ export function proveOrdered(
   };
 }
 
-function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): Proofs {
+function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): ProofResult {
   const matching = reasoner.find([rule.condition]);
   if (matching.kind === 'none') return toProofs(createNeverMatches(rule, reasoner));
   const beaten = before.map(({ condition }) => condition);
@@ -210,9 +210,9 @@ function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reason
   return toProofs(createNeverFirst(rule, before, matching.facts, reasoner));
 }
 
-const NOTHING_FOUND: Proofs = { findings: [], notes: [] };
+const NOTHING_FOUND: ProofResult = { findings: [], notes: [] };
 
-function toProofs(finding: Finding): Proofs {
+function toProofs(finding: Finding): ProofResult {
   return { findings: [finding], notes: [] };
 }
 
@@ -331,7 +331,7 @@ function findNeverMatching(rules: readonly Rule<unknown>[], reasoner: Reasoner):
  * Examines signals. Every matching signal counts, so each must be able to match, and all together must be able to
  * reach the threshold.
  */
-function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
+function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): ProofResult {
   const { signals } = rules;
   if (signals.exempt !== null && exemptsEverybody(signals.exempt, reasoner)) {
     const { at } = signals.exempt;
@@ -370,7 +370,7 @@ function proveThreshold(
   knowledge: Knowledge,
   botWeight: FactRef,
   at: Location,
-): Proofs {
+): ProofResult {
   const reasoner = new Reasoner(knowledge);
   const reached = reasoner.find([compare(botWeight, 'greaterThanInclusive', signals.threshold)]);
   if (reached.kind === 'witness') return NOTHING_FOUND;

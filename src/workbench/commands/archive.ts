@@ -25,7 +25,7 @@ import { formatUserActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { verifyArchive } from '#workbench/verify/verify-archive.ts';
 import type { Verification } from '#workbench/verify/verify-segment.ts';
-import { EXIT, FindingsError, UsageError } from './exit.ts';
+import { EXIT_CODES, FindingsError, UsageError } from './exit.ts';
 import { formatUnreadSegments, readArchiveConfig, readErasedNow, withArchive } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { addSpanOptions, parseReason, parseTime } from './options.ts';
@@ -97,7 +97,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
       : `${folder} holds the archive (segments: ${segments}, ${megabytes} MB; newly copied: ${copied}).`,
   );
   if (torn.length === 0) return;
-  process.exitCode = EXIT.findings;
+  process.exitCode = EXIT_CODES.findings;
   for (const { segment, isKept } of torn)
     printError(
       `${getSegmentFile(segment, 'parquet')} was cut off or is gone. ${isKept ? 'The backup still has it: copy it back into the archive.' : `This backup does not have it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
@@ -193,7 +193,7 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
         exportQuery(folder, sql, resolve(output), LIMITS, erased),
       );
       printError([...formatUnreadSegments(leftOut), `Written to ${output}.`].join('\n'));
-      if (leftOut.length > 0) process.exitCode = EXIT.findings;
+      if (leftOut.length > 0) process.exitCode = EXIT_CODES.findings;
       return;
     }
     const { answer, leftOut } = await queryNamedTables(sql, (folder) =>
@@ -203,7 +203,7 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
     print(formatAnswer(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
-    if (leftOut.length > 0 || answer.more) process.exitCode = EXIT.findings;
+    if (leftOut.length > 0 || answer.more) process.exitCode = EXIT_CODES.findings;
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error;
     throw new UsageError(error.message);
@@ -280,7 +280,7 @@ function statusCommand(archive: Command): void {
       const config = readArchiveConfig();
       const status = await withOpenStore((store) => readStatus(openArchive(config, store.registers), store));
       print(options.json === true ? JSON.stringify(status) : describe(status));
-      if (status.torn.length > 0) process.exitCode = EXIT.findings;
+      if (status.torn.length > 0) process.exitCode = EXIT_CODES.findings;
     });
 }
 
@@ -391,7 +391,7 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   ).finally(() => progress.stop());
   print(json === true ? JSON.stringify(verification) : formatVerification(verification));
   const { checked, reproduced, unreadable } = verification;
-  if (checked !== reproduced || unreadable.length > 0) process.exitCode = EXIT.findings;
+  if (checked !== reproduced || unreadable.length > 0) process.exitCode = EXIT_CODES.findings;
 }
 
 function formatVerification(verification: Verification): string {

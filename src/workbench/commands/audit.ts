@@ -5,7 +5,7 @@ import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { type AuditEntry, AuditEntrySchema } from '#workbench/access/audit.ts';
 import { type AuditCheckSchema, checkAudit } from '#workbench/platform/audit.ts';
-import { EXIT } from './exit.ts';
+import { EXIT_CODES } from './exit.ts';
 import { readPages, withLongOutput } from './follow.ts';
 import { addOperationCommand, withParts } from './operation-command.ts';
 import { escapeToLine, printError } from './print.ts';
@@ -41,7 +41,7 @@ export function auditCommand(program: Command): void {
         ...(options['known'] === undefined ? [UNPROVEN] : []),
       ].join('\n'),
     end: ({ faults }) => {
-      if (faults.length > 0) process.exitCode = EXIT.findings;
+      if (faults.length > 0) process.exitCode = EXIT_CODES.findings;
     },
   });
 }
@@ -71,7 +71,7 @@ function printAudit({ follow, json }: AuditOptions): Promise<void> {
         stop,
       })) {
         if (entries.length > 0) await write(entries.map((entry) => `${inForm(entry)}\n`).join(''));
-        if (unreadable.length > 0) process.exitCode = EXIT.findings;
+        if (unreadable.length > 0) process.exitCode = EXIT_CODES.findings;
         for (const { what } of unreadable) printError(what);
       }
     }),

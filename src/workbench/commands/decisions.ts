@@ -6,9 +6,9 @@ import { type PlatformName, parseDecisionId } from '#decision/payer/client-key.t
 import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { formatExplanation, type ToldExplanation } from '#workbench/authoring/explain/explanation-text.ts';
 import { type DecisionListSchema, explainDecision, listDecisions } from '#workbench/platform/decisions.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { EXIT_CODES, UsageError } from './exit.ts';
 import { explainUnreadDecisions } from './open-archive.ts';
-import { type Asking, addOperationCommand, type CommandOptions } from './operation-command.ts';
+import { addOperationCommand, type CommandContext, type CommandOptions } from './operation-command.ts';
 import { listInputs, readInput } from './operation-inputs.ts';
 import { formatTable, paintForTerminal, printError } from './print.ts';
 
@@ -65,7 +65,7 @@ function requireFilter({ limit }: CommandOptions, given: CommandOptions): Comman
 }
 
 /** Finds decisions of the named platform, or of every platform that has a key. */
-async function find({ read, platform, parts }: Asking, given: CommandOptions): Promise<Found> {
+async function find({ read, platform, parts }: CommandContext, given: CommandOptions): Promise<Found> {
   const keys = isInstallation(platform) ? await parts.keys.list() : [];
   const platforms = isInstallation(platform) ? new Set(keys.map((key) => key.platform)) : [platform];
   const lists = await Promise.all(
@@ -84,7 +84,7 @@ async function find({ read, platform, parts }: Asking, given: CommandOptions): P
   };
 }
 
-function endOfFind({ decisions, unread, isCut }: Found, { options }: Asking): void {
+function endOfFind({ decisions, unread, isCut }: Found, { options }: CommandContext): void {
   const what = describeFilter(options);
   if (options['json'] !== true && decisions.length === 0 && unread.length === 0)
     printError(`No decision about ${what} is kept.`);
@@ -92,7 +92,7 @@ function endOfFind({ decisions, unread, isCut }: Found, { options }: Asking): vo
     printError(`There are older decisions about ${what}; --limit N shows more than ${decisions.length}.`);
   const others = `Whether there are ${decisions.length === 0 ? 'any' : 'others'} about ${what}`;
   for (const one of unread) printError(explainUnreadDecisions(others, one));
-  if (decisions.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
+  if (decisions.length === 0 || unread.length > 0) process.exitCode = EXIT_CODES.findings;
 }
 
 function describeFilter({ order, client }: CommandOptions): string {
@@ -127,7 +127,7 @@ interface Explained {
 }
 
 /** Asks as the platform to which the decision belongs, so that nobody has to know that platform. */
-async function explain({ read, parts }: Asking, { decisionId }: CommandOptions): Promise<Explained> {
+async function explain({ read, parts }: CommandContext, { decisionId }: CommandOptions): Promise<Explained> {
   const id = String(decisionId);
   if (parseDecisionId(id) === null) return { explanation: null, unread: [] };
   const { decision, unread } = await parts.records.decisions.decision(id, null);
@@ -136,7 +136,7 @@ async function explain({ read, parts }: Asking, { decisionId }: CommandOptions):
   return { explanation: await read(explainDecision, { decisionId }, decision.platform), unread: [...unread] };
 }
 
-function endOfExplain({ explanation, unread }: Explained, { options }: Asking): void {
+function endOfExplain({ explanation, unread }: Explained, { options }: CommandContext): void {
   const id = quoteText(String(options['decisionId']));
   for (const one of unread) printError(explainUnreadDecisions(`Whether there is a decision ${id}`, one));
   if (options['json'] !== true && explanation === null && unread.length === 0) {
@@ -144,5 +144,5 @@ function endOfExplain({ explanation, unread }: Explained, { options }: Asking): 
       `There is no decision ${id}, or it is past its retention; decisions find lists the ids by order or client.`,
     );
   }
-  if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
+  if (explanation?.reproduced !== true) process.exitCode = EXIT_CODES.findings;
 }

@@ -2,11 +2,11 @@ import type { CommanderError } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 
 /** The exit codes of every command: 0 fine, 1 findings, 2 bad usage, 3 environment. */
-export const EXIT = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
+export const EXIT_CODES = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
 
 /** Returns the exit code of an error of commander, which throws its help text, too. */
 export function toExitCode({ exitCode }: CommanderError): number {
-  return exitCode === 0 ? EXIT.fine : EXIT.usage;
+  return exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.usage;
 }
 
 /** The thing that the command names has faults. The message lists them all. */

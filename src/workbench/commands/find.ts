@@ -3,10 +3,10 @@ import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import type { FoundKind, FoundRecords } from '#workbench/payers/find-records.ts';
-import { find } from '#workbench/platform/find.ts';
-import { EXIT } from './exit.ts';
+import { findByPart } from '#workbench/platform/find.ts';
+import { EXIT_CODES } from './exit.ts';
 import { explainUnreadDecisions } from './open-archive.ts';
-import { type Asking, addOperationCommand } from './operation-command.ts';
+import { addOperationCommand, type CommandContext } from './operation-command.ts';
 import { formatTable, printError } from './print.ts';
 
 type Found = WithMomentsAsText<FoundRecords>;
@@ -14,7 +14,7 @@ type Found = WithMomentsAsText<FoundRecords>;
 /** Adds `find`, which finds payers, orders, decisions, devices and list entries by a part of an id. */
 export function findCommand(program: Command): void {
   addOperationCommand<Found>(program, {
-    operation: find,
+    operation: findByPart,
     platform: 'named',
     needs: { lists: true, archive: true },
     text: formatFound,
@@ -72,7 +72,7 @@ const KIND_NAMES: Readonly<Record<FoundKind, string>> = {
   listEntries: 'list entries',
 };
 
-function endOfFind(found: Found, { options, platform }: Asking): void {
+function endOfFind(found: Found, { options, platform }: CommandContext): void {
   const { cut, lookedAt } = found;
   const text = quoteText(String(options['text']));
   const isNothing = listRows(found).length === 0;
@@ -83,7 +83,7 @@ function endOfFind(found: Found, { options, platform }: Asking): void {
     printError(describeLookedAt(lookedAt));
   }
   for (const one of lookedAt.unread ?? []) printError(explainUnreadDecisions(`What else has ${text}`, one));
-  if (isNothing || !lookedAt.complete) process.exitCode = EXIT.findings;
+  if (isNothing || !lookedAt.complete) process.exitCode = EXIT_CODES.findings;
 }
 
 function describeLookedAt({ backTo, hasOlder, upTo }: Found['lookedAt']): string {

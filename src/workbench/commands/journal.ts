@@ -6,7 +6,7 @@ import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
 import type { JournalGap } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
-import { EXIT, isSystemError, UsageError } from './exit.ts';
+import { EXIT_CODES, isSystemError, UsageError } from './exit.ts';
 import { readPages, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';
 import { print, printError } from './print.ts';
@@ -70,7 +70,7 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
     if (error instanceof UnknownCursor) throw new UsageError(`--after: ${error.message}`);
     if (!isSystemError(error)) throw error;
     printError(`error: the journal cannot be written to ${output ?? 'standard output'}: ${error.message}`);
-    process.exitCode = EXIT.environment;
+    process.exitCode = EXIT_CODES.environment;
   }
 }
 
@@ -86,7 +86,7 @@ async function copyPages(store: Store, sink: Sink, follow: boolean, stop: AbortS
     }
     for (const { place, why } of page.unreadable ?? []) {
       printError(`left out: entry ${place.partition}/${place.ms}-${place.seq} cannot be read (${why})`);
-      process.exitCode = EXIT.findings;
+      process.exitCode = EXIT_CODES.findings;
     }
     if (page.entries.length === 0) continue;
     await sink.write(formatLines(page, store.clientKeys));
@@ -102,7 +102,7 @@ function reportGap({ from, to, entries }: JournalGap): void {
   printError(
     `gap: about ${formatCount(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a limited number of entries, and newer ones pushed these out before they were exported`,
   );
-  process.exitCode = EXIT.findings;
+  process.exitCode = EXIT_CODES.findings;
 }
 
 /** Formats the lines of a page. `kind` comes first and `cursor` last, whatever the store keeps. */

@@ -14,7 +14,7 @@ import { type AccessKeySchema, toKeyView } from '#workbench/access/key-views.ts'
 import type { StoredProposal } from '#workbench/approvals/proposals.ts';
 import { issueKey, type KeyListSchema, listKeys, revokeKey } from '#workbench/platform/keys.ts';
 import { UsageError } from './exit.ts';
-import { type Asking, addOperationCommand, formatProposed } from './operation-command.ts';
+import { addOperationCommand, type CommandContext, formatProposed } from './operation-command.ts';
 import { formatItemTable } from './operation-table.ts';
 import { parseLifetime } from './options.ts';
 
@@ -82,7 +82,7 @@ interface Issued {
  * Issues a key. A person with access to the store may give a key to any platform, for any operation and in anybody's
  * name.
  */
-async function issue({ parts, platform, options, caller }: Asking): Promise<Issued> {
+async function issue({ parts, platform, options, caller }: CommandContext): Promise<Issued> {
   const { keys, approvals, clock } = parts;
   const operations = parseOperations(String(options['operations']), platform);
   const lifetimeMs = options['expires'] === 'never' ? null : parseLifetime(String(options['expires']));

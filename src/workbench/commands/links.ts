@@ -5,7 +5,7 @@ import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';
 import { type ClientLinks, findRefusedPayers, type RefusedPayers } from '#workbench/payers/client-links.ts';
 import { readClientLinks } from '#workbench/platform/client/client.ts';
-import { EXIT, NothingFoundError, UsageError } from './exit.ts';
+import { EXIT_CODES, NothingFoundError, UsageError } from './exit.ts';
 import { addOperationCommand } from './operation-command.ts';
 import { formatTable, printError } from './print.ts';
 
@@ -34,7 +34,7 @@ export function linksCommand(program: Command): void {
         );
       if (found?.complete === false)
         printError('Some data could not be read, so there may be more; "archive status" says why.');
-      if (found?.complete !== true) process.exitCode = EXIT.findings;
+      if (found?.complete !== true) process.exitCode = EXIT_CODES.findings;
     },
   });
 }

@@ -5,11 +5,11 @@ import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
 import { findContentFault, formatListContent, LIST_KINDS } from '#decision/shared-lists.ts';
 import { LINES_MAX } from '#workbench/platform/lines.ts';
 import type {
+  LineEffect,
   ListEntriesSchema,
   ListEntryViewSchema,
   SharedListSchema,
   SharedListsSchema,
-  ToldLine,
 } from '#workbench/platform/list-entries.ts';
 import {
   importListEntries,
@@ -20,8 +20,8 @@ import {
   readLists,
   removeListEntry,
 } from '#workbench/platform/lists.ts';
-import { EXIT, UsageError } from './exit.ts';
-import { type Asking, addOperationCommand } from './operation-command.ts';
+import { EXIT_CODES, UsageError } from './exit.ts';
+import { addOperationCommand, type CommandContext } from './operation-command.ts';
 import { formatItemTable } from './operation-table.ts';
 import { parseReason } from './options.ts';
 import { print, printError } from './print.ts';
@@ -90,7 +90,7 @@ export function listsCommands(program: Command): void {
       printError(
         `The list ${list} has no such entry; "lists show ${list} --platform ${platform}" shows them.`,
       );
-      process.exitCode = EXIT.findings;
+      process.exitCode = EXIT_CODES.findings;
     },
   });
 
@@ -105,7 +105,7 @@ export function listsCommands(program: Command): void {
     jsonHelp: 'print a JSON object a line',
     json: () => undefined,
     end: (counts) => {
-      if (counts.has('refused')) process.exitCode = EXIT.findings;
+      if (counts.has('refused')) process.exitCode = EXIT_CODES.findings;
     },
   });
 }
@@ -131,7 +131,7 @@ function formatEntries({ list, entries }: Entries, isOne: boolean): string {
 }
 
 /** Puts the lines of a file on a list. A bad line does not stop the others. Returns how many lines had which result. */
-async function importFile(asking: Asking, { list }: Readonly<Record<string, unknown>>) {
+async function importFile(asking: CommandContext, { list }: Readonly<Record<string, unknown>>) {
   const { options, ask, platform } = asking;
   const reason = options['reason'] === undefined ? {} : { reason: parseReason(String(options['reason'])) };
   const counts = new Map<string, number>();
@@ -155,7 +155,7 @@ async function importFile(asking: Asking, { list }: Readonly<Record<string, unkn
   }
 }
 
-function reportLine(told: ToldLine, before: number, counts: Map<string, number>, json: boolean): void {
+function reportLine(told: LineEffect, before: number, counts: Map<string, number>, json: boolean): void {
   const line = told.line + before;
   const what = 'result' in told ? told.result : 'refused';
   counts.set(what, (counts.get(what) ?? 0) + 1);

@@ -16,7 +16,7 @@ import { withArchiveOf } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 
 /** The things that an operation needs besides the store. Nothing else is read. */
-export interface Needs {
+export interface OperationNeeds {
   /** The shared lists, and the secret under which devices and addresses are kept. */
   readonly lists?: boolean;
   /** The rule sets of RULES_DIR. */
@@ -31,7 +31,7 @@ export interface Needs {
  * Runs a command on the parts with which a node's operations work, composed as a node composes them. The environment
  * names the store and the folders. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
  */
-export function withLocalParts<T>(needs: Needs, run: (parts: RuleParts) => Promise<T>): Promise<T> {
+export function withLocalParts<T>(needs: OperationNeeds, run: (parts: RuleParts) => Promise<T>): Promise<T> {
   const config = readConfig();
   return withOpenStore((store, clock) =>
     withArchiveIf(needs.archive === true && config.archiveDir !== null, store, async (archive) => {
@@ -62,7 +62,7 @@ function withArchiveIf<T>(
 type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
 /** Reads the secrets. If they differed from those of the nodes, no fingerprint and no address would be recognised. */
-async function readSecrets({ lists = false }: Needs, config: Config, store: Store, now: number) {
+async function readSecrets({ lists = false }: OperationNeeds, config: Config, store: Store, now: number) {
   const atHand = findSignalSecrets(config);
   const attributeHmacs = createAttributeHmacs(atHand);
   if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
@@ -80,7 +80,7 @@ async function readSecrets({ lists = false }: Needs, config: Config, store: Stor
 
 interface Opened {
   readonly config: Config;
-  readonly needs: Needs;
+  readonly needs: OperationNeeds;
   readonly store: Store;
   readonly clock: () => number;
   readonly archive: ArchiveReader | null;

@@ -19,14 +19,14 @@ import type { RuleParts } from '#workbench/platform/parts.ts';
 import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 
 /** The inputs of an operation, in the parts of a request. */
-export interface Given {
+export interface OperationGiven {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   /** A value for JSON, or lines with one JSON object each and a line end. Lines are read while they are answered. */
   readonly body?: { readonly json: unknown } | { readonly lines: AsyncIterable<string> };
 }
 
-export interface Answer {
+export interface OperationAnswer {
   /** The HTTP status. 202 means that the change waits for another person's approval. */
   readonly status: number;
   /** The body that the interface would send, as JSON. Null if there is no body, and for a stream. */
@@ -57,8 +57,8 @@ export async function callOperation(
   operation: DeclaredOperation<RuleParts>,
   parts: RuleParts,
   caller: Caller,
-  given: Given = {},
-): Promise<Answer> {
+  given: OperationGiven = {},
+): Promise<OperationAnswer> {
   const ctx = createContext(operation, given);
   const listener: ListenerPolicy = {
     keys: parts.keys,
@@ -88,7 +88,7 @@ const koa = new Koa<RequestState>();
 
 function createContext(
   { route }: DeclaredOperation<RuleParts>,
-  { path = {}, query = {}, body }: Given,
+  { path = {}, query = {}, body }: OperationGiven,
 ): RouteContext {
   const [method = '', place = ''] = route.split(' ');
   const req = new GivenRequest(piecesOf(body));
@@ -111,7 +111,7 @@ function createContext(
   return Object.assign(ctx, { params: path });
 }
 
-async function* piecesOf(body: Given['body']): AsyncGenerator<string> {
+async function* piecesOf(body: OperationGiven['body']): AsyncGenerator<string> {
   if (body === undefined) return;
   if ('lines' in body) yield* body.lines;
   else yield JSON.stringify(body.json);

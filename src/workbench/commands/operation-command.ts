@@ -10,8 +10,8 @@ import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { isGated } from '#workbench/platform/gated-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { CommandRefusedError, FindingsError, NothingFoundError, UsageError } from './exit.ts';
-import type { Needs } from './local-parts.ts';
-import type { Answer } from './operation-call.ts';
+import type { OperationNeeds } from './local-parts.ts';
+import type { OperationAnswer } from './operation-call.ts';
 import {
   formatArgumentName,
   type InputPlace,
@@ -50,7 +50,7 @@ const PLATFORM_OPTIONS = {
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
 /** Asks operations on one composition of parts. */
-export interface Asking {
+export interface CommandContext {
   readonly parts: RuleParts;
   readonly options: CommandOptions;
   readonly platform: PlatformName;
@@ -63,7 +63,7 @@ export interface Asking {
     platform?: PlatformName,
     /** The lines of a body of lines: one JSON object each, with its line end. */
     lines?: AsyncIterable<string>,
-  ) => Promise<Answer>;
+  ) => Promise<OperationAnswer>;
   /**
    * Asks an operation and parses its answer from JSON. A list without a limit is read to its end and returned as one
    * page.
@@ -83,7 +83,7 @@ export interface OperationCommand<Told> {
   readonly operation: DeclaredOperation<RuleParts>;
   /** How the platform is given. If missing, the command is about the whole installation and has no such option. */
   readonly platform?: keyof typeof PLATFORM_OPTIONS;
-  readonly needs?: Needs;
+  readonly needs?: OperationNeeds;
   /** The names of parameters and members that the command does not take. */
   readonly without?: readonly string[];
   /** The names of positional arguments that may be left out. */
@@ -96,14 +96,14 @@ export interface OperationCommand<Told> {
     given: Readonly<Record<string, unknown>>,
   ) => Readonly<Record<string, unknown>>;
   /** Runs the command if it does something else than asking the operation once, or page by page. */
-  readonly run?: (asking: Asking, given: Readonly<Record<string, unknown>>) => Promise<Told>;
+  readonly run?: (asking: CommandContext, given: Readonly<Record<string, unknown>>) => Promise<Told>;
   /** Formats the answer for people. An empty text is not printed. */
-  readonly text: (told: Told, asking: Asking) => string;
+  readonly text: (told: Told, asking: CommandContext) => string;
   /** Returns what --json prints. If missing, it prints the answer or the items of a list. */
-  readonly json?: (told: Told, asking: Asking) => unknown;
+  readonly json?: (told: Told, asking: CommandContext) => unknown;
   readonly jsonHelp?: string;
   /** Runs last, whatever was printed: prints notes for people, and sets the exit code. */
-  readonly end?: (told: Told, asking: Asking) => void;
+  readonly end?: (told: Told, asking: CommandContext) => void;
 }
 
 /** Adds the command of an operation to its group. */
@@ -217,10 +217,10 @@ async function run<Told>(
 
 /** Runs a command that asks operations in its own way. */
 export async function withParts<T>(
-  needs: Needs,
+  needs: OperationNeeds,
   options: CommandOptions,
   platform: PlatformName,
-  work: (asking: Asking) => Promise<T>,
+  work: (asking: CommandContext) => Promise<T>,
 ): Promise<T> {
   // These modules are loaded only if a command runs, because help needs nothing of the service.
   const { withLocalParts } = await import('./local-parts.ts');
@@ -228,7 +228,7 @@ export async function withParts<T>(
   const done = withLocalParts(needs, (parts) => {
     const isPast = needs.withoutApproval === true && readConfig().requiresApproval;
     const callerAt = (whose: PlatformName) => systemUser(whose, isPast ? ', without approval' : '');
-    const ask: Asking['ask'] = async (operation, given, whose = platform, lines) => {
+    const ask: CommandContext['ask'] = async (operation, given, whose = platform, lines) => {
       const caller = callerAt(whose);
       try {
         return await callOperation(operation, parts, caller, toRequest(operation, given, lines));
@@ -236,7 +236,7 @@ export async function withParts<T>(
         throw wordRefusal(error, operation);
       }
     };
-    const read: Asking['read'] = async (operation, given, whose) =>
+    const read: CommandContext['read'] = async (operation, given, whose) =>
       JSON.parse(await readAllPages((page) => ask(operation, page, whose), operation, given));
     return work({ parts, options, platform, caller: callerAt(platform), ask, read });
   });
@@ -271,7 +271,7 @@ function toRequest(
 
 /** Reads all pages of a list as one page, unless a limit is given. */
 async function readAllPages(
-  ask: (given: Readonly<Record<string, unknown>>) => Promise<Answer>,
+  ask: (given: Readonly<Record<string, unknown>>) => Promise<OperationAnswer>,
   operation: DeclaredOperation<RuleParts>,
   given: Readonly<Record<string, unknown>>,
 ): Promise<string> {
@@ -310,7 +310,11 @@ function readItems(answer: Readonly<Record<string, unknown>>, member: string): r
   return Array.isArray(items) ? items : [];
 }
 
-function printAnswer<Told>({ text, json, end }: OperationCommand<Told>, told: Told, asking: Asking): void {
+function printAnswer<Told>(
+  { text, json, end }: OperationCommand<Told>,
+  told: Told,
+  asking: CommandContext,
+): void {
   if (asking.options['json'] === true) {
     const member = findItemsMember(told);
     const plain = member !== null && isJsonObject(told) ? readItems(told, member) : told;
@@ -324,7 +328,7 @@ function printAnswer<Told>({ text, json, end }: OperationCommand<Told>, told: To
 }
 
 /** Prints which change waits for another person, and how that person approves it. */
-async function printProposed({ json }: Answer, { parts, options }: Asking): Promise<void> {
+async function printProposed({ json }: OperationAnswer, { parts, options }: CommandContext): Promise<void> {
   const { proposalId }: { readonly proposalId: string } = JSON.parse(json ?? '{}');
   if (options['json'] === true) return print(json ?? 'null');
   const proposals = await parts.approvals.all(INSTALLATION_PLATFORM);

@@ -19,7 +19,7 @@ import { readAuditLink } from '#workbench/access/audit-check.ts';
 import { findUnreadableTexts } from '#workbench/payers/rebuild.ts';
 import { listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { type FileFault, findAppendOnlyFault } from './append-only-file.ts';
-import { EXIT, FindingsError, UsageError } from './exit.ts';
+import { EXIT_CODES, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 
 const CLUSTER_SCRIPT = join(import.meta.dirname, '..', '..', '..', 'packaging', 'restore-cluster');
@@ -83,7 +83,7 @@ export function restoreCommand(program: Command): void {
       const report = await checkBackup(options);
       print(options.json === true ? JSON.stringify(report) : described(report));
       const isWhole = report.unreadable.length === 0 && report.cutOff.length === 0;
-      if (!isWhole || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT.findings;
+      if (!isWhole || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT_CODES.findings;
     });
 }
 
@@ -172,7 +172,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
       (error: unknown) => {
         // Its other exit codes are about folders and programs, and not about the data that a server reads.
-        const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT.findings;
+        const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT_CODES.findings;
         const [what] = isOfServer ? faults.map(formatFault) : [];
         throw what === undefined ? toProgramError(error) : new FindingsError(`${what}. Take another copy.`);
       },

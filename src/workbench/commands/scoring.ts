@@ -4,7 +4,14 @@ import { inspect } from 'node:util';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
-import { CommandRefusedError, EXIT, FindingsError, isSystemError, toExitCode, UsageError } from './exit.ts';
+import {
+  CommandRefusedError,
+  EXIT_CODES,
+  FindingsError,
+  isSystemError,
+  toExitCode,
+  UsageError,
+} from './exit.ts';
 import { printError } from './print.ts';
 
 /** The folder that keeps compiled modules from one command to the next. If it cannot be written, nothing is kept. */
@@ -101,8 +108,8 @@ function report(error: unknown): number {
   const isForPeople = error instanceof NamedError || isSystemError(error);
   const isRefused = error instanceof CommandRefusedError;
   printError(isForPeople ? `${isRefused ? 'refused' : 'error'}: ${error.message}` : inspect(error));
-  if (error instanceof UsageError) return EXIT.usage;
-  return isRefused || error instanceof FindingsError ? EXIT.findings : EXIT.environment;
+  if (error instanceof UsageError) return EXIT_CODES.usage;
+  return isRefused || error instanceof FindingsError ? EXIT_CODES.findings : EXIT_CODES.environment;
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

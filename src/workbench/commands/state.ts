@@ -12,10 +12,10 @@ import { createStoreClock } from '#state/clock-offset.ts';
 import { STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
 import { Audit, type AuditAction } from '#workbench/access/audit.ts';
-import { findUnreadableTexts, rebuildClient, type Unreadable } from '#workbench/payers/rebuild.ts';
+import { findUnreadableTexts, rebuildClient, type UnreadableText } from '#workbench/payers/rebuild.ts';
 import { acceptRollout } from '#workbench/rollout/restore-rollout.ts';
 import { SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
-import { EXIT, FindingsError } from './exit.ts';
+import { EXIT_CODES, FindingsError } from './exit.ts';
 import { withDecisions } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { parsePlatform, parseReason } from './options.ts';
@@ -74,7 +74,7 @@ async function check(json: boolean): Promise<void> {
       return { ...one, client: one.kind === 'client' ? await decisions.clientOf(one.name) : null };
     }),
   );
-  if (unreadable.length > 0) process.exitCode = EXIT.findings;
+  if (unreadable.length > 0) process.exitCode = EXIT_CODES.findings;
   const rows = unreadable.map((one) => ({
     ...one,
     name: `${one.kind}/${one.name}`,
@@ -102,7 +102,7 @@ async function check(json: boolean): Promise<void> {
   }
 }
 
-interface DamagedText extends Unreadable {
+interface DamagedText extends UnreadableText {
   /** The client of a state. Null if the text is not a state, or if no record names the client any more. */
   readonly client: ClientKey | null;
 }

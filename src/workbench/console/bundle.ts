@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 /** The page's files by name, as browsers get them. */
-export type Bundle = Readonly<Record<string, string>>;
+export type PageBundle = Readonly<Record<string, string>>;
 
 const PAGE = join(import.meta.dirname, 'page');
 
@@ -10,7 +10,7 @@ const PAGE = join(import.meta.dirname, 'page');
 const BUILT = join(import.meta.dirname, '..', '..', 'console', 'bundled.json');
 
 /** Returns the page's files, bundled now or with the image. */
-export async function buildBundle(): Promise<Bundle> {
+export async function buildBundle(): Promise<PageBundle> {
   return existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8')) : bundle();
 }
 
@@ -19,7 +19,7 @@ export async function buildBundle(): Promise<Bundle> {
  * is in a file that is loaded after the figures. The editor of drafts is in a file that is loaded when a draft is
  * opened. The bundler ends when it is done.
  */
-async function bundle(): Promise<Bundle> {
+async function bundle(): Promise<PageBundle> {
   const bundler = await import('esbuild');
   try {
     const { outputFiles } = await bundler.build({

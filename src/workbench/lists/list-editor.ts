@@ -28,7 +28,7 @@ import {
   toReadableValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
-import { type Audit, writeNoted } from '#workbench/access/audit.ts';
+import { type Audit, writeAuditedValue } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
@@ -41,7 +41,7 @@ export interface EditedList {
   readonly who: string;
 }
 
-export interface NewEntry {
+export interface NewListEntry {
   readonly value: string;
   readonly reason: string;
   /** When the entry ends, in epoch ms. Null if it stays until it is removed. */
@@ -55,7 +55,7 @@ export class ListRefusal extends NamedError {}
 export class UnknownList extends NamedError {}
 
 export type EntryEdit =
-  | { readonly kind: 'put'; readonly ask: NewEntry }
+  | { readonly kind: 'put'; readonly ask: NewListEntry }
   | { readonly kind: 'remove'; readonly value: string };
 
 /** The entries after a request, by id. Null if the entry is removed. */
@@ -166,7 +166,7 @@ export class ListEditor {
    * Adds an entry to a list, or renews it. Throws `UnknownList`, `ListRefusal`, `StoreUnavailable` or
    * `TooManyChanges`.
    */
-  async put(edited: EditedList, ask: NewEntry): Promise<StoredEntry> {
+  async put(edited: EditedList, ask: NewListEntry): Promise<StoredEntry> {
     this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
       const planned = this.#entryOf(edited, ask);
@@ -341,7 +341,7 @@ export class ListEditor {
    */
   #entryOf(
     { owner, list, who }: EditedList,
-    { value, reason, expiresAt }: NewEntry,
+    { value, reason, expiresAt }: NewListEntry,
     room: RoomTaken = { entries: 0, keys: 0 },
   ): ListEntry {
     const { clock } = this.#parts;
@@ -364,7 +364,7 @@ export class ListEditor {
     const shown = (entry: ListEntry | null) => {
       if (entry === null) return null;
       const { kind, value, reason, expiresAt } = this.shown(entry);
-      return writeNoted(ListEntrySchema, { kind, value, reason, expiresAt });
+      return writeAuditedValue(ListEntrySchema, { kind, value, reason, expiresAt });
     };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;

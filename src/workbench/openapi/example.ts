@@ -14,7 +14,7 @@ interface Schema {
 }
 
 /** The moment of every example, in epoch ms: a Saturday in November. */
-export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
+export const EXAMPLE_MOMENT = Date.UTC(2026, 10, 21, 10);
 
 /**
  * Creates an example of an answer from the examples at the declarations of its members. Optional members are left
@@ -36,7 +36,7 @@ function createValueExample(schema: Schema, within: readonly Schema[]): unknown 
   if (own !== undefined || within.includes(schema)) return own;
   const { enum: [first] = [], anyOf, oneOf = anyOf, type, minimum = 0 } = schema;
   const inside = [...within, schema];
-  if (findMomentDescription(schema) !== null) return AT_EXAMPLE;
+  if (findMomentDescription(schema) !== null) return EXAMPLE_MOMENT;
   if (schema.const !== undefined) return schema.const;
   if (first !== undefined) return first;
   if (oneOf !== undefined) {

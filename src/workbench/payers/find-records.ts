@@ -19,7 +19,7 @@ import { unreadDecisions } from '#history/archive/unread-decisions.ts';
 import type { Store } from '#state/store.ts';
 import { findListEntries } from '#workbench/lists/find-entries.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
-import type { Records } from './records.ts';
+import type { PlatformRecords } from './records.ts';
 
 /** The kinds of things that can be found by a part of their name, in the sequence in which they are shown. */
 export const FOUND_KINDS = ['payers', 'orders', 'decisions', 'devices', 'listEntries'] as const;
@@ -97,7 +97,7 @@ export type FoundRecords = s.Shape<typeof FoundRecordsSchema>;
 
 export interface FindParts {
   readonly store: Pick<Store, 'load'>;
-  readonly records: Records;
+  readonly records: PlatformRecords;
   readonly clientKeys: ClientKeys;
   readonly lists: { readonly copy: ListCopy };
   readonly listEditor: ListEditor;

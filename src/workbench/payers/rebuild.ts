@@ -29,12 +29,12 @@ import type { Audit } from '#workbench/access/audit.ts';
 import { parseKnownSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 
 /** A stored text that cannot be read, and why. */
-export interface Unreadable extends TextPlace {
+export interface UnreadableText extends TextPlace {
   readonly why: string;
 }
 
 /** Checks every text of a store and yields those that cannot be read. `onLook` is called for each text. */
-export async function* findUnreadableTexts(store: Store, onLook: () => void): AsyncGenerator<Unreadable> {
+export async function* findUnreadableTexts(store: Store, onLook: () => void): AsyncGenerator<UnreadableText> {
   for await (const text of store.texts.all()) {
     onLook();
     const why = explainUnreadable(text);

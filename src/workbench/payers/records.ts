@@ -91,7 +91,7 @@ const EXPLORED_MAX = 200;
 const RULE_SETS_MAX = 8;
 
 /** Answers the platform's questions. It neither writes nor counts, and changes no client. */
-export class Records {
+export class PlatformRecords {
   readonly #parts: RecordsParts;
   readonly #past: ArchiveReader;
   readonly decisions: DecisionLookup;

@@ -25,7 +25,7 @@ const FILTERS = {
   from: query.instantParameter('from', 'Only entries from this time on'),
   to: query.instantParameter('to', 'Only entries before this time'),
 };
-const AFTER = query.afterParameter(query.NUMBER_PLACES);
+const AFTER = query.afterParameter(query.NUMBER_POSITIONS);
 const LIMIT = query.limitParameter();
 
 const KNOWN_FORM = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;

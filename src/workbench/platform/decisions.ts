@@ -31,8 +31,8 @@ import {
   explainFromRecord,
   explainWithoutRules,
 } from '#workbench/authoring/explain/explain.ts';
-import { answerWhatIf, WhatIfThenSchema } from '#workbench/authoring/explain/what-if.ts';
-import { type Records, ReportedOrderSchema } from '#workbench/payers/records.ts';
+import { answerWhatIf, WhatIfAnswerSchema } from '#workbench/authoring/explain/what-if.ts';
+import { type PlatformRecords, ReportedOrderSchema } from '#workbench/payers/records.ts';
 import { FILTER_PARAMETERS, LOOKUP_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
 import type { PlatformOperationParts, RolloutParts } from './parts.ts';
@@ -67,7 +67,7 @@ export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
  */
 function findNamedDecision(
   { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
-  records: Records,
+  records: PlatformRecords,
 ): Promise<Decision> {
   return findDecision(caller.platform, DECISION_ID.read(ctx), records);
 }
@@ -76,7 +76,7 @@ function findNamedDecision(
 export async function findDecision(
   platform: PlatformName,
   decisionId: string,
-  records: Records,
+  records: PlatformRecords,
 ): Promise<Decision> {
   const { decision, unread } = await records.decision(platform, decisionId);
   if (decision !== null) return decision;
@@ -287,7 +287,7 @@ const askDecisionWhatIf = declareOperation<RolloutParts>({
     'Asks another version about the recorded facts, with the client as it was then. The answer is null when the record lacks facts that the version asks for; `missing` names them. The key needs both operations.',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
-  answers: declareJsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
+  answers: declareJsonAnswer('The answer of that version; nothing is written', WhatIfAnswerSchema),
   refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
     const rules = requireSoundVersion(VERSION.read(asked.ctx), loadedRules);

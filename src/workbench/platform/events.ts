@@ -179,7 +179,7 @@ const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
 
-const AFTER = query.afterParameter(query.declareTextPlaces(PLACE));
+const AFTER = query.afterParameter(query.declareTextPositions(PLACE));
 const LIMIT = query.limitParameter();
 const WAIT = query.wholeNumberParameter(
   'wait',

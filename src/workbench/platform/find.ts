@@ -60,7 +60,7 @@ const FINDS_ANYTHING = {
   ),
 } as const;
 
-export const find = declareOperation<PlatformOperationParts>({
+export const findByPart = declareOperation<PlatformOperationParts>({
   route: 'get /v1/platform/find',
   command: {
     name: 'find',
@@ -88,4 +88,4 @@ export const find = declareOperation<PlatformOperationParts>({
   },
 });
 
-export const FIND_OPERATIONS = createTaggedOperations('Find', { find });
+export const FIND_OPERATIONS = createTaggedOperations('Find', { find: findByPart });

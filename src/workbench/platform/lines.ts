@@ -8,7 +8,7 @@ import { readBodyChunks, readBodyLines } from './body-lines.ts';
 import { GrantWatch, readWhileGranted } from './grant-watch.ts';
 
 /** The media type of lines of JSON objects. */
-export const LINES = 'application/x-ndjson';
+export const LINES_MEDIA_TYPE = 'application/x-ndjson';
 
 export const LINES_MAX = 100_000;
 
@@ -88,7 +88,7 @@ export function answerLines(
   { ctx, isStillGranted }: Pick<GrantedRequest<unknown>, 'ctx' | 'isStillGranted'>,
   results: (lines: AsyncIterable<Buffer | null>, grant: GrantWatch) => AsyncIterable<object>,
 ): Readable {
-  ctx.type = LINES;
+  ctx.type = LINES_MEDIA_TYPE;
   // Data that arrives after the last answer is not read.
   ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
   const grant = new GrantWatch(isStillGranted);

@@ -36,7 +36,7 @@ import {
   type RefusedLine,
   toRefusedLine,
 } from './lines.ts';
-import { cutPage, declareTextPlaces } from './parameters.ts';
+import { cutPage, declareTextPositions } from './parameters.ts';
 
 const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 
@@ -159,7 +159,7 @@ function getListPlace({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
 
-export const LIST_PLACES = declareTextPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
+export const LIST_POSITIONS = declareTextPositions(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
 export function toListView(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
   const { owner, list: name, addedAt } = made;
@@ -201,7 +201,7 @@ export type ReadLine =
   | RefusedLine;
 
 /** The effect of a line, or the reason why it had none. */
-export type ToldLine =
+export type LineEffect =
   | { readonly line: number; readonly value: string; readonly result: EntryEffect }
   | RefusedLine;
 
@@ -273,7 +273,7 @@ export async function applyLines(
   batch: readonly ReadLine[],
   editor: ListEditor,
   edited: EditedList,
-): Promise<readonly ToldLine[]> {
+): Promise<readonly LineEffect[]> {
   const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
   const effects = edits.length === 0 ? [] : await editor.change(edited, edits);
   const inTurn = effects.values();

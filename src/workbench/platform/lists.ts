@@ -27,10 +27,10 @@ import {
   ListRefusal,
   REASON_CHARACTERS_MAX,
 } from '#workbench/lists/list-editor.ts';
-import { answerLines, declareLineResult, LINES, LINES_MAX } from './lines.ts';
+import { answerLines, declareLineResult, LINES_MAX, LINES_MEDIA_TYPE } from './lines.ts';
 import {
   editList,
-  LIST_PLACES,
+  LIST_POSITIONS,
   ListEntriesSchema,
   ListEntryViewSchema,
   ListLineSchema,
@@ -72,8 +72,8 @@ const LIST_IN_PATH: Parameter<string> = {
 const LISTED_VALUE = query.requiredTextParameter('value', 'As it is');
 
 const LIMIT = query.limitParameter();
-const AFTER_LIST = query.afterParameter(LIST_PLACES);
-const AFTER_CHANGE = query.afterParameter(query.NUMBER_PLACES);
+const AFTER_LIST = query.afterParameter(LIST_POSITIONS);
+const AFTER_CHANGE = query.afterParameter(query.NUMBER_POSITIONS);
 
 const VALUE = query.textParameter('value', 'Only the entry for this value');
 
@@ -258,12 +258,12 @@ const ListLineResultSchema = declareLineResult('ListLineResult', {
 /** A body of lines, which are read while they are answered. */
 const LINES_BODY: ReadableBody<'lines'> = {
   content: {
-    [LINES]: { name: 'ListLine', example: { value: 'device-1', reason: 'a ring' } },
+    [LINES_MEDIA_TYPE]: { name: 'ListLine', example: { value: 'device-1', reason: 'a ring' } },
   },
   shapes: { ListLine: ListLineSchema },
   onlyLines: true,
   read: async (req) => {
-    requireContentType(req, LINES);
+    requireContentType(req, LINES_MEDIA_TYPE);
     return 'lines';
   },
 };
@@ -283,7 +283,7 @@ export const importListEntries = declareOperation({
   answers: {
     200: {
       description: 'One line for each line sent',
-      content: { [LINES]: ListLineResultSchema },
+      content: { [LINES_MEDIA_TYPE]: ListLineResultSchema },
     },
   },
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],

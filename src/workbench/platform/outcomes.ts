@@ -35,8 +35,8 @@ import {
   createUnavailableRefusal,
   declareLineResult,
   isBlankLine,
-  LINES,
   LINES_MAX,
+  LINES_MEDIA_TYPE,
   parseLine,
   toRefusedLine,
 } from './lines.ts';
@@ -245,15 +245,15 @@ const OUTCOMES_BODY: ReadableBody<OrderReport | 'lines'> = {
         occurredAt: '2026-11-21T10:00:00Z',
       },
     },
-    [LINES]: {
+    [LINES_MEDIA_TYPE]: {
       name: 'OutcomeBody',
       example: { clientIdKey: 'bob', orderRef: 'order-2', outcome: 'UNPAID', cause: 'EXPIRED' },
     },
   },
   shapes: { OutcomeBody: OutcomeBodySchema },
   read: async (req) => {
-    requireContentType(req, 'application/json', LINES);
-    return readContentType(req) === LINES ? 'lines' : readOutcomeReport(await readJson(req));
+    requireContentType(req, 'application/json', LINES_MEDIA_TYPE);
+    return readContentType(req) === LINES_MEDIA_TYPE ? 'lines' : readOutcomeReport(await readJson(req));
   },
 };
 
@@ -266,7 +266,7 @@ const reportOutcomes = declareOperation({
   answers: {
     200: {
       description: 'What the report did; for lines, one line each',
-      content: { 'application/json': OutcomeResultSchema, [LINES]: OutcomeLineResultSchema },
+      content: { 'application/json': OutcomeResultSchema, [LINES_MEDIA_TYPE]: OutcomeLineResultSchema },
     },
   },
   answer: async (asked, { service, log }: PlatformOperationParts) => {

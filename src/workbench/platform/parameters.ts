@@ -158,9 +158,9 @@ export function afterParameter<Place>({ pattern, read: readPlace }: Places<Place
   );
 }
 
-export const NUMBER_PLACES: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
+export const NUMBER_POSITIONS: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
 
-export function declareTextPlaces(pattern: RegExp): Places<string> {
+export function declareTextPositions(pattern: RegExp): Places<string> {
   return { pattern, read: (text) => text };
 }
 
@@ -187,7 +187,7 @@ export function cutPage<Item, Place extends string | number>(
 }
 
 const LIMIT = limitParameter();
-const AFTER_MOMENT = afterParameter(declareTextPlaces(/^\d{13}-[\w.-]{1,64}$/));
+const AFTER_MOMENT = afterParameter(declareTextPositions(/^\d{13}-[\w.-]{1,64}$/));
 
 /** The parameters of a list that `cutPageInTime` cuts. */
 export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];

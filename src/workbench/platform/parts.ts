@@ -25,7 +25,7 @@ import type { ListEditor } from '#workbench/lists/list-editor.ts';
 import type { Reporting } from '#workbench/monitoring/reporting.ts';
 import type { ServedDocument } from '#workbench/openapi/docs.ts';
 import type { Erasure } from '#workbench/payers/erasure.ts';
-import type { Records } from '#workbench/payers/records.ts';
+import type { PlatformRecords } from '#workbench/payers/records.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 
 /**
@@ -78,7 +78,7 @@ export interface NodeParts {
 export interface PlatformApiParts extends NodeParts {
   readonly service: ScoringService;
   readonly store: Pick<Store, 'registers' | 'documents' | 'load' | 'tallies' | 'decision'>;
-  readonly records: Records;
+  readonly records: PlatformRecords;
   readonly erasure: Erasure;
   readonly keys: AccessKeys;
   readonly sessions: Sessions;

@@ -12,7 +12,7 @@ import {
 } from '#checkout/rollout/rollout.ts';
 
 /** The goals to which a rollout may bring a version. `also` are the other candidates of the draw. */
-export type Goal<Also extends VersionShare = VersionShare> =
+export type RolloutGoal<Also extends VersionShare = VersionShare> =
   | { readonly mode: 'shadow' }
   | {
       readonly mode: 'canary';
@@ -28,7 +28,7 @@ export type Goal<Also extends VersionShare = VersionShare> =
 export function advanceRollout(
   rollout: Rollout,
   to: VersionRef,
-  goal: Goal<VersionShare & VersionRef>,
+  goal: RolloutGoal<VersionShare & VersionRef>,
   change: RolloutChange,
 ): Rollout {
   switch (goal.mode) {

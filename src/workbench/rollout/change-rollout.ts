@@ -22,8 +22,8 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import type { Tallies } from '#state/store.ts';
-import { advanceRollout, type Goal, repairRollout } from './advance.ts';
-import { type ComparedOn, compareWithActive, type Difference } from './difference.ts';
+import { advanceRollout, type RolloutGoal, repairRollout } from './advance.ts';
+import { type AnswerDifference, type ComparedOn, compareWithActive } from './difference.ts';
 import { TrialSchema, toTrialView } from './trial-view.ts';
 import { waitUntilTakenUp } from './wait-for-nodes.ts';
 
@@ -125,7 +125,7 @@ interface AskedChange extends RolloutChange {
 const LITTLE_PERCENT = 20;
 
 /** Tells whether a version would decide for so many clients that most would feel a mistake in it. */
-export function isFarReaching(goal: Goal): boolean {
+export function isFarReaching(goal: RolloutGoal): boolean {
   if (goal.mode !== 'canary') return goal.mode === 'active';
   return sumPercent([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
@@ -143,7 +143,7 @@ interface ChangeParts extends ComparedOn {
 export async function foreseeChange(
   parts: ChangeParts,
   version: RuleVersion,
-  goal: Goal,
+  goal: RolloutGoal,
   { revision, acceptDifference = false, emergency = false, at }: AskedChange,
 ) {
   const { fleet, rules } = parts;
@@ -174,7 +174,7 @@ export async function foreseeChange(
 export async function rollOut(
   parts: ChangeParts,
   version: RuleVersion,
-  goal: Goal,
+  goal: RolloutGoal,
   change: AskedChange,
 ): Promise<FollowReport> {
   const foreseen = await foreseeChange(parts, version, goal, change);
@@ -198,7 +198,7 @@ export async function rollOut(
 }
 
 /** Requires that an emergency returns to a version that was active before. Throws `RolloutRefused`. */
-function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: Goal): void {
+function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: RolloutGoal): void {
   const wasActive = history.some(
     ({ action, to, digest: then }) =>
       (action === 'start' || action === 'active' || action === 'repair') && to === version && then === digest,
@@ -209,7 +209,7 @@ function requireReturn({ history }: Rollout, { version, digest }: VersionRef, go
   );
 }
 
-type VersionDifference = Difference & Pick<VersionRef, 'version'>;
+type VersionDifference = AnswerDifference & Pick<VersionRef, 'version'>;
 
 async function compareVersions(
   { rules, ...on }: ChangeParts,
@@ -246,7 +246,7 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
 async function requireEligible(
   rules: LoadedRules,
   version: RuleVersion,
-  { mode }: Goal,
+  { mode }: RolloutGoal,
 ): Promise<VersionRef> {
   // Somebody may have created or released the version a moment ago through another node.
   await waitUntilTakenUp(() => rules.isAsOnDisk(version));

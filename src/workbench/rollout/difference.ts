@@ -14,7 +14,7 @@ import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Store, Tallies } from '#state/store.ts';
 
 /** How the answers of a version differ from those of the active one, for the person who decides about the version. */
-export interface Difference {
+export interface AnswerDifference {
   /**
    * Why the version answers very differently from the active one, one sentence for each reason. Empty if it does not.
    */
@@ -23,7 +23,7 @@ export interface Difference {
 }
 
 /** Reads a platform's newest decisions since a time (epoch ms). */
-export type DecidedLately = (
+export type ReadRecentDecisions = (
   platform: PlatformName,
   from: number,
   limit: number,
@@ -32,7 +32,7 @@ export type DecidedLately = (
 /** The decisions on which versions are compared. */
 export interface ComparedOn {
   readonly store: Pick<Store, 'documents' | 'tallies'>;
-  readonly decidedLately: DecidedLately;
+  readonly decidedLately: ReadRecentDecisions;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function compareWithActive(
   active: RuleSet | null,
   candidate: Candidate | null,
   now: number,
-): Promise<Difference> {
+): Promise<AnswerDifference> {
   const platforms = await comparePlatforms(on, rules, now);
   const { verdict } = rules.verdicts.otherwise;
   const closes = !isAttempt(verdict) && verdict !== active?.verdicts.otherwise.verdict;

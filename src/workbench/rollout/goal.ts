@@ -3,18 +3,18 @@ import { explainImpossibleGuard } from '#checkout/rollout/guard.ts';
 import { sumPercent, type VersionShare } from '#checkout/rollout/rollout.ts';
 import { encodeObjective, type GivenObjective } from '#decision/objective.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { findSharesFault, type Goal } from './advance.ts';
+import { findSharesFault, type RolloutGoal } from './advance.ts';
 
 /** The members that only a canary has, besides those of the objective. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
 
 /** The most other candidates. More candidates would leave no clients to compare with. */
-export const ALSO_MAX = 9;
+export const OTHER_CANDIDATES_MAX = 9;
 
 /** The goal as a body or the options of a command give it. */
 interface AskedGoal {
   readonly version: RuleVersion;
-  readonly mode: Goal['mode'];
+  readonly mode: RolloutGoal['mode'];
   readonly percent: number | undefined;
   /** The guard's limit, in percentage points. */
   readonly guard: number | undefined;
@@ -33,7 +33,7 @@ export class BadGoal extends NamedError {
 }
 
 /** Parses a goal. Throws `BadGoal`. */
-export function parseGoal({ version, mode, percent, guard, also, judged }: AskedGoal): Goal {
+export function parseGoal({ version, mode, percent, guard, also, judged }: AskedGoal): RolloutGoal {
   if (mode !== 'canary') {
     const stray = Object.entries({ percent, guard, also, ...judged }).find(
       ([, value]) => value !== undefined,
@@ -43,8 +43,11 @@ export function parseGoal({ version, mode, percent, guard, also, judged }: Asked
   }
   if (percent === undefined) throw new BadGoal('percent', 'is required for a canary');
   const others = also ?? [];
-  if (others.length > ALSO_MAX)
-    throw new BadGoal('also', `names ${others.length} candidates; at most ${ALSO_MAX} are allowed`);
+  if (others.length > OTHER_CANDIDATES_MAX)
+    throw new BadGoal(
+      'also',
+      `names ${others.length} candidates; at most ${OTHER_CANDIDATES_MAX} are allowed`,
+    );
   const shares = [{ version, percent }, ...others];
   const noDraw = findSharesFault(shares);
   if (noDraw !== null) throw new BadGoal('also', noDraw);

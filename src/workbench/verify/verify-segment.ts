@@ -19,7 +19,7 @@ export async function verifySegment(
   archive: Archive,
   segment: Segment,
   where: string,
-  rulesOf: RulesOf,
+  rulesOf: FindRules,
   clientKeys: ClientKeys,
 ): Promise<Verification> {
   let sum = NOTHING_VERIFIED;
@@ -32,13 +32,13 @@ export async function verifySegment(
   }
 }
 
-export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
+export type FindRules = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
 /** Creates the look-up of rule sets by version and digest. It looks in the archive first, and then in RULES_DIR. */
-export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): RulesOf {
+export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): FindRules {
   const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
-  const find: RulesOf = ({ ruleVersion, digest }) => {
+  const find: FindRules = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));
     const fromFolder =
       here.ok && here.ruleSet.digest === digest ? rehashConstants(here.ruleSet, hmacs) : null;
@@ -47,7 +47,7 @@ export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: Att
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
 }
 
-function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Verification {
+function verifyRow(row: DuckRow, rulesOf: FindRules, clientKeys: ClientKeys): Verification {
   const checked = { ...NOTHING_VERIFIED, checked: 1 };
   const decision = readDecision(row, clientKeys);
   if (decision === null) return { ...checked, damagedRows: 1 };

@@ -5,7 +5,7 @@ import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
-import { createKeptRules, type RulesOf, verifySegment } from './verify-segment.ts';
+import { createKeptRules, type FindRules, verifySegment } from './verify-segment.ts';
 
 interface VerifyTask {
   readonly archiveDir: string;
@@ -21,7 +21,7 @@ interface VerifyTask {
 }
 
 /** The rule sets. They are looked up for the first segment and kept for the others. */
-let rulesOf: RulesOf | null = null;
+let rulesOf: FindRules | null = null;
 
 const works = {
   verify: async ({ archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt }: VerifyTask) => {

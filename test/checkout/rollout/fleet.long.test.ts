@@ -8,7 +8,7 @@ import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
-import type { Goal } from '#workbench/rollout/advance.ts';
+import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -18,8 +18,8 @@ import { openPatiently } from '../../stores/temporary-store.ts';
 import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory, versionOf } from './rule-folders.ts';
 import { FIRST_VERSION, refusal, TestFleet } from './test-fleet.ts';
 
-const ACTIVE: Goal = { mode: 'active' };
-const TENTH: Goal = { mode: 'canary', percent: 10, guardPoints: null };
+const ACTIVE: RolloutGoal = { mode: 'active' };
+const TENTH: RolloutGoal = { mode: 'canary', percent: 10, guardPoints: null };
 
 const NOTHING_BEFORE = 'there is nothing to roll back: no candidate, and no earlier version to return to';
 

@@ -8,7 +8,7 @@ import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import type { Goal } from '#workbench/rollout/advance.ts';
+import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import { RolloutRefused, readRolloutStatus, rollBack, rollOut } from '#workbench/rollout/change-rollout.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { versionOf } from './rule-folders.ts';
@@ -52,7 +52,7 @@ export class TestFleet {
     return store;
   }
 
-  async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
+  async rollOut(rulesDir: string, version: string, goal: RolloutGoal, revision: number | null = null) {
     const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
     const [store, rules] = [
       await this.#opened(),

@@ -10,7 +10,7 @@ import { Replays } from '#history/evidence/backtest/replay.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { rebuildState } from '#workbench/payers/rebuild.ts';
-import { Records } from '#workbench/payers/records.ts';
+import { PlatformRecords } from '#workbench/payers/records.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { edited } from '../../rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../service/current-rules.ts';
@@ -144,12 +144,12 @@ function resultOf(what: string): Pick<ReportedOutcome, 'outcome' | 'cause'> {
 
 describeOnStores('an order that was turned away', (store) => {
   let service: ScoringService;
-  let records: Records;
+  let records: PlatformRecords;
   let nowMs = START_MS;
   const start = (rules: ReturnType<typeof currentRules>) => {
     const [clock, ruleSource] = [() => nowMs, createFixedRules(rules)];
     service = scoringService(store(), clock, { ruleSource });
-    records = new Records({ store: store(), ruleSource, clock });
+    records = new PlatformRecords({ store: store(), ruleSource, clock });
   };
 
   const ask = (clientIdKey: string, orderRef: string, amountRequested: string) => {

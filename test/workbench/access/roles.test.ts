@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { findRoles, listOperationsAt, parseRoles, ROLES } from '#workbench/access/roles.ts';
+import { findRoles, listOperationsAtPlatform, parseRoles, ROLES } from '#workbench/access/roles.ts';
 
 const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
@@ -27,7 +27,7 @@ describe('roles of people', () => {
   it('grant at their platform alone, and those of all at each', () => {
     const grants = parseRoles('groups:fraud=analyst@shop,groups:ops=viewer@*');
     if (typeof grants === 'string') throw new Error(grants);
-    const at = (platform: string) => listOperationsAt(grants, toPlatformName(platform));
+    const at = (platform: string) => listOperationsAtPlatform(grants, toPlatformName(platform));
     expect([at('shop'), at('other')]).to.deep.equal([['figures', 'rules', 'rules:read'], ROLES.viewer]);
   });
 

@@ -6,7 +6,7 @@ import { formatProblem } from '#decision/rules/problem.ts';
 import type { Example } from '#decision/rules/proof/example.ts';
 import { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import type { Rule } from '#decision/rules/rule-set.ts';
-import { type Proofs, proveOrdered, proveRules } from '#workbench/authoring/prove.ts';
+import { type ProofResult, proveFirstMatchRules, proveRules } from '#workbench/authoring/prove.ts';
 import { asking, declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
 import {
@@ -80,14 +80,14 @@ function tryAll(rules: readonly Rule<Group>[]) {
 
 const names = (rules: readonly Rule<Group>[]) => rules.map(({ name }) => name);
 
-function named({ findings }: Proofs, kind: string): readonly (string | null)[] {
+function named({ findings }: ProofResult, kind: string): readonly (string | null)[] {
   return findings.filter((finding) => finding.kind === kind).map(({ rule }) => rule);
 }
 
 describe('a proof about a list of rules', () => {
   it('is exactly what trying every assignment finds', () => {
     const property = fc.property(ruleList, (rules) => {
-      const proofs = proveOrdered(rules, new Reasoner(), HERE);
+      const proofs = proveFirstMatchRules(rules, new Reasoner(), HERE);
       const tried = tryAll(rules);
       expect(named(proofs, 'never matches')).to.deep.equal(names(tried.neverMatches));
       expect(named(proofs, 'never first')).to.deep.equal(names(tried.neverFirst));
@@ -98,7 +98,7 @@ describe('a proof about a list of rules', () => {
 
   it('names only rules that do cover as covering, and an example that shows it', () => {
     const property = fc.property(ruleList, (rules) => {
-      for (const { kind, rule: name, message, example } of proveOrdered(rules, new Reasoner(), null)
+      for (const { kind, rule: name, message, example } of proveFirstMatchRules(rules, new Reasoner(), null)
         .findings) {
         if (kind !== 'never first') continue;
         const rule = rules.find((one) => one.name === name);

@@ -10,7 +10,7 @@ import type { ListSubject } from '#decision/shared-lists.ts';
 import type { ListLog, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { Audit, TooManyChanges } from '#workbench/access/audit.ts';
-import { ListEditor, ListRefusal, type NewEntry, UnknownList } from '#workbench/lists/list-editor.ts';
+import { ListEditor, ListRefusal, type NewListEntry, UnknownList } from '#workbench/lists/list-editor.ts';
 import { TEST_KEYS } from '../../decision/payer/client-keys.ts';
 import { until } from '../../servers/until.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -31,7 +31,7 @@ function fleet(store: Store, clock = () => NOW) {
   const audit = new Audit(store.auditLog, clock);
   const editor = new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
-  const put = async (value: string, more: Partial<NewEntry> = {}) => {
+  const put = async (value: string, more: Partial<NewListEntry> = {}) => {
     await editor.make(desk, 'client');
     return editor.put(desk, { value, reason: 'chargebacks', expiresAt: null, ...more });
   };
@@ -273,7 +273,7 @@ describeOnStores('shared lists', (store) => {
 
   it('take many changes at once, and refuse each bad line by itself', async () => {
     const { audit, editor, desk, platform, node } = fleet(store());
-    const put = (value: string, more: Partial<NewEntry> = {}) =>
+    const put = (value: string, more: Partial<NewListEntry> = {}) =>
       ({ kind: 'put', ask: { value, reason: 'import', expiresAt: null, ...more } }) as const;
     await editor.make(desk, 'client');
     const effects = await editor.change(desk, [

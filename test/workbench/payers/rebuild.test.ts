@@ -8,7 +8,7 @@ import {
   findUnreadableTexts,
   type RebuiltClient,
   rebuildClient,
-  type Unreadable,
+  type UnreadableText,
 } from '#workbench/payers/rebuild.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
@@ -20,7 +20,7 @@ const NONSENSE = '{"torn';
 describeOnStores('unreadable data in a store', (store) => {
   const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
-  const unreadable = (): Promise<readonly Unreadable[]> =>
+  const unreadable = (): Promise<readonly UnreadableText[]> =>
     Array.fromAsync(findUnreadableTexts(store(), () => undefined));
 
   it('is not found where everything can be read', async () => {

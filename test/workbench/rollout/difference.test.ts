@@ -9,9 +9,9 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import type { Goal } from '#workbench/rollout/advance.ts';
+import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import { RolloutRefused, readRolloutStatus, rollBack, rollOut } from '#workbench/rollout/change-rollout.ts';
-import type { DecidedLately } from '#workbench/rollout/difference.ts';
+import type { ReadRecentDecisions } from '#workbench/rollout/difference.ts';
 import {
   addVersion,
   BLOCK_OTHERWISE,
@@ -23,7 +23,7 @@ import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { newPlatform } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const ACTIVE: Goal = { mode: 'active' };
+const ACTIVE: RolloutGoal = { mode: 'active' };
 
 /** A rule before all others that blocks large amounts. */
 const BLOCK_ALL = {
@@ -57,7 +57,7 @@ describeOnStores('what a version would have answered', (store) => {
     acceptDifference,
   });
 
-  async function refusalOf(version: string, goal: Goal): Promise<string> {
+  async function refusalOf(version: string, goal: RolloutGoal): Promise<string> {
     try {
       await toGoal(version, goal);
     } catch (error) {
@@ -67,9 +67,9 @@ describeOnStores('what a version would have answered', (store) => {
     throw new Error('nothing was refused');
   }
 
-  async function toGoal(version: string, goal: Goal, acceptDifference = false) {
+  async function toGoal(version: string, goal: RolloutGoal, acceptDifference = false) {
     if (!isRuleVersion(version)) throw new Error('no version');
-    const decidedLately: DecidedLately = async (platform, from, limit) =>
+    const decidedLately: ReadRecentDecisions = async (platform, from, limit) =>
       (await past.findDecisions(platform, { from }, limit)).decisions;
     const parts = { fleet, rules: node.rules, store: store(), decidedLately };
     return rollOut(parts, version, goal, change(acceptDifference));

@@ -15,7 +15,7 @@ import { CASE_HMACS, CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.
 import { PLAIN_PAINT } from '#workbench/authoring/explain/explanation-text.ts';
 import { type Coverage, CoverageMeter, CoverageSchema } from './coverage.ts';
 import {
-  type Action,
+  type CaseAction,
   type CaseFailure,
   type Expectation,
   formatFailure,
@@ -95,7 +95,7 @@ function runCase(
 function performAction(
   simulation: Simulation,
   clientIdKey: string,
-  action: Action,
+  action: CaseAction,
   now: number,
 ): Readonly<Record<string, unknown>> {
   switch (action.kind) {

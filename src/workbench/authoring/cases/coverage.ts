@@ -15,7 +15,7 @@ import { countRules, type Matchable, type RuleSet } from '#decision/rules/rule-s
 const testedShare = (description: string) =>
   shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
 
-export type Share = Shape<ReturnType<typeof testedShare>>;
+export type CoveredShare = Shape<ReturnType<typeof testedShare>>;
 
 const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no case', {
   name: word('Of the rule'),
@@ -197,6 +197,6 @@ function createComparisonRecords(condition: Condition, hmacs: AttributeHmacs): r
   }));
 }
 
-function toShare(tested: number, total: number): Share {
+function toShare(tested: number, total: number): CoveredShare {
   return { tested, total, percent: total === 0 ? 100 : Math.floor((tested * 100) / total) };
 }

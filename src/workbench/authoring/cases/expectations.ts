@@ -37,7 +37,7 @@ import {
   formatExemption,
   formatPlace,
   formatRules,
-  type Paint,
+  type PaintText,
 } from '#workbench/authoring/explain/explanation-text.ts';
 
 /** The members of a step's answer, each with its form. */
@@ -46,7 +46,7 @@ type Expectable = Readonly<Record<string, Form<unknown>>>;
 /**
  * Lists what a case can expect of the answer to each kind of step. If `rules` is null, lists what an editor can know.
  */
-export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
+export function listExpectableMembers(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
     clientGroup: choiceForm(CLIENT_GROUPS, 'The client group.'),
     paymentScore: quotedDigitsForm('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
@@ -170,7 +170,7 @@ export function formatFailure(
   trace: RuleSetTrace | null,
   rules: RuleSet,
   folder: string,
-  paint: Paint,
+  paint: PaintText,
 ): readonly string[] {
   const { caseName, at, differences } = failure;
   const width = Math.max(...differences.map(({ member }) => member.length));
@@ -185,7 +185,7 @@ export function formatFailure(
 function differenceLines(
   { member, expected, seen, at }: UnmetExpectation,
   width: number,
-  paint: Paint,
+  paint: PaintText,
 ): readonly string[] {
   const [wanted, found] = [formatValue(expected), formatValue(seen)];
   const place = paint('faint', formatPlace(at));
@@ -208,7 +208,7 @@ function traceLines(
   failure: CaseFailure,
   trace: RuleSetTrace,
   rules: RuleSet,
-  paint: Paint,
+  paint: PaintText,
 ): readonly string[] {
   const wanted = new Set(failure.differences.map(({ member }) => GIVEN_BY[member]));
   const expected = expectedNames(failure);
@@ -284,7 +284,7 @@ export interface CaseStep {
   readonly afterMs: number;
   /** The client. `{n}` in it stands for the number of the repetition, so that many clients can take the same step. */
   readonly clientIdKey: string;
-  readonly action: Action;
+  readonly action: CaseAction;
   /** How often the action happens, `everyMs` apart. Expectations are about the last time. */
   readonly times: number;
   readonly everyMs: number;
@@ -292,7 +292,7 @@ export interface CaseStep {
   readonly at: Location;
 }
 
-export type Action =
+export type CaseAction =
   | { readonly kind: 'score'; readonly body: Omit<ScoreBody, 'clientIdKey'> }
   | { readonly kind: 'verdict'; readonly body: Omit<VerdictBody, 'clientIdKey'> }
   | {

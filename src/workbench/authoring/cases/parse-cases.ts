@@ -58,11 +58,11 @@ import {
 } from '#decision/shared-lists.ts';
 import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
 import {
-  type Action,
+  type CaseAction,
   type CaseStep,
   createExpectationSchema,
   heldOutForm,
-  listExpectable,
+  listExpectableMembers,
   type RuleCase,
   readExpectations,
   STEP_KINDS,
@@ -202,7 +202,7 @@ function createMembership(lists: ListEntries, owner: PlatformName): ListMembersh
 }
 
 function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
-  const expected = listExpectable(rules);
+  const expected = listExpectableMembers(rules);
   const step = mappingForm(
     'Something that happens, and what is expected of it.',
     {
@@ -329,7 +329,7 @@ const SCORE = requireRequest(
       selectedMethodKey,
       attributes: said,
       ...others
-    }): Action => ({
+    }): CaseAction => ({
       kind: 'score',
       body: {
         sellPointKey: at,
@@ -346,7 +346,7 @@ const VERDICT = requireRequest(
   mappingForm(
     'A verdict request; {} is that of an ordinary payer.',
     { sellPointKey, amountRequested, method, orderRef, toPayCurrency, attributes },
-    ({ toPayCurrency: currency, attributes: said, ...body }): Action => ({
+    ({ toPayCurrency: currency, attributes: said, ...body }): CaseAction => ({
       kind: 'verdict',
       body: { ...body, ...removeUndefined({ toPayCurrency: currency }), ...toAttributes(said) },
     }),
@@ -371,7 +371,7 @@ const OUTCOME = mappingForm(
       ),
     ),
   },
-  ({ cause = null, ago: agoMs, amount, ...report }, { file, members }): Action | null => {
+  ({ cause = null, ago: agoMs, amount, ...report }, { file, members }): CaseAction | null => {
     const mayHaveAmount = report.outcome === 'PAID' || cause === 'REVERSED';
     const stray = amount === undefined || mayHaveAmount ? undefined : members.get('amount');
     if (stray !== undefined) {
@@ -382,7 +382,7 @@ const OUTCOME = mappingForm(
   },
 );
 
-const BINDING = nullAsForm<Action>(
+const BINDING = nullAsForm<CaseAction>(
   { kind: 'binding', binding: null },
   mappingForm(
     'The platform binds the client; null unbinds.',
@@ -392,7 +392,7 @@ const BINDING = nullAsForm<Action>(
       method: maybe,
       expiresAfter: optionalForm(durationForm()),
     },
-    ({ method: bound = null, expiresAfter: expiresAfterMs = null, ...binding }): Action => ({
+    ({ method: bound = null, expiresAfter: expiresAfterMs = null, ...binding }): CaseAction => ({
       kind: 'binding',
       binding: { ...binding, method: bound, expiresAfterMs },
     }),
@@ -408,7 +408,7 @@ const OVERRIDE_WITH_END = mappingForm(
 );
 
 /** Reads `override: BLOCKED`, or `{ group, expiresAfter }`. `override: null` lifts the override. */
-const OVERRIDE: Form<Action> = {
+const OVERRIDE: Form<CaseAction> = {
   schema: {
     description: "A person's decision about the client; null lifts it.",
     anyOf: [{ type: 'null' }, OVERRIDE_GROUP.schema, OVERRIDE_WITH_END.schema],
@@ -424,7 +424,7 @@ const OVERRIDE: Form<Action> = {
   },
 };
 
-function requireRequest(form: Form<Action>): Form<Action> {
+function requireRequest(form: Form<CaseAction>): Form<CaseAction> {
   return {
     ...form,
     read: (file, node, what) =>

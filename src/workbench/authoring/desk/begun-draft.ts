@@ -9,7 +9,7 @@ import { type DraftText, loadDraft } from '#decision/rules/text/draft-text.ts';
 import { type CompletedFiles, restoreForeignParts } from '#decision/rules/text/others-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { readCoverage } from '#workbench/authoring/cases/cases.ts';
-import { examineRuleSet, type Remark } from './examine.ts';
+import { examineRuleSet, type RuleRemark } from './examine.ts';
 
 /** A draft with the version with which it began. The parts of other platforms come from that version. */
 export interface BegunDraft extends DraftText {
@@ -49,7 +49,7 @@ const IN_RULE_SET = { file: 'ruleset.yaml', line: 1, column: 1 };
 
 /** The findings in the part of a draft that its owner may read. */
 interface FoundInPart {
-  readonly problems: readonly Remark[];
+  readonly problems: readonly RuleRemark[];
   readonly failedCases: number;
 }
 
@@ -61,7 +61,7 @@ export async function listReleaseProblems(
   { version, files }: DraftText,
   { problems, failedCases }: FoundInPart,
   completed: CompletedFiles,
-): Promise<readonly Remark[]> {
+): Promise<readonly RuleRemark[]> {
   if (!completed.ok) return [...problems, ...completed.problems];
   const own: RuleFiles = new Map(files);
   if ([...completed.files].every(([path, text]) => own.get(path) === text)) return problems;

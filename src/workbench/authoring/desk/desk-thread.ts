@@ -24,7 +24,7 @@ import {
   DraftRefused,
   type DraftToSave,
   isRefusedByDisk,
-  NOT_WRITABLE,
+  NOT_WRITABLE_MESSAGE,
   type SavedDraft,
   saveDraft,
 } from '#workbench/authoring/draft.ts';
@@ -38,7 +38,7 @@ import {
   type LostCases,
   listBreaches,
   type ReleaseObstacle,
-  type Remark,
+  type RuleRemark,
   writeRelease,
 } from './examine.ts';
 
@@ -177,7 +177,7 @@ function refuseDiskErrors<T>(write: () => T): T {
   try {
     return write();
   } catch (error) {
-    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE) : error;
+    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE_MESSAGE) : error;
   }
 }
 
@@ -226,8 +226,8 @@ export interface CheckedDraft {
   /** The digest of the draft. Null if it has problems, so that a node would refuse it. */
   readonly digest: string | null;
   /** The problems of the files. If there are none, the reasons that prevent a release. */
-  readonly problems: readonly Remark[];
-  readonly notes: readonly Remark[];
+  readonly problems: readonly RuleRemark[];
+  readonly notes: readonly RuleRemark[];
   /** The results of the cases. Null if the draft has problems. */
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;

@@ -31,12 +31,15 @@ import { findBrokenPromises } from '#workbench/authoring/promises.ts';
 import { proveRules } from '#workbench/authoring/prove.ts';
 
 /** A remark about a rule set. It may have facts that show it, and the promise that it breaks. */
-export type Remark = RuleProblem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
+export type RuleRemark = RuleProblem & {
+  readonly example?: Example | null;
+  readonly promise?: PromiseBreach;
+};
 
 interface Examined {
-  readonly problems: readonly Remark[];
+  readonly problems: readonly RuleRemark[];
   /** Remarks that are worth knowing, but no reason to fail. */
-  readonly notes: readonly Remark[];
+  readonly notes: readonly RuleRemark[];
 }
 
 /**
@@ -57,7 +60,7 @@ export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownL
 }
 
 /** Lists in words which remarks are about broken promises. */
-export function listBreaches(remarks: readonly Remark[]): readonly string[] {
+export function listBreaches(remarks: readonly RuleRemark[]): readonly string[] {
   return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
@@ -149,7 +152,7 @@ function listRemarksOnList(
 export type ReleaseObstacle =
   | { readonly is: 'draft name' }
   | { readonly is: 'released' }
-  | { readonly is: 'findings'; readonly problems: readonly Remark[] }
+  | { readonly is: 'findings'; readonly problems: readonly RuleRemark[] }
   | { readonly is: 'no cases' }
   | { readonly is: 'failed cases'; readonly failed: number };
 
@@ -173,7 +176,7 @@ export function findReleaseObstacle(
  * there are no problems. Returns null if nothing prevents it.
  */
 export function toReleaseObstacle(
-  problems: readonly Remark[],
+  problems: readonly RuleRemark[],
   runCases: () => { readonly passed: number; readonly failed: number },
 ): ReleaseObstacle | null {
   if (problems.length > 0) return { is: 'findings', problems };

@@ -13,17 +13,17 @@ import { type BothVersions, combineVersions, listPlatformScopes } from './both-v
 import {
   ANSWER_MEMBERS,
   AnswerSchema,
-  ASKED_FOR,
-  type AskedFor,
   answerTwice,
   listWaysBetween,
   listWaysToDiffer,
+  REQUEST_KINDS,
+  type RequestKind,
   type TwoAnswers,
   type WayToDiffer,
 } from './ways-to-differ.ts';
 
 const DiffExampleSchema = shape('A payer whom the two versions answer differently', {
-  request: choice(ASKED_FOR, 'What is asked for'),
+  request: choice(REQUEST_KINDS, 'What is asked for'),
   differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
   facts: Type.Record(factReading, {
     description: 'By label; null: not known; those not named are as of an ordinary first request',
@@ -34,12 +34,12 @@ const DiffExampleSchema = shape('A payer whom the two versions answer differentl
 
 type DiffExample = Shape<typeof DiffExampleSchema>;
 
-export const FOUND = {
+export const FOUND_MEMBERS = {
   examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
   searched: yesNo('True: the search was complete, so without examples nobody is answered differently'),
 };
 
-export type DiffExamples = Shape<TObject<typeof FOUND>>;
+export type DiffExamples = Shape<TObject<typeof FOUND_MEMBERS>>;
 
 const EXAMPLES_MAX = 10;
 
@@ -112,7 +112,7 @@ class ExampleSearch {
     return { examples, searched: !this.#undecided };
   }
 
-  *#ask(request: AskedFor, ways: readonly WayToDiffer[], both: BothVersions): Generator<void> {
+  *#ask(request: RequestKind, ways: readonly WayToDiffer[], both: BothVersions): Generator<void> {
     // Groups and signals are also concluded for a score, which may be about an unknown client.
     const knowledge = both.knowledge(request === 'verdict' ? 'a verdict' : 'any request');
     const reasoner = new Reasoner(knowledge, SEARCH_LIMITS);
@@ -144,7 +144,7 @@ class ExampleSearch {
     }
   }
 
-  #answers(request: AskedFor, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {
+  #answers(request: RequestKind, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {
     return answerTwice(
       request,
       { rules: this.#before, settings: place.before, factOf: (label) => facts.get(label) },

@@ -28,7 +28,7 @@ import {
   listConditionChanges,
   toPlainCondition,
 } from './condition-changes.ts';
-import { type DiffExamples, FOUND, findDiffExamples, findDiffExamplesWithin } from './examples.ts';
+import { type DiffExamples, FOUND_MEMBERS, findDiffExamples, findDiffExamplesWithin } from './examples.ts';
 
 const DIFF_PARTS = [
   'settings',
@@ -60,7 +60,7 @@ export const RuleDiffSchema = named(
     before: ruleVersion,
     after: ruleVersion,
     differences: list(RuleDifferenceSchema, 'Part by part; comments, layout and descriptions do not count'),
-    ...FOUND,
+    ...FOUND_MEMBERS,
     note: word(
       'For people: what the examples are, or that there are none',
       'The two answer these payers differently, for example. Facts that are not named are those of an ordinary first request.',

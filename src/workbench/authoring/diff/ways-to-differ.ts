@@ -29,7 +29,7 @@ import { formatCondition } from './condition-changes.ts';
 export interface WayToDiffer {
   /** The way, as `listWaysBetween` names it. */
   readonly way: string;
-  readonly askedFor: AskedFor;
+  readonly askedFor: RequestKind;
   readonly must: readonly Condition[];
   readonly mustNot: readonly Condition[];
 }
@@ -151,7 +151,7 @@ function* listDrawWays({ skippedBefore, skippedAfter }: BothVersions): Generator
   }
 }
 
-function* listGroupWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+function* listGroupWays({ before, after }: BothVersions, askedFor: RequestKind): Generator<WayToDiffer> {
   const [was, is] = [getConclusion(before, 'clientGroup'), getConclusion(after, 'clientGroup')];
   if (was.label === is.label) return;
   for (const one of CLIENT_GROUPS) {
@@ -163,7 +163,7 @@ function* listGroupWays({ before, after }: BothVersions, askedFor: AskedFor): Ge
   }
 }
 
-function* listBotWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+function* listBotWays({ before, after }: BothVersions, askedFor: RequestKind): Generator<WayToDiffer> {
   const [was, is] = [getConclusion(before, 'isBot'), getConclusion(after, 'isBot')];
   if (was.label === is.label) return;
   for (const wasBot of [false, true]) {
@@ -258,9 +258,9 @@ export const ANSWER_MEMBERS = [
 
 export type AnswerMember = (typeof ANSWER_MEMBERS)[number];
 
-export const ASKED_FOR = ['verdict', 'score'] as const;
+export const REQUEST_KINDS = ['verdict', 'score'] as const;
 
-export type AskedFor = (typeof ASKED_FOR)[number];
+export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 export const AnswerSchema = shape('What a version answers to a payer with certain facts', {
   verdict: nullable(verdict),
@@ -297,7 +297,7 @@ export interface TwoAnswers {
 }
 
 export function answerTwice(
-  askedFor: AskedFor,
+  askedFor: RequestKind,
   before: AnsweringVersion,
   after: AnsweringVersion,
 ): TwoAnswers {
@@ -313,7 +313,7 @@ export function answerTwice(
 
 type AnswerParts = Omit<Answer, 'text'>;
 
-function computeAnswer(askedFor: AskedFor, version: AnsweringVersion): AnswerParts {
+function computeAnswer(askedFor: RequestKind, version: AnsweringVersion): AnswerParts {
   const { rules, factOf } = version;
   const isHeldOut = (rule: string, share: number) => factOf(formatDrawLabel({ rule, share })) === true;
   if (askedFor === 'verdict') return answerVerdict(version, isHeldOut);

@@ -24,7 +24,7 @@ interface ToldDecision extends Omit<Decision, 'at'> {
  * Formats an explanation for analysts: the question and the answer, the rules and values behind it, its effect on the
  * ladder, and whether it can be reproduced.
  */
-export function formatExplanation(explanation: ToldExplanation, paint: Paint = PLAIN_PAINT): string {
+export function formatExplanation(explanation: ToldExplanation, paint: PaintText = PLAIN_PAINT): string {
   const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
   const title = (text: string) => paint('strong', text);
   return [
@@ -68,7 +68,7 @@ function formatAnswer({ verdict, waitSeconds }: ToldDecision): string {
   return waitSeconds === undefined ? verdict : `${verdict} ${waitSeconds} s`;
 }
 
-function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: Paint): readonly string[] {
+function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: PaintText): readonly string[] {
   return [
     paint('strong', `Client group: ${groups.group}`),
     `  ${groups.why}`,
@@ -110,7 +110,7 @@ function formatRecord(
 
 function verificationLines(
   { reproduced, differences, verification }: ToldExplanation,
-  paint: Paint,
+  paint: PaintText,
 ): readonly string[] {
   const width = Math.max(0, ...differences.map(({ member }) => member.length));
   return [
@@ -132,9 +132,9 @@ export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
 
 export type Tone = (typeof TONES)[number];
 
-export type Paint = (tone: Tone, text: string) => string;
+export type PaintText = (tone: Tone, text: string) => string;
 
-export const PLAIN_PAINT: Paint = (_tone, text) => text;
+export const PLAIN_PAINT: PaintText = (_tone, text) => text;
 
 /** Places are aligned in a column, except after a text that is longer than this. */
 const TEXT_CHARACTERS_MAX = 84;
@@ -146,7 +146,7 @@ interface Row {
 }
 
 /** Formats rules as aligned lines. Below each rule are its conditions, with the value that each saw and its place. */
-export function formatRules(rules: readonly RuleTrace[], paint: Paint): readonly string[] {
+export function formatRules(rules: readonly RuleTrace[], paint: PaintText): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
   return alignPlaces(
     rules.flatMap((rule) => ruleRows(rule, nameWidth)),
@@ -155,7 +155,7 @@ export function formatRules(rules: readonly RuleTrace[], paint: Paint): readonly
 }
 
 /** Formats the conditions under which no signal applies, in the same way as those of a rule. */
-export function formatExemption(exempt: ConditionTrace | null, paint: Paint): readonly string[] {
+export function formatExemption(exempt: ConditionTrace | null, paint: PaintText): readonly string[] {
   if (exempt === null) return [];
   const { passed, at } = exempt;
   const text = passed ? '  ✓ exempt: no signal applies' : '  ✗ exempt: the signals apply';
@@ -212,7 +212,7 @@ function conditionRows(condition: ConditionTrace, indent: number, asked: boolean
   return rows(indent, true);
 }
 
-function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
+function alignPlaces(rows: readonly Row[], paint: PaintText): readonly string[] {
   const width = Math.min(TEXT_CHARACTERS_MAX, Math.max(0, ...rows.map(({ text }) => text.length)));
   return rows.map(({ tone, text, at }) => {
     const padding = ' '.repeat(Math.max(0, width - text.length));

@@ -5,7 +5,7 @@ import { listLackingLabels, redecide } from '#decision/redecision.ts';
 import { type RuleSet, ruleVersion } from '#decision/rules/rule-set.ts';
 import { explainFromRecord, RulesAccountSchema } from './explain.ts';
 
-export const WhatIfThenSchema = named(
+export const WhatIfAnswerSchema = named(
   'DecisionWhatIf',
   shape('What another version would have answered', {
     version: ruleVersion,
@@ -20,10 +20,10 @@ export const WhatIfThenSchema = named(
   }),
 );
 
-export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
+export type WhatIfAnswer = Shape<typeof WhatIfAnswerSchema>;
 
 /** Answers what a version would have decided then, on the recorded facts and with the ladder as it was. */
-export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
+export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<WhatIfAnswer> {
   const { version, digest } = rules;
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   const missing =

@@ -18,9 +18,9 @@ import {
   examineRuleSet,
   findKnownLists,
   type KnownLists,
-  type Remark,
+  type RuleRemark,
 } from '#workbench/authoring/desk/examine.ts';
-import { EXIT, UsageError } from '#workbench/commands/exit.ts';
+import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
 import { withParts } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
@@ -83,7 +83,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
   const checked = folders.map((folder) => checkFolder(folder, lists));
   const text = formatChecked(checked, skipped, format);
   if (text !== '') print(text);
-  if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
+  if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT_CODES.findings;
 }
 
 /** Notes each folder of rule files whose name is not that of a version. */
@@ -103,7 +103,7 @@ function listSkippedFolders(): readonly PlacedRemark[] {
  */
 function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const name = toRelativePath(folder);
-  const remarks = (some: readonly Remark[]) => some.map((one) => toPlacedRemark(name, one));
+  const remarks = (some: readonly RuleRemark[]) => some.map((one) => toPlacedRemark(name, one));
   const loaded = loadRuleSet(folder);
   if (!loaded.ok)
     return { folder: name, rules: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
@@ -119,7 +119,7 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
 }
 
 /** Returns a remark with its place as seen from the working folder. */
-export function toPlacedRemark(folder: string, { at, message, example, promise }: Remark): PlacedRemark {
+export function toPlacedRemark(folder: string, { at, message, example, promise }: RuleRemark): PlacedRemark {
   return {
     ...at,
     file: join(folder, at.file),

@@ -12,15 +12,15 @@ import { type FollowReport, formatNodeName, type RolloutStatus } from '#workbenc
 import type { TrialView } from '#workbench/rollout/trial-view.ts';
 
 /** The rollout in the interface's form, in which moments are texts. */
-export type ToldStatus = WithMomentsAsText<RolloutStatus>;
-export type ToldFollowing = WithMomentsAsText<FollowReport>;
+export type RolloutStatusAnswer = WithMomentsAsText<RolloutStatus>;
+export type FollowingAnswer = WithMomentsAsText<FollowReport>;
 type ToldNode = WithMomentsAsText<NodeView>;
 type ToldCandidate = WithMomentsAsText<Candidate>;
 type ToldTrial = WithMomentsAsText<TrialView>;
 type ToldEntry = WithMomentsAsText<RolloutEntry>;
 
 /** Formats the result of a change of the rollout, for people. */
-export function formatFollowing({ rollout, following, lagging, compared }: ToldFollowing): string {
+export function formatFollowing({ rollout, following, lagging, compared }: FollowingAnswer): string {
   const { revision, active, candidates } = rollout;
   const trials = candidates.map(
     ({ version, mode, percent }) => `${version} in ${mode}${mode === 'canary' ? ` ${percent} %` : ''}`,
@@ -51,7 +51,10 @@ const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
 
 /** Formats `rules status` for people. */
-export function formatStatus({ rollout, unreadable, trials, ...seen }: ToldStatus, now: number): string {
+export function formatStatus(
+  { rollout, unreadable, trials, ...seen }: RolloutStatusAnswer,
+  now: number,
+): string {
   const nodes = seen.nodes ?? [];
   if (unreadable) return formatUnreadableStatus(nodes, now);
   if (rollout === null) return 'No node has ever started on this store.';

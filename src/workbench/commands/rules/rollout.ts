@@ -8,27 +8,32 @@ import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decisio
 import { readGivenObjective, TRIAL_OPTIONS } from '#history/evidence/objective-options.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
-import { CommandRefusedError, EXIT, UsageError } from '#workbench/commands/exit.ts';
+import { CommandRefusedError, EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
 import { addOperationCommand, type CommandOptions } from '#workbench/commands/operation-command.ts';
 import { parseReason, toOptionFlag } from '#workbench/commands/options.ts';
 import { print } from '#workbench/commands/print.ts';
-import { changeRollout, readRollout, takeBack } from '#workbench/platform/rules/rollout.ts';
-import type { Goal } from '#workbench/rollout/advance.ts';
+import { changeRollout, readRollout, rollBackRollout } from '#workbench/platform/rules/rollout.ts';
+import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import { FollowingSchema, RolloutRefused } from '#workbench/rollout/change-rollout.ts';
 import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
 import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import { createCommandOption, toUsageError } from './evidence.ts';
-import { formatFollowing, formatStatus, type ToldFollowing, type ToldStatus } from './rollout-text.ts';
+import {
+  type FollowingAnswer,
+  formatFollowing,
+  formatStatus,
+  type RolloutStatusAnswer,
+} from './rollout-text.ts';
 
 /** Adds `rules status`, `rollout` and `rollback`, about which version decides, and how that changes. */
 export function rolloutCommands(rules: Command): void {
-  addOperationCommand<ToldStatus>(rules, {
+  addOperationCommand<RolloutStatusAnswer>(rules, {
     operation: readRollout,
     text: (status, { parts }) => formatStatus(status, parts.clock()),
   });
 
-  addOperationCommand<ToldFollowing>(rules, {
+  addOperationCommand<FollowingAnswer>(rules, {
     operation: changeRollout,
     needs: { rules: true, archive: true },
     without: ['mode', 'percent', 'also', 'rates'],
@@ -53,8 +58,8 @@ export function rolloutCommands(rules: Command): void {
     end: endOfChange,
   });
 
-  addOperationCommand<ToldFollowing>(rules, {
-    operation: takeBack,
+  addOperationCommand<FollowingAnswer>(rules, {
+    operation: rollBackRollout,
     optional: ['version'],
     given: ({ version }) => (version === undefined ? {} : { version: parseVersion(String(version)) }),
     text: formatFollowing,
@@ -79,7 +84,7 @@ export function restoreRolloutCommand(rules: Command): void {
     });
 }
 
-async function restore(reason: string): Promise<ToldFollowing> {
+async function restore(reason: string): Promise<FollowingAnswer> {
   try {
     const done = await withOpenStore((store, clock) => {
       const remembered = recallRollout(readConfig().dataDir);
@@ -94,8 +99,8 @@ async function restore(reason: string): Promise<ToldFollowing> {
 }
 
 /** A node that does not follow the change is a finding. */
-function endOfChange({ following, lagging }: ToldFollowing): void {
-  if (lagging.length > 0 || following.length === 0) process.exitCode = EXIT.findings;
+function endOfChange({ following, lagging }: FollowingAnswer): void {
+  if (lagging.length > 0 || following.length === 0) process.exitCode = EXIT_CODES.findings;
 }
 
 function parseVersion(text: string): RuleVersion {
@@ -141,7 +146,7 @@ function readObjective(options: Readonly<Record<string, unknown>>) {
   }
 }
 
-function readMode({ shadow, canary, active }: CommandOptions): Goal['mode'] {
+function readMode({ shadow, canary, active }: CommandOptions): RolloutGoal['mode'] {
   if (shadow === true) return 'shadow';
   if (active === true) return 'active';
   if (canary !== undefined) return 'canary';

@@ -6,7 +6,7 @@ import { formatProblems } from '#decision/rules/problem.ts';
 import { explainBadVersionName, isRuleVersion, type RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { explainUnusableRulesDir, listRuleVersions } from '#state/rule-folders/rules-dir.ts';
-import { copyVersion, DraftRefused } from '#workbench/authoring/draft.ts';
+import { copyVersionToDraft, DraftRefused } from '#workbench/authoring/draft.ts';
 import { FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
 
@@ -48,7 +48,7 @@ interface NewOptions {
   readonly json?: true;
 }
 
-export function newCommand(rules: Command): void {
+export function newRulesCommand(rules: Command): void {
   rules
     .command('new <version>')
     .description('start a version as a copy of another one')
@@ -79,7 +79,7 @@ function startVersion(version: string, { from, json }: NewOptions): void {
 
 function copyRuleSet(source: string, version: string): string {
   try {
-    return copyVersion(source, readConfig().rulesDir, version, toRelativePath);
+    return copyVersionToDraft(source, readConfig().rulesDir, version, toRelativePath);
   } catch (error) {
     throw error instanceof DraftRefused ? new UsageError(error.message) : error;
   }

@@ -24,14 +24,14 @@ import {
   formatSchema,
   getSchemaFileName,
 } from '#workbench/authoring/schema/rule-schema.ts';
-import { EXIT, FindingsError, UsageError } from '#workbench/commands/exit.ts';
+import { EXIT_CODES, FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { formatProposed, WITHOUT_APPROVAL, withParts } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
 import { checkCommand, formatProblemLines, toPlacedRemark } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
 import { factsCommand } from './facts.ts';
 import { restoreRolloutCommand, rolloutCommands } from './rollout.ts';
-import { listChosenFolders, loadSoundRuleSet, newCommand, toRelativePath } from './rule-folders.ts';
+import { listChosenFolders, loadSoundRuleSet, newRulesCommand, toRelativePath } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
 /** Adds the commands by which an analyst gets from an edited file to a version that decides. */
@@ -41,7 +41,7 @@ export function rulesCommands(program: Command): void {
   factsCommand(rules);
   schemaCommand(rules);
   testCommand(rules);
-  newCommand(rules);
+  newRulesCommand(rules);
   diffCommand(rules);
   evidenceCommands(rules);
   releaseCommand(rules);
@@ -59,7 +59,7 @@ function diffCommand(rules: Command): void {
     .action((before: string, after: string, options: { json?: true }) => {
       const diff = computeRuleDiff(loadSoundRuleSet(before), loadSoundRuleSet(after));
       print(options.json === true ? JSON.stringify(diff) : formatDiff(diff));
-      if (diff.differences.length > 0) process.exitCode = EXIT.findings;
+      if (diff.differences.length > 0) process.exitCode = EXIT_CODES.findings;
     });
 }
 

@@ -14,10 +14,10 @@ import {
   type UpdatedCases,
   updateCases,
 } from '#workbench/authoring/cases/cases.ts';
-import type { Coverage, Share } from '#workbench/authoring/cases/coverage.ts';
+import type { Coverage, CoveredShare } from '#workbench/authoring/cases/coverage.ts';
 import { formatFailure } from '#workbench/authoring/cases/expectations.ts';
-import { formatPlace, type Paint } from '#workbench/authoring/explain/explanation-text.ts';
-import { EXIT, UsageError } from '#workbench/commands/exit.ts';
+import { formatPlace, type PaintText } from '#workbench/authoring/explain/explanation-text.ts';
+import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
 import { paintForTerminal, print } from '#workbench/commands/print.ts';
 import { formatRemark, toPlacedRemark } from './check.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
@@ -63,7 +63,7 @@ async function runTests(
     const texts = await Promise.all(runs.map((one) => describe(one, minPercent, paintForTerminal)));
     print([...updates.map(updateText), ...texts].join('\n\n'));
   }
-  if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
+  if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT_CODES.findings;
 }
 
 function parsePercent(text: string): number {
@@ -156,7 +156,7 @@ function isFine({ problems, failed, coverage }: FolderReport, minPercent: number
 }
 
 /** Compares exactly. The percentage that is shown is rounded down. */
-function reaches({ tested, total }: Share, minPercent: number): boolean {
+function reaches({ tested, total }: CoveredShare, minPercent: number): boolean {
   return tested * 100 >= minPercent * total;
 }
 
@@ -176,7 +176,7 @@ async function toJsonReport({ report, rules }: Run) {
   return { ...report, failures };
 }
 
-async function describe({ report, rules }: Run, minPercent: number, paint: Paint): Promise<string> {
+async function describe({ report, rules }: Run, minPercent: number, paint: PaintText): Promise<string> {
   const { folder, problems, notes, passed, failed, failures, coverage } = report;
   if (rules === null || coverage === null) return problems.join('\n');
   const lines: string[] = [];
@@ -195,10 +195,10 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   return lines.join('\n');
 }
 
-function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: Paint): readonly string[] {
+function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: PaintText): readonly string[] {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   const width = String(Math.max(rules.total, conditions.total)).length;
-  const shareLine = (what: string, { tested, total, percent }: Share, meaning: string) =>
+  const shareLine = (what: string, { tested, total, percent }: CoveredShare, meaning: string) =>
     `  ${what}  ${String(percent).padStart(3)} %  ${String(tested).padStart(width)} of ${String(total).padStart(width)}  ${meaning}`;
   return [
     shareLine('rules     ', rules, `decided in a case, ${explainRuleCount(ruleSet)}`),
@@ -229,7 +229,7 @@ function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: Paint): rea
 function formatSection(
   title: string,
   entries: readonly { readonly words: readonly string[]; readonly at: Location }[],
-  paint: Paint,
+  paint: PaintText,
 ): readonly string[] {
   if (entries.length === 0) return [];
   const widths = (entries[0]?.words ?? []).map((_, column) =>

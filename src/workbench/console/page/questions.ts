@@ -6,7 +6,7 @@ import type { Report } from '#history/evidence/report/rule-report.ts';
 import type * as sdk from '#sdk/records.ts';
 import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import type { WhatIfThen as DecisionWhatIf } from '#workbench/authoring/explain/what-if.ts';
+import type { WhatIfAnswer as DecisionWhatIf } from '#workbench/authoring/explain/what-if.ts';
 import type { Reporting } from '#workbench/monitoring/reporting.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '#workbench/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '#workbench/platform/evidence/evidence.ts';

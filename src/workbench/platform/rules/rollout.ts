@@ -18,7 +18,7 @@ import { objectiveMembers, pickObjective } from '#decision/objective.ts';
 import { versionTextSchema } from '#decision/rules/rule-set.ts';
 import { declareGatedOperation } from '#workbench/platform/gated-operation.ts';
 import type { RolloutParts } from '#workbench/platform/parts.ts';
-import type { Goal } from '#workbench/rollout/advance.ts';
+import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import {
   FollowingSchema,
   RolloutRefused,
@@ -26,7 +26,7 @@ import {
   readRolloutStatus,
   rollBack,
 } from '#workbench/rollout/change-rollout.ts';
-import { ALSO_MAX, BadGoal, CANARY_MEMBERS, parseGoal } from '#workbench/rollout/goal.ts';
+import { BadGoal, CANARY_MEMBERS, OTHER_CANDIDATES_MAX, parseGoal } from '#workbench/rollout/goal.ts';
 import { parseBodyVersion } from './rule-version.ts';
 
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
@@ -72,7 +72,7 @@ const RolloutBodySchema = Type.Object(
     ),
     also: Type.Optional(
       Type.Array(Type.Object({ version: versionTextSchema('Another candidate'), percent: percentage }), {
-        maxItems: ALSO_MAX,
+        maxItems: OTHER_CANDIDATES_MAX,
         description: 'Further candidates beside `version`, in the same draw: no client is in two of them',
       }),
     ),
@@ -166,7 +166,7 @@ async function readRolloutBody({ body }: GrantedRequest<Shape<typeof RolloutBody
   return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
 }
 
-export const takeBack = declareOperation({
+export const rollBackRollout = declareOperation({
   route: 'post /v1/platform/rules/rollback',
   command: {
     name: 'rules rollback',
@@ -191,7 +191,7 @@ export const takeBack = declareOperation({
   },
 });
 
-function readGoal(body: Shape<typeof RolloutBodySchema>): Goal {
+function readGoal(body: Shape<typeof RolloutBodySchema>): RolloutGoal {
   const { mode, percent, guard } = body;
   const also = body.also?.map((one) => ({ ...one, version: parseBodyVersion('also', one.version) }));
   const version = parseBodyVersion('version', body.version);
@@ -205,5 +205,5 @@ function readGoal(body: Shape<typeof RolloutBodySchema>): Goal {
 export const ROLLOUT_OPERATIONS = createTaggedOperations('Rules', {
   readRollout,
   rollOut: changeRollout,
-  rollBack: takeBack,
+  rollBack: rollBackRollout,
 });

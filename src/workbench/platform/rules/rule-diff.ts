@@ -8,7 +8,13 @@ import { versionTextSchema } from '#decision/rules/rule-set.ts';
 import { RuleDiffSchema } from '#workbench/authoring/diff/rule-diff.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { DESK_FULL, DRAFT_MEMBERS, declareDraftBody, runAtDesk, toDraftText } from './drafts/draft-body.ts';
+import {
+  DRAFT_MEMBERS,
+  declareDraftBody,
+  RULE_DESK_FULL,
+  runAtDesk,
+  toDraftText,
+} from './drafts/draft-body.ts';
 import {
   parseBodyVersion,
   requiredVersionParameter,
@@ -62,7 +68,7 @@ const compareDraft = declareOperation({
     'The differences and examples; both are empty when the versions decide alike',
     RuleDiffSchema,
   ),
-  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleParts) =>
     runAtDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();

@@ -12,7 +12,7 @@ import { formatExample } from '#decision/rules/proof/example.ts';
 import { type RuleVersion, ruleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { ConstantSchema } from '#decision/rules/text/constant.ts';
 import { ChangedLineSchema, RuleCoverageSchema } from '#workbench/authoring/cases/cases.ts';
-import { findKnownLists, lostCasesMember, type Remark } from '#workbench/authoring/desk/examine.ts';
+import { findKnownLists, lostCasesMember, type RuleRemark } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
@@ -26,11 +26,11 @@ import {
 import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
 import {
   createUnsoundDraftProblem,
-  DESK_FULL,
   DRAFT_FILES,
   DRAFT_MEMBERS,
   DRAFT_UNSOUND,
   declareDraftBody,
+  RULE_DESK_FULL,
   runAtDesk,
   toDraftText,
 } from './draft-body.ts';
@@ -79,7 +79,7 @@ const checkDraft = declareOperation({
     'Its problems with their places, and the results of its cases',
     CheckedDraftSchema,
   ),
-  refusals: [TOO_HEAVY, DESK_FULL],
+  refusals: [TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
     runAtDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
       const { from, ...members } = await body();
@@ -101,7 +101,7 @@ const checkDraft = declareOperation({
     }),
 });
 
-function told({ at, message, example, promise }: Remark): s.Shape<typeof RemarkSchema> {
+function told({ at, message, example, promise }: RuleRemark): s.Shape<typeof RemarkSchema> {
   return { at, message, example: example ? formatExample(example) : null, promise: promise ?? null };
 }
 
@@ -122,7 +122,7 @@ const rewriteCases = declareOperation({
   grant: 'rules',
   body: declareDraftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
   answers: declareJsonAnswer('The files that change, with each changed line', RewrittenCasesSchema),
-  refusals: [TOO_HEAVY, DESK_FULL],
+  refusals: [TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
     runAtDesk(desk, caller, async (): Promise<s.Shape<typeof RewrittenCasesSchema>> => {
       const draft = toDraftText(await body());
@@ -166,7 +166,7 @@ const saveDraft = declareOperation({
   parameters: [VERSION_IN_PATH],
   body: declareDraftBody('SaveDraftBody', SaveDraftBodySchema),
   answers: declareJsonAnswer('The stored draft', SavedDraftSchema),
-  refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
+  refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, RULE_DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
     const { saved, before } = await runAtDesk(desk, caller, async () => {

@@ -82,7 +82,7 @@ export function toDraftText({ version, files }: Readonly<{ version: string; file
   return { version: parseBodyVersion('version', version), files: Object.entries(files) };
 }
 
-export const DESK_FULL = declareRefusal(
+export const RULE_DESK_FULL = declareRefusal(
   'desk-full',
   'The node works on as many drafts as it can, of all platforms or of this one.',
   () =>
@@ -95,7 +95,7 @@ export const DESK_FULL = declareRefusal(
 export function runAtDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(
     () => desk.atHand(platform, work),
-    () => DESK_FULL.problem(),
+    () => RULE_DESK_FULL.problem(),
     QueueFull,
   );
 }

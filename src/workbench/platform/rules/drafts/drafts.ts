@@ -28,7 +28,7 @@ import {
   DraftSummarySchema,
   TooManyDrafts,
 } from '#workbench/authoring/drafts.ts';
-import { AT_EXAMPLE } from '#workbench/openapi/example.ts';
+import { EXAMPLE_MOMENT } from '#workbench/openapi/example.ts';
 import {
   BAD_PARAMETER,
   cutPageInTime,
@@ -38,7 +38,7 @@ import {
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import { BAD_VERSION, parseBodyVersion, VERSION_IN_PATH } from '#workbench/platform/rules/rule-version.ts';
-import { DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, declareDraftBody, runAtDesk } from './draft-body.ts';
+import { DRAFT_BYTES_MAX, DRAFT_FILES, declareDraftBody, RULE_DESK_FULL, runAtDesk } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet. The server keeps them, each with a revision. */
 
@@ -109,7 +109,11 @@ const DRAFT_CHANGED = declareRefusal(
   'draft-changed',
   'The draft has another revision than If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
-  formatChanged('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
+  formatChanged(
+    'p2.v11',
+    { changedBy: 'person:248289761001 (ann@example.com)', changedAt: EXAMPLE_MOMENT },
+    6,
+  ),
 );
 
 const TOO_MANY = declareRefusal(
@@ -209,7 +213,7 @@ const writeDraft = declareOperation({
   parameters: [VERSION_IN_PATH, IF_MATCH],
   body: declareDraftBody('WriteDraftBody', WriteBodySchema),
   answers: withETag(declareJsonAnswer('The draft as it is stored now', SummarySchema)),
-  refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
+  refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, RULE_DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, drafts }: RuleParts): Promise<DraftSummary> => {
     const version = VERSION_IN_PATH.read(ctx);
     const basis = IF_MATCH.read(ctx);
@@ -235,7 +239,7 @@ const proposeDraft = declareOperation({
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   body: declareJsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
   answers: declareJsonAnswer('The proposal, which waits for an operator', ProposalSchema),
-  refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED, DESK_FULL],
+  refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED, RULE_DESK_FULL],
   answer: async ({ ctx, caller, body }, { approvals, desk }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
     const revision = IF_MATCH.read(ctx);
