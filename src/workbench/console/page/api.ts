@@ -2,7 +2,10 @@ import { listenOnWindow, useEffect, useRef, useState } from './html.ts';
 import type { Question, Session } from './questions.ts';
 import { forgetVisits } from './visits.ts';
 
-/** The platform that this tab shows; what another tab signed in for later is refused here. */
+/**
+ * The platform that this tab shows. If another tab signs in at another platform later, the service refuses
+ * requests of this tab.
+ */
 let platform: string | null = new URLSearchParams(location.search).get('platform');
 
 export function follow(session: Session | null) {
@@ -16,7 +19,10 @@ export function follow(session: Session | null) {
   if (session === null) dispatchEvent(new Event('signed-out'));
 }
 
-/** What was asked for before the page could, by path, good for once and for the place that was opened. */
+/**
+ * Answers that were requested before the page's program was loaded, by path. Each is used once, and only
+ * for the page that was opened.
+ */
 let ahead = new Map<string, Promise<Response>>();
 
 export function startWithAnswers(asked: typeof ahead) {
@@ -31,7 +37,7 @@ async function takeEarlyAnswer(path: string) {
   return ok ? answer : undefined;
 }
 
-/** Who types here, as platform and person; empty: nobody. */
+/** The person who types in this tab, as platform and person. Empty if nobody is signed in. */
 let typist = '';
 
 export function getTypingPerson() {
@@ -41,20 +47,20 @@ export function getTypingPerson() {
 /** A service that is started again takes a few seconds. */
 const UNREACHABLE_RETRY_SECONDS = 5;
 
-/** What is known of an answer by now. */
+/** The present state of an answer. */
 export interface Answer<T> {
   readonly data: T | null;
   readonly error: Refusal | null;
   readonly reload: () => void;
 }
 
-/** A refusal of the service, with its own words about what is wrong. */
+/** A refusal of the service, with the service's own words about what is wrong. */
 export class Refusal extends Error {
   readonly status: number;
   readonly retryAfterSeconds: number | null;
 
   /**
-   * `status`: 0 when the service could not be reached; `retryAfterSeconds`: null when asking again would
+   * `status` is 0 if the service could not be reached. `retryAfterSeconds` is null if another try would
    * change nothing.
    */
   constructor(status: number, detail: string, retryAfterSeconds: number | null = null) {
@@ -64,7 +70,10 @@ export class Refusal extends Error {
   }
 }
 
-/** A request of the person who is signed in. Throws Refusal. `body`: a text is of lines of JSON. */
+/**
+ * Sends a request of the person who is signed in. Throws Refusal. A `body` that is a text consists of lines
+ * of JSON.
+ */
 export async function askService<T>(
   method: Method,
   question: Question<T>,
@@ -74,7 +83,7 @@ export async function askService<T>(
   return (await sendWithCredentials(method, question, body, signal)).value;
 }
 
-/** The answer to a GET as it was sent, to keep it. Throws Refusal. */
+/** Returns the answer to a GET as it was sent, to be saved. Throws Refusal. */
 export async function askServiceForText(question: Question<unknown>): Promise<string> {
   return (await sendWithCredentials('GET', question)).text;
 }
@@ -147,25 +156,26 @@ async function send(
   }
 }
 
-/** Somebody else has to approve what was asked for. */
+/** The status of an answer to a change that another person has to approve. */
 const PROPOSED = 202;
 const WAITS = 'It was proposed. Somebody else approves it in Settings, as';
 const SECRET = 'The key is shown only now, and let in then:';
 
 const ASK_AGAIN = 'ask-again';
 
-/** Asks again for all that the page shows. */
+/** Requests everything again that the page shows. */
 export function reloadAnswers() {
   dispatchEvent(new Event(ASK_AGAIN));
 }
 
-/** A question that has been under way this long counts as lost. */
+/** A request that has been under way for this long counts as lost. */
 const LOST_MS = 30_000;
 
 /**
- * The answer to a GET, asked for again whenever the path changes, on `reload`, and every so many ms, which
- * the last answer may tell, but not while one is under way: what always comes late would never be shown. A
- * null question asks nothing. What was shown stays while the service is away for a moment.
+ * Requests the answer to a GET. It is requested again whenever the path changes, on `reload`, and every
+ * `every` ms. The last answer may give that time. It is not requested again while a request is under way,
+ * because an answer that always comes late would never be shown. If the question is null, nothing is
+ * requested. The last answer stays visible while the service is away for a moment.
  */
 export function useAnswer<T>(
   question: Question<T> | null,
@@ -175,7 +185,7 @@ export function useAnswer<T>(
   const [known, setKnown] = useState(() => startUnanswered(question));
   const [round, setRound] = useState(0);
   const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
-  // When the service said when to ask again, the page asks then and not before.
+  // If the service said when to try again, the page tries then and not before.
   const heals = useRef(false);
   const reload = () => setRound((number) => number + 1);
   useEffect(() => listenOnWindow(ASK_AGAIN, reload), []);
@@ -217,7 +227,7 @@ function startUnanswered<T>(_question: Question<T> | null): {
   return { path: null, data: null, error: null };
 }
 
-/** Asks again when the service said that it may have an answer, and when somebody has signed in again. */
+/** Requests again at the time that the service gave, and when somebody has signed in again. */
 export function useHealing(error: Refusal | null, again: () => void) {
   useEffect(() => {
     if (error === null) return undefined;

@@ -22,7 +22,7 @@ function App() {
   const [provider, setProvider] = useState<string | null>(null);
   const enter = (found: Session) => {
     follow(found);
-    // A link then shows everybody what its sender saw.
+    // With the platform in its address, a link shows everybody the view of its sender.
     history.replaceState(history.state, '', `${location.pathname}${toPlatformUrl(found.platform)}`);
     setEnded(null);
     setSession(found);
@@ -82,7 +82,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => restoreScroll(place.top), [place]);
-  // Back and Forward lead out of it.
+  // Back and Forward close the palette.
   useEffect(() => setPaletteOpen(false), [place]);
   const openPalette = () => setPaletteOpen(true);
   useEffect(() => listenOnWindow('keydown', (event) => followKey(event, openPalette)), []);
@@ -132,18 +132,18 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
     ${isPaletteOpen && h(Palette, { session, places, actions, close: () => setPaletteOpen(false) })}`;
 }
 
-/** Ctrl-K opens the palette from anywhere, a slash the place Find; neither does over a dialog. */
+/** Opens the palette on Ctrl-K, and the page Find on a slash. Does neither while a dialog is open. */
 function followKey(event: Event, openPalette: () => void) {
   if (!(event instanceof KeyboardEvent)) return;
   const isOverDialog = document.querySelector('dialog[open]') !== null;
   if (isSearchKey(event) && !isOverDialog) openSearch(event);
   if (!isPaletteKey(event)) return;
-  // The browser has uses of its own for it.
+  // The browser has uses of its own for this key.
   event.preventDefault();
   if (!isOverDialog) openPalette();
 }
 
-/** A slash, but not where somebody types. */
+/** Whether the key is a slash that nobody types into a field. */
 function isSearchKey(event: KeyboardEvent) {
   if (!(event.target instanceof HTMLElement)) return false;
   const { key, ctrlKey, metaKey, altKey, target } = event;
@@ -154,7 +154,7 @@ function isSearchKey(event: KeyboardEvent) {
 
 function openSearch(event: Event) {
   event.preventDefault();
-  // Where the box is not shown yet, it takes the focus by itself.
+  // If the box is not shown yet, it takes the focus by itself.
   document.querySelector<HTMLElement>('.find input')?.focus();
   if (document.querySelector('.find') === null) goTo('#/find');
 }
@@ -163,7 +163,7 @@ function isFor(session: Session, { needs, or }: PageEntry) {
   return needs.every((one) => isAllowed(session, one)) || or.some((one) => isAllowed(session, one));
 }
 
-/** This page at a platform. */
+/** Returns the address of this page at a platform. */
 function toPlatformUrl(platform: string) {
   return `?${new URLSearchParams({ platform })}${location.hash}`;
 }
@@ -172,7 +172,7 @@ function openPlatform(platform: string) {
   location.assign(toPlatformUrl(platform));
 }
 
-/** Where else the session reaches. */
+/** A choice of the platforms that the session reaches. */
 function PlatformSwitch({ session }: { session: Session }) {
   return html`<select aria-label="Platform" onChange=${onTyped(openPlatform)}>
     ${session.platforms.map(
@@ -183,14 +183,14 @@ function PlatformSwitch({ session }: { session: Session }) {
   </select>`;
 }
 
-/** The places; the time that is looked at goes along. */
+/** The navigation between the places. Links keep the chosen time. */
 function Navigation({
   places,
   current,
   words,
 }: Pick<PlacePartsProps, 'places' | 'current'> & Pick<Time, 'words'>) {
   const here = useRef<HTMLElement | null>(null);
-  // On a narrow screen the line scrolls, and begins where the reader is.
+  // On a narrow screen the navigation scrolls, and begins at the current place.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
   return html`<nav aria-label="Places">
     ${places.map(({ title, pages }) => {
@@ -215,16 +215,16 @@ function Content({ current, session, place, time }: { current: PageEntry | null 
   return h(current.body, { key, session, place, time });
 }
 
-/** How far down each visit was left, pixels. */
+/** How far down each visit was scrolled when it was left, in pixels. */
 const tops: VisitCache<number> = new VisitCache();
 
-/** Where the page is, from the hash: `#/find?orderRef=…`. */
+/** Returns the place of the page, from the hash: `#/find?orderRef=…`. */
 function usePlace() {
   const [place, setPlace] = useState(readPlace);
   useEffect(() => {
-    // The same address stays the same place: a page begun anew would lose what somebody types.
+    // The same address stays the same object. Otherwise the page would begin anew and lose typed text.
     const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : readPlace()));
-    // It may have changed between the first look and now.
+    // The address may have changed between the first read and now.
     follow();
     return listenOnWindow('hashchange', follow);
   }, []);
@@ -237,7 +237,10 @@ function readPlace() {
   return { ...findPlace(location.hash), hash: location.hash, top: tops.get() ?? 0 };
 }
 
-/** Scrolls to where somebody left, once the page is long enough again, unless they scroll before. */
+/**
+ * Scrolls to where the visit was left, when the page is long enough again, unless the reader scrolls
+ * before.
+ */
 function restoreScroll(top: number) {
   if (top === 0) return undefined;
   const watch = new ResizeObserver(() => {
@@ -256,7 +259,10 @@ interface PlacePartsProps {
   place: Place;
 }
 
-/** The parts of the place that is shown; those of a version are apart from those of all. */
+/**
+ * The parts of the place that is shown. The parts of a version are separate from the parts about all
+ * versions.
+ */
 function PlaceParts({ places, current, place: { version, query } }: PlacePartsProps) {
   const here = places.find(({ pages }) => pages.some((one) => one === current));
   const parts =
@@ -277,7 +283,7 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
   </nav>`;
 }
 
-/** The same of another version. */
+/** A link to the same page of another version. */
 function VersionSwitch({ version, go }: { version: string; go: (version: string) => void }) {
   const { data } = useAnswer(RULE_FOLDERS);
   const all = new Set([version, ...(data?.versions ?? []).map((one) => one.version)]);
@@ -286,13 +292,13 @@ function VersionSwitch({ version, go }: { version: string; go: (version: string)
   </select>`;
 }
 
-/** Parts of a page that may take over the focus of what was inside them, the nearest first. */
+/** Parts of a page that may take over the focus of an element inside them, the nearest first. */
 const PARTS = 'section, article, dialog, main';
 
 /**
- * Keeps the focus where somebody works with the keyboard. What has it may go away with an action, like the
- * button of a row that is removed, or be disabled; then the part around it has it, and Tab goes on
- * from there and not from the top of the page.
+ * Keeps the focus near the place where the keyboard is used. The focused element may go away with an
+ * action, like the button of a removed row, or be disabled. Then the part around it gets the focus, and Tab
+ * continues from there and not from the top of the page.
  */
 function keepFocus(root: HTMLElement) {
   let focused: Element | null = null;
@@ -327,7 +333,7 @@ function focusPart(part: HTMLElement | undefined) {
 
 history.scrollRestoration = 'manual';
 
-/** Draws the page, with the answers that were asked for while it came, by path. */
+/** Draws the page. `asked` has the answers that were requested while the program was loaded, by path. */
 export function drawPage(root: HTMLElement, asked: Map<string, Promise<Response>>) {
   startWithAnswers(asked);
   keepFocus(root);

@@ -1,17 +1,17 @@
 import type { Time } from './parts/time-span.ts';
 import type { Session } from './questions.ts';
 
-/** Where somebody is on the page, from the address after its hash: `#/rules/VERSION/ask/ID?days=…`. */
+/** A place on the page, from the address after its hash: `#/rules/VERSION/ask/ID?days=…`. */
 export interface Place {
-  /** Of the rules; empty where the page is not about one. */
+  /** The version of the rules. Empty if the page is not about a version. */
   readonly version: string;
   readonly item: string;
   readonly query: URLSearchParams;
-  /** How far down it was left, pixels; 0 when it is new. */
+  /** How far down the place was scrolled when it was left, in pixels. 0 if the place is new. */
   readonly top: number;
 }
 
-/** What each page is given. */
+/** The properties of each page. */
 export interface PageProps {
   readonly session: Session;
   readonly place: Place;

@@ -11,18 +11,18 @@ interface PaletteProps {
   readonly session: Session;
   /** The places that the session may see. */
   readonly places: readonly PlaceEntry[];
-  /** What can be done from anywhere, besides what has a place of its own. */
+  /** Actions that can be done from anywhere, besides those that have a place of their own. */
   readonly actions: readonly Choice[];
   readonly close: () => void;
 }
 
-/** Ctrl-K, and Cmd-K where that is the key of commands. */
+/** Whether the key is Ctrl-K, or Cmd-K where commands use that key. */
 export function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent) {
   const hasOwnKey = isMac() ? metaKey && !ctrlKey : ctrlKey && !metaKey;
   return key.toLowerCase() === 'k' && hasOwnKey && !altKey && !shiftKey;
 }
 
-/** How the palette's key is written on this machine. */
+/** Returns how the palette's key is written on this machine. */
 export function getPaletteKeyName() {
   return isMac() ? '⌘K' : 'Ctrl K';
 }
@@ -38,7 +38,7 @@ export function Palette({ session, places, actions, close }: PaletteProps) {
   const versions = (folders.data?.versions ?? []).map((one) => one.version);
   useEffect(() => dialog.current?.showModal(), []);
   const choose = ({ act }: Choice) => {
-    // Gives the focus back to where it was; removing the dialog alone would not.
+    // Gives the focus back to where it was. Removing the dialog alone would not.
     dialog.current?.close();
     if (typeof act === 'function') act();
     else openPlace(act.href);
@@ -50,7 +50,7 @@ export function Palette({ session, places, actions, close }: PaletteProps) {
   const ofVersions = { title: 'Versions', choices: listVersionPages(places, versions), more: false };
   const commands = (text: string) => selectCommands(text === '' ? all : [...all, ofVersions], text);
   const label = 'Payer, order, device, or where to go';
-  // A click beside it closes it, as Escape does.
+  // A click beside the dialog closes it, as Escape does.
   const shown = { class: 'palette', 'aria-label': 'Search and commands', closedby: 'any' };
   return html`<dialog ref=${dialog} ...${shown} onClose=${close}>
     ${h(SearchBox, { session, id: 'palette', label, hasFocus: true, commands, choose })}
@@ -60,7 +60,7 @@ export function Palette({ session, places, actions, close }: PaletteProps) {
   </dialog>`;
 }
 
-/** Whoever works with the keyboard goes on in the page that was opened. */
+/** After a page was opened, the keyboard continues in that page. */
 function openPlace(href: string) {
   goTo(href);
   document.getElementById('main')?.focus({ preventScroll: true });
@@ -94,7 +94,7 @@ function listVersionPages(places: readonly PlaceEntry[], versions: readonly stri
 
 type Operation = Session['operations'][number];
 
-/** What people do in a place, with the operation that it takes, and the page that has it. */
+/** The actions of people in a place, each with the operation that it needs and the page that has it. */
 const ACTIONS: readonly { readonly name: string; readonly needs: Operation; readonly path: string }[] = [
   { name: 'Begin a draft', needs: 'rules', path: 'rules' },
   { name: 'Roll out a version', needs: 'operate', path: 'rollouts' },
@@ -113,10 +113,16 @@ function listActions(session: Session): readonly Choice[] {
   }));
 }
 
-/** Fewer than fill the dialog, so that what was found is seen below them. */
+/**
+ * The most commands that are listed. Fewer than fill the dialog, so that the found things are visible below
+ * them.
+ */
 const FITTING_MAX = 8;
 
-/** Those in which every typed word begins a word, those that begin with the text first. */
+/**
+ * Selects the commands in which every typed word begins a word. Commands that begin with the text come
+ * first.
+ */
 function selectCommands(groups: readonly ChoiceGroup[], text: string): readonly ChoiceGroup[] {
   const wanted = splitWords(text);
   const isFitting = ({ name, about }: Choice) => {

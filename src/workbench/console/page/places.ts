@@ -19,20 +19,20 @@ type Operation = Session['operations'][number];
 type PageBody = (props: PageProps) => Html;
 
 /**
- * A page, one of the parts of a place; `needs` lists the operations that a session must have, all of them, to
- * be shown it.
+ * A page, which is one of the parts of a place. `needs` lists the operations that a session must all have
+ * to see the page.
  */
 export interface PageEntry {
-  /** Below the hash; `*` stands for a version of the rules. */
+  /** The path below the hash. `*` stands for a version of the rules. */
   readonly path: string;
   readonly title: string;
   readonly needs: readonly Operation[];
-  /** Any of these is enough, too. */
+  /** Operations of which any one is enough, too. */
   readonly or: readonly Operation[];
   readonly body: PageBody;
-  /** Opened from another page of its place, beside which it does not stand. */
+  /** Whether the page is opened from another page of its place. It has no entry in the navigation. */
   readonly isOpened?: boolean;
-  /** How far back it looks where the address does not say; absent on a page of no time. */
+  /** How far back the page looks if the address does not say it. Missing on a page without a time. */
   readonly span?: SpanName;
 }
 
@@ -51,7 +51,7 @@ function declarePage(
   return { path, title, needs, body, or, ...more };
 }
 
-/** Where the console leads, each place with its parts. */
+/** The places of the console, each with its parts. */
 export const PLACES: readonly PlaceEntry[] = [
   {
     title: 'Today',
@@ -94,7 +94,7 @@ export const PLACES: readonly PlaceEntry[] = [
   },
 ];
 
-// The longest path that fits wins.
+// The pages. The longest path that fits wins.
 const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
   (one, other) => splitPath(other.path) - splitPath(one.path),
 );
@@ -103,7 +103,7 @@ function splitPath(path: string) {
   return path.split('/').length;
 }
 
-/** What an address after its hash leads to: `#/rules/p2.v10/ask/ID?…`. */
+/** Finds the place of an address after its hash: `#/rules/p2.v10/ask/ID?…`. */
 export function findPlace(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const found = path.split('/');

@@ -26,8 +26,8 @@ import type { SessionSchema, SignInSchema } from '#workbench/platform/session.ts
 import type { SettingsSchema } from '#workbench/platform/settings.ts';
 
 /**
- * Every question that the page asks, and the shape of its answer: as the API's document describes it, or as
- * the client library knows it.
+ * All requests of the page, with the types of their answers: as the API's document describes them, or as
+ * the client library knows them.
  */
 
 export type { DecisionWhatIf, Reporting, RuleDiff };
@@ -58,7 +58,7 @@ export type EvidenceJob = Answered<typeof EvidenceJobSchema>;
 export type Explored = Answered<typeof ExplorationSchema>;
 export type EvidenceJobList = Answered<typeof EvidenceJobListSchema>;
 
-/** A job with its result, in the shape of its kind. */
+/** A job with its result, in the type of its kind. */
 export interface FinishedJob<Result> {
   readonly job: EvidenceJob;
   readonly result: Result | null;
@@ -92,21 +92,21 @@ export type { Estimate } from '#history/statistics/intervals.ts';
 export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
 
 /**
- * A path of the platform API, below /v1/platform/; `answer` is never there and tells the
- * compiler of what shape the answer is. A change of something with a revision is made on that one only.
+ * A path of the platform API, below /v1/platform/. `answer` never has a value. It gives the compiler the
+ * type of the answer. A change of something with a revision is made only on that revision.
  */
 export interface Question<T> {
   readonly path: string;
   readonly revision?: number | null;
-  /** Of an answer in pages, the member to gather over all of them. */
+  /** For an answer in pages, the member whose items are gathered over all pages. */
   readonly all?: string;
   readonly answer?: T;
 }
 
-/** A question that a job works out; `result` is never there and tells of what shape that will be. */
+/** A question that a job answers. `result` never has a value. It gives the type of the result. */
 export type JobQuestion<Result> = Question<EvidenceJob> & { readonly result?: Result };
 
-/** A path, what is put into it encoded; a whole query goes in as it is. */
+/** A part of a path. A value is encoded, and a whole query is used unchanged. */
 type Part = string | number | URLSearchParams;
 
 const to = <T>(texts: TemplateStringsArray, ...parts: Part[]): Question<T> => ({
@@ -140,15 +140,15 @@ export const auditEntriesQuestion = (query: URLSearchParams) => to<AuditPage>`au
 export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
 
 export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lists' };
-/** The newest entries of a list, those after a place, or the one for a value. */
+/** The newest entries of a list, the entries after a position, or the entry for a value. */
 export const listEntries = (list: string, which: { limit?: string; after?: string; value?: string }) =>
   to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
-/** One list, to be made. */
+/** A list to be made. */
 export const sharedListQuestion = (list: string) => to<object>`lists/${list}`;
 /** Many changes of a list as lines, answered by a line each. */
 export const listLines = (list: string) =>
   to<{ line: number; result?: string; detail?: string }[]>`lists/${list}/entries`;
-/** One value of a list; answered with the entry, or with nothing. */
+/** One value of a list. The answer is the entry, or nothing. */
 export const listEntry = (list: string, value: string) =>
   to<object | null>`lists/${list}/entries?value=${value}`;
 
@@ -164,7 +164,9 @@ export const ruleDiffQuestion = (before: string, after: string) =>
   to<RuleDiff>`rules/diff?before=${before}&after=${after}`;
 export const releaseQuestion = (version: string) => to<object>`rules/versions/${version}/release`;
 export const DRAFTS: Question<DraftList> = { path: 'rules/drafts?limit=500', all: 'drafts' };
-/** A draft; a change names the revision that it was made on, null when there is none yet. */
+/**
+ * A draft. A change names the revision on which it was made. The revision is null if there is no draft yet.
+ */
 export const keptDraftQuestion = (version: string, revision: number | null = null) => ({
   ...to<Draft>`rules/drafts/${version}`,
   revision,
@@ -172,7 +174,7 @@ export const keptDraftQuestion = (version: string, revision: number | null = nul
 /** A draft of a platform that waits for its release, as it would be released. */
 export const proposedDraftAsReleasedQuestion = (version: string, platform: string) =>
   to<Draft>`rules/drafts/${version}?platform=${platform}`;
-/** Its release, to be proposed as it is at a revision. */
+/** The release of a draft, to be proposed at a revision. */
 export const proposedDraftQuestion = (version: string, revision: number | null) => ({
   ...to<Proposal>`rules/drafts/${version}/proposal`,
   revision,
@@ -183,26 +185,29 @@ export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };
 /** A draft as it is kept in RULES_DIR. */
 export const savedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
 
-/** What has a text in its name. */
+/** The things whose names contain a text. */
 export const findQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
 
 export const decisionsQuestion = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
 export const decisionQuestion = (decisionId: string) => to<Decision>`decisions/${decisionId}`;
 export const explanationQuestion = (decisionId: string) =>
   to<Explanation>`decisions/${decisionId}/explanation`;
-/** What another version would have answered then. */
+/** The answer that another version would have given then. */
 export const decisionWhatIfQuestion = (decisionId: string, version: string) =>
   to<DecisionWhatIf>`decisions/${decisionId}/what-if?version=${version}`;
 
 export const clientQuestion = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
-/** To be erased; answered with what is left of him for a while, or with nothing. */
+/** A payer to be erased. The answer says what is left of the payer for some time, or nothing. */
 export const erasedClientQuestion = (clientIdKey: string) =>
   to<{ readonly traces: string } | null>`client?clientIdKey=${clientIdKey}`;
 export const clientHistoryQuestion = (clientIdKey: string, limit: number) =>
   to<ClientHistory>`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
 export const clientLinksQuestion = (clientIdKey: string) =>
   to<ClientLinks>`client/links?clientIdKey=${clientIdKey}`;
-/** What a person decides about a payer; answered with what was set, or with nothing; or all that is held. */
+/**
+ * A person's decision about a payer, which is answered with the new value or with nothing. It may also be
+ * all data of the payer.
+ */
 export const clientMemberQuestion = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
   to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;
 export const endWait = (clientIdKey: string) => to<object>`client/wait/end?clientIdKey=${clientIdKey}`;

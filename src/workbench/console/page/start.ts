@@ -1,7 +1,7 @@
 /**
- * While the program of the page comes, what it begins with is asked for: who is signed in and, where the
- * address names a platform, the figures of Today. The page stays empty when the program does not come. Then
- * it is loaded again, and says what is the matter when that does not help.
+ * While the page's program is loaded, requests the answers that it needs first: who is signed in and, if
+ * the address names a platform, the figures of Today. If the program does not come, the page would stay
+ * empty. Then it is loaded again. If that does not help, the page says what is wrong.
  */
 
 const TRIED = 'starts-tried';
@@ -16,7 +16,7 @@ const headers: HeadersInit = platform === null ? {} : { 'X-KA-Platform': platfor
 const asked = new Map(
   paths.map((path) => [path, fetch(`v1/platform/${path}`, { headers, cache: 'no-store' })]),
 );
-// One that fails is asked again, or told of, where it is shown.
+// An answer that fails is requested again, or reported, where it is shown.
 for (const answer of asked.values()) answer.catch(() => {});
 if (root !== null)
   import('./app.ts').then(

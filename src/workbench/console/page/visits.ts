@@ -1,4 +1,4 @@
-/** What each visit to an address showed when somebody left it, so that Back shows it again. */
+/** What each visit to an address showed when it was left, so that Back shows it again. */
 
 const VISITS_MAX = 20;
 
@@ -12,7 +12,7 @@ function getVisitName() {
   return `${signedIn} ${history.state.visit}`;
 }
 
-/** A platform must not see what the one before was shown. */
+/** Forgets all visits, because a platform must not see what the previous one was shown. */
 export function forgetVisits() {
   signedIn += 1;
 }
@@ -21,7 +21,7 @@ export function forgetVisits() {
 export class VisitCache<T> {
   #held: Map<string, T> = new Map();
 
-  /** Returns the value of the visit that is shown; undefined when the visit is new. */
+  /** Returns the value of the visit that is shown. Returns undefined if the visit is new. */
   get() {
     return this.#held.get(getVisitName());
   }

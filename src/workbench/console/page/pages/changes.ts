@@ -8,7 +8,10 @@ import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { Loading, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { keptDraftQuestion, RULE_FOLDERS, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
 
-/** How a version, released or a draft, differs from another, and payers whom the two answer differently. */
+/**
+ * The differences between a version, released or a draft, and another one, and payers to whom the two give
+ * different answers.
+ */
 export function ChangesPage({ place: { version, query }, session }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
   const drafts = useDrafts(session);

@@ -11,7 +11,7 @@ import {
 } from '#workbench/console/page/parts/working-copy.ts';
 import type { CheckedDraft } from '#workbench/console/page/questions.ts';
 
-/** Where somebody wants to be. */
+/** The file and the position that the reader wants to see. */
 export interface Wanted {
   readonly path: string;
   readonly at: FileRemark['at'] | null;
@@ -24,7 +24,7 @@ interface FileEditorProps {
   readonly checked: CheckedDraft | null;
   readonly wanted: Wanted;
   readonly setWanted: (wanted: Wanted) => void;
-  /** How often it was changed other than in the editor. */
+  /** How often the files were changed other than in the editor. */
   readonly rewritten: number;
   readonly values: ValueEdits;
 }
@@ -115,7 +115,7 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
     import('#workbench/console/page/parts/editor/code-editor.ts').then(({ CodeEditor }) => {
       if (left || place.current === null) return;
       made = new CodeEditor(place.current, {
-        // What the editor was told is no news.
+        // A text that the page gave to the editor is no edit.
         onChange: (changed, text) => {
           if (latest.current.copy.files[changed] !== text) latest.current.edit(changed, text);
         },

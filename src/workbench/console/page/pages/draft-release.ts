@@ -41,13 +41,15 @@ import {
 
 interface ReleaseProps {
   readonly draft: OpenDraft;
-  /** What the service says of the text as it stands; null until it has looked. */
+  /** The service's check of the present text. Null until the service has checked it. */
   readonly checked: CheckedDraft | null;
   readonly list: RuleFolderList;
   readonly session: Session;
 }
 
-/** The last step: an operator releases, and whoever may not proposes it to those who may. */
+/**
+ * The last step: an operator releases the draft. A person who may not release proposes it to those who may.
+ */
 export function Release({ draft: { copy, standing, take }, checked, list, session }: ReleaseProps) {
   const { version, from, revision } = copy;
   const [told, setTold] = useState<string | null>(null);
@@ -67,13 +69,13 @@ export function Release({ draft: { copy, standing, take }, checked, list, sessio
     if (revision !== null) await askService('DELETE', keptDraftQuestion(version, revision));
     take(copy);
   };
-  /** Puts it into RULES_DIR, in the place of what lies there. */
+  /** Puts the draft into RULES_DIR and replaces the folder there. */
   const put = async ({ version, files }: WorkingCopy) => {
     const lies = list.versions.some((one) => one.version === version);
     const replaces = lies ? (await askService('GET', ruleFolderQuestion(version))).filesDigest : null;
     return askService('PUT', savedDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
   };
-  /** The draft under a name that nobody has yet. */
+  /** Gives the draft a name that nothing has yet. */
   const renameTo = (name: string) => {
     if (list.versions.some((one) => one.version === name)) throw explainTakenName(name);
     return renameDraft(copy, name);
@@ -188,7 +190,7 @@ export function Release({ draft: { copy, standing, take }, checked, list, sessio
   </section>`;
 }
 
-/** That the draft waits for an operator, and whether that is the draft as it is now. */
+/** Says that the draft waits for an operator, and whether it has changed since. */
 function renderOpenProposal(
   list: ProposalList | null,
   { version, revision }: WorkingCopy,
@@ -213,7 +215,7 @@ interface ReleaseNameProps {
   readonly session: Session;
 }
 
-/** The name of the version that a draft with a name of its own becomes: by default the next free one. */
+/** The name of the version that a draft with a name of its own becomes. The default is the next free one. */
 function ReleaseName({ version, list, session }: ReleaseNameProps) {
   const drafts = useDrafts(session).data?.drafts ?? [];
   const taken = [...list.versions, ...drafts].map((one) => one.version);
@@ -232,14 +234,14 @@ function ReleaseName({ version, list, session }: ReleaseNameProps) {
 const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and put it there the way you
   bring rule sets there.`;
 
-/** All files in one archive, in a folder of the version's name. */
+/** Saves all files in one archive, in a folder with the version's name. */
 async function downloadFiles({ version, files }: WorkingCopy) {
   const { strToU8, zipSync } = await import('fflate/browser');
   const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
   saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
 }
 
-/** What it does although callers and analysts are promised otherwise. */
+/** Shows the promises to callers and analysts that the version breaks. */
 function renderBreaches(checked: CheckedDraft | null) {
   const broken = checked?.notes.filter(({ promise }) => promise !== null) ?? [];
   return (
@@ -250,7 +252,7 @@ function renderBreaches(checked: CheckedDraft | null) {
   );
 }
 
-/** Cases that are gone let wrong answers pass. */
+/** Shows the cases that are gone, because without them wrong answers may pass. */
 function renderLostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>

@@ -20,16 +20,16 @@ import { Release } from './draft-release.ts';
 
 interface DraftProps {
   readonly version: string;
-  /** The platform keeps it; otherwise it lies in RULES_DIR alone. */
+  /** Whether the platform keeps the draft. Otherwise it lies only in RULES_DIR. */
   readonly isKept: boolean;
   readonly list: RuleFolderList;
   readonly bytesMax: number;
   readonly session: Session;
 }
 
-/** Work on a draft: from a version that is opened to one that is released. */
+/** Work on a draft, from the version that is opened to the one that is released. */
 export function DraftPage({ version, isKept, ...props }: DraftProps) {
-  // Typing into a version that only RULES_DIR had makes it a draft; it is still the same work.
+  // Typing into a version that only RULES_DIR had makes it a draft. It is still the same work.
   const [wasKept] = useState(isKept);
   const draft = useAnswer(wasKept ? keptDraftQuestion(version) : null);
   const folder = useAnswer(wasKept ? null : ruleFolderQuestion(version));
@@ -56,7 +56,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const go = (at: CheckedDraft['problems'][number]['at']) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
   const edit = (path: string, text: string) => change(withFile(copy, path, text));
-  // The editor shows what was not typed into it, too.
+  // The editor also shows changes that were not typed into it.
   const [rewritten, setRewritten] = useState(0);
   const rewrite = (changed: WorkingCopy) => {
     change(changed);
@@ -81,7 +81,10 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
 
 const STALE = 'Results of the text before your last change; the new ones are on their way.';
 
-/** While a file of cases cannot be read none is run: that is not to have none. */
+/**
+ * Says that no case was run, because a file of cases cannot be read. That is different from having no
+ * cases.
+ */
 function renderUnreadCases(checked: CheckedDraft, go: GoTo) {
   const unread = listUnreadCases(checked);
   if (unread.length === 0) return null;
@@ -96,7 +99,7 @@ type Remark = CheckedDraft['problems'][number];
 
 type GoTo = (at: Remark['at']) => void;
 
-/** The remarks about the draft, each with a way to its place. */
+/** The remarks about the draft, each with a link to its position. */
 function renderRemarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: GoTo) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
     <h2>Problems ${checked && sum(checked)}</h2>

@@ -31,18 +31,18 @@ import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '#workbench/consol
 import { renderRulesOnOutcomes } from './rule-results.ts';
 
 /**
- * Results of a version: any question to recorded decisions, which the address holds, and its kept answer.
- * Nothing is worked out before somebody asks for it, because one thing is worked on at a time.
+ * Results of a version: any question about recorded decisions, which the address holds, and its kept
+ * answer. Nothing is computed before somebody asks for it, because one job runs at a time.
  */
 
 type AskedQuestion = EvidenceJobList['questions'][number];
 
 type Option = AskedQuestion['options'][number];
 
-/** While one is under way, and otherwise, for those of others. */
+/** How often the page asks while a job is under way, and how often otherwise, for the jobs of others. */
 const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
 
-/** With the kinds that the page draws in a way of their own. */
+/** The result of a job. Some kinds have more members, because the page draws them in a way of their own. */
 type JobResult = Presentation | RulesReport;
 
 export function ResultsPage({ place: { version, query }, time }: PageProps) {
@@ -59,7 +59,7 @@ export function ResultsPage({ place: { version, query }, time }: PageProps) {
   });
 }
 
-/** More fields than these would push the results off the screen. */
+/** The most fields that are open. More would push the results off the screen. */
 const OPEN_FIELDS_MAX = 3;
 
 interface OneQuestionProps {
@@ -69,12 +69,12 @@ interface OneQuestionProps {
   question: AskedQuestion;
   jobs: EvidenceJobList['jobs'];
   again: () => void;
-  /** Chooses another question. */
+  /** The choice of another question. */
   children: Html;
 }
 
 function OneQuestion({ version, query, time, question, jobs, again, children }: OneQuestionProps) {
-  // The end of a time without one moves on; the question stays until the address changes.
+  // The end of a time without an end moves on. The question stays until the address changes.
   const body = useMemo(() => readQuestion(question, version, query, time), [version, String(query)]);
   const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
@@ -141,13 +141,16 @@ function isReport(result: JobResult): result is RulesReport {
   return 'rules' in result;
 }
 
-/** `Results from 2026-11-01 00:00:00 up to 2026-11-24 20:00:00, run by key 3f9a0c51d2e7 of ann`. */
+/**
+ * Formats a text like `Results from 2026-11-01 00:00:00 up to 2026-11-24 20:00:00, run by key 3f9a0c51d2e7
+ * of ann`.
+ */
 function describeJob({ from, to, askedAt, askedBy }: EvidenceJob) {
   const begin = from === null ? '' : ` from ${formatDateTime(from)}`;
   return `Results${begin} up to ${formatDateTime(to ?? askedAt)}, run by ${askedBy}.`;
 }
 
-/** The newest answer to a question, on its time; or else on the time of the newest. */
+/** Finds the newest answer to a question for its time, or otherwise the newest for another time. */
 function findKeptJob({ from, to, asOf, ...asked }: JobBody, jobs: EvidenceJobList['jobs']) {
   const same = jobs.filter((job) => job.state !== 'failed' && formatOptions(job) === formatOptions(asked));
   const isOnTime = (job: EvidenceJob) =>
@@ -159,19 +162,19 @@ function formatOptions({ kind, options }: { readonly kind: string; readonly opti
   return JSON.stringify([kind, Object.entries(options).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
 }
 
-/** The version stands in the address. */
+/** Returns the options that have fields. The version has none, because it stands in the address. */
 function renderOptionFields({ options }: AskedQuestion) {
   return options.filter(({ name }) => name !== 'version' && name !== 'versions');
 }
 
 type JobBody = ReturnType<typeof readQuestion>;
 
-/** As the service takes it: the options beside the time. */
+/** Converts a question to the form of the service: the options beside the time. */
 function toJobBody({ options, ...asked }: JobBody) {
   return { ...asked, ...options };
 }
 
-/** What the address says, with the options apart as jobs have them. */
+/** Reads the question from the address, with the options apart, as jobs have them. */
 function readQuestion(question: AskedQuestion, version: string, query: URLSearchParams, { span }: Time) {
   const options: Record<string, unknown> = {};
   for (const { name, kind } of question.options) {
@@ -184,7 +187,7 @@ function readQuestion(question: AskedQuestion, version: string, query: URLSearch
   return { kind: question.kind, options, ...writeSpan(span) };
 }
 
-/** The longest trend of days that can still be read. */
+/** The longest time of which a trend by days can still be read. */
 const LONG_MS = 60 * 86_400_000;
 
 function chooseSlice({ from = 0, to = Date.now() }: Time['span']) {
@@ -216,7 +219,7 @@ function OptionField({ option, query }: { option: Option; query: URLSearchParams
   }
 }
 
-/** `reversal cost` for reversalCost. */
+/** Splits a name into words: `reversal cost` for reversalCost. */
 function splitIntoWords(name: string) {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -230,7 +233,7 @@ function VersionField({ name, hint, chosen }: { name: string; hint: string; chos
 
 const COLUMNS = [...declareColumns('when', 'asked'), 'platform', 'question', 'about', 'state'];
 
-/** The owner of the installation sees what is under way of other platforms, too. */
+/** Lists the recent jobs. The owner of the installation also sees the running jobs of other platforms. */
 function listRecentJobs(jobs: EvidenceJobList['jobs']) {
   if (jobs.length === 0) return null;
   return html`<details class="card">

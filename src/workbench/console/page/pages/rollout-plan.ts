@@ -8,11 +8,11 @@ import {
 import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
 import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench/console/page/questions.ts';
 
-/** What somebody is about to do with a version, in words and as the service takes it. */
+/** The change of a version that somebody plans, as the service takes it. */
 
 export type Mode = 'shadow' | 'canary' | 'active';
 
-/** What somebody is about to do; `keeps`: the other canaries stay. */
+/** The change of a version that somebody plans. `keeps` has the other canaries that stay. */
 export interface Plan {
   readonly version: string;
   readonly mode: Mode;
@@ -31,7 +31,9 @@ export const ACTIONS: Readonly<Record<Mode, string>> = {
   active: 'Activate',
 };
 
-/** Says exactly what the click will do. `mayReturn`: one person alone may return to the version. */
+/**
+ * Says exactly what the click will do. `mayReturn` says whether one person alone may return to the version.
+ */
 export function describePlan(
   plan: Plan,
   rollout: Rollout,
@@ -76,7 +78,7 @@ export function describePlan(
   };
 }
 
-/** The other canaries, which may stay on trial. */
+/** Lists the other canaries, which may stay on trial. */
 export function listOtherCanaries({ version }: Pick<Plan, 'version'>, { candidates }: Rollout) {
   return candidates
     .filter((one) => one.mode === 'canary' && one.version !== version)
@@ -92,7 +94,7 @@ function toRolloutBody(plan: Plan, rollout: Rollout) {
   return isGuarded ? { ...body, guard: Number(guard) } : body;
 }
 
-/** Whether nobody is left whom a guard could compare the canaries with. */
+/** Whether no payers are left with whom a guard could compare the canaries. */
 export function isForAll(
   { percent, keeps }: Pick<Plan, 'percent' | 'keeps'>,
   beside: ReturnType<typeof listOtherCanaries>,

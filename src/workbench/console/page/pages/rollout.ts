@@ -39,17 +39,22 @@ import { computeHarms, ExperimentPart, renderTrialCounts } from './trial.ts';
 
 type Candidate = Rollout['candidates'][number];
 
-/** What the cards of the page need to change the rollout. */
+/** The values that the cards of the page need to change the rollout. */
 interface Changing extends Pick<RolloutStatus, 'previous'> {
   readonly rollout: Rollout;
   readonly session: Session;
   readonly propose: (change: Proposal<Following>) => void;
 }
 
-/** While a version is on trial, and otherwise, for what others do. */
+/**
+ * How often the page asks while a version is on trial, and how often otherwise, for the changes of others.
+ */
 const [TRIAL_MS, STILL_MS] = [5_000, 60_000];
 
-/** A card for each version that decides or is on trial, with its ends, and a form to bring one in. */
+/**
+ * A card for each version that decides or is on trial, with buttons that end it, and a form that brings a
+ * version in.
+ */
 export function RolloutsPage({ session }: PageProps) {
   const status = useAnswer(ROLLOUT_STATUS, ({ rollout }) =>
     rollout?.candidates.length ? TRIAL_MS : STILL_MS,
@@ -143,7 +148,7 @@ function OnTrial({
     }`;
 }
 
-/** What the guard watches, and how far each of it is from ending the trial. */
+/** Describes the shares that the guard watches, and how far each is from ending the trial. */
 function describeGuard({ guardPoints }: Candidate, trial: TrialCounts | undefined) {
   if (guardPoints === null)
     return html`<p>${renderPill('no guard', 'note')} It stays until somebody takes it back.</p>`;
@@ -166,7 +171,10 @@ function describeGuard({ guardPoints }: Candidate, trial: TrialCounts | undefine
 
 type RuleFolder = RuleFolderList['versions'][number];
 
-/** Its form begins anew with each revision: what somebody chose was meant for the rollout as it was. */
+/**
+ * The form that brings a version in. It begins anew with each revision, because the choices were meant for
+ * the rollout at that revision.
+ */
 function BringIn({ rollout, session, propose }: Changing) {
   const folders = useAnswer(RULE_FOLDERS);
   const { active } = rollout;
@@ -246,7 +254,10 @@ function formatVersionName({ version, released }: RuleFolder) {
   return [version, released ? version : `${version} (draft)`] as const;
 }
 
-/** Whether it was active before with the same files: only there one person may return to alone. */
+/**
+ * Whether the version was active before with the same files. One person may return alone only to such a
+ * version.
+ */
 function wasActiveBefore({ history }: Rollout, folder: RuleFolder | undefined) {
   return history.some(
     ({ action, to, digest }) =>

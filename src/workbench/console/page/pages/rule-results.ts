@@ -18,7 +18,7 @@ import type { Time } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
 
-/** The results of each rule on the outcomes that were seen; or of one, like `verdicts/attempt-unpaid`. */
+/** Renders the results of each rule on the seen outcomes, or of one rule, like `verdicts/attempt-unpaid`. */
 export function renderRulesOnOutcomes(
   report: RulesReport,
   version: string,
@@ -65,14 +65,19 @@ function formatRange(share: RulesReport['unpaidShare']) {
     : `${(100 * share.low).toFixed(1)} to ${formatPercent(100 * share.high)}, of known outcomes`;
 }
 
-/** The decisions beside which the flag of a row was recorded; the last row stands for those without one. */
+/**
+ * Returns the address of the decisions beside which the flag of a row was recorded. The last row stands for
+ * decisions without a flag.
+ */
 function toFlagDecisions([flag, decisions]: EvidenceTable['rows'][number]) {
   return typeof flag === 'string' && typeof decisions === 'number' && decisions > 0
     ? toDecisionsPath({ flag })
     : null;
 }
 
-/** What is asked first: the rules of the verdicts, or the one that the address names. */
+/**
+ * Whether the rules of a file are open at first: those of the verdicts, or the rule that the address names.
+ */
 function isAsked(file: string, rule: string) {
   return file === 'verdicts.yaml' || rule !== '';
 }
@@ -95,7 +100,7 @@ interface RuleTableProps {
   opened: string | null;
 }
 
-/** The rules of a file, each with its orders, and each opening to more. */
+/** The rules of a file, each with its orders. Each row opens to more. */
 function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProps) {
   const [opened, setOpened] = useState(openedAtFirst);
   const most = Math.max(...rules.map(({ orders }) => countAllOrders(orders)));
@@ -119,7 +124,7 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
   });
 }
 
-/** What a rule is sorted by in a column. */
+/** Returns the value of a rule by which a column is sorted. */
 function getSortValue(rule: RuleReport, place: number) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, net } = rule;
   const all = countAllOrders(orders);
@@ -147,7 +152,7 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
   </tr>`;
 }
 
-/** The net value with the currencies that it leaves out, or why it is not known. */
+/** Formats the net value with the currencies that it leaves out, or why it is not known. */
 function formatNet({ holdout, net, unrated }: RuleReport): string {
   if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
   const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
@@ -155,7 +160,8 @@ function formatNet({ holdout, net, unrated }: RuleReport): string {
 }
 
 /**
- * All that is known of a rule: its rows of every table that names rules by file, and the way to its orders.
+ * Renders everything that is known of a rule: its rows of every table that names rules by file, and the
+ * link to its orders.
  */
 function renderOpenedRule(rule: RuleReport, report: RulesReport) {
   const tables = report.tables.flatMap((table) => selectRowsOfRule(table, rule));
@@ -168,14 +174,14 @@ function renderOpenedRule(rule: RuleReport, report: RulesReport) {
   </div>`;
 }
 
-/** The rows about a rule, without its file and name. */
+/** Selects the rows about a rule, without its file and name. */
 function selectRowsOfRule(table: EvidenceTable, { file, name }: RuleReport) {
   const rows = table.name === 'rules' ? [] : table.rows.filter((row) => row[0] === file && row[1] === name);
   if (rows.length === 0) return [];
   return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
 }
 
-/** What decisions can be found by. */
+/** The outcomes by which decisions can be searched. */
 const REPORTED = ['paid', 'unpaid', 'unknown'];
 
 function renderWays({ file, name }: RuleReport, report: RulesReport) {
@@ -191,7 +197,10 @@ function renderWays({ file, name }: RuleReport, report: RulesReport) {
   </p>`;
 }
 
-/** How decisions of a rule of a file are asked for; groups are not recorded by their rule. */
+/**
+ * Returns the parameter that finds the decisions of a rule in a file. Groups are not recorded by their
+ * rule.
+ */
 function getSearchMember(file: string) {
   if (file === 'verdicts.yaml') return 'rule';
   return file === 'bot-signals.yaml' ? 'signal' : null;
@@ -201,7 +210,8 @@ const HEIGHT = 22;
 const STEP = 4;
 
 /**
- * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
+ * Renders the orders of each day or week as small columns of paid, unpaid and unknown. An open rule has
+ * figures as well.
  */
 function renderTrend(slices: NonNullable<RuleReport['by']>) {
   const most = Math.max(0, ...slices.map(({ orders }) => countAllOrders(orders)));

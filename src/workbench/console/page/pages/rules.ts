@@ -127,7 +127,7 @@ function renderChangesLink(one: RuleFolder, before: string | undefined) {
 
 type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
 
-/** The files of a version: of a draft, to be worked on. */
+/** The files of a version. The files of a draft can be edited. */
 export function VersionPage(props: PageProps) {
   const { version } = props.place;
   const folders = useAnswer(RULE_FOLDERS);
@@ -150,7 +150,7 @@ export function VersionPage(props: PageProps) {
   });
 }
 
-/** A rule set as it stands: its problems, or its ladder and its cases; and its files. */
+/** The present state of a rule set: its problems, or its ladder and its cases, and its files. */
 function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' | 'session'>) {
   const answer = useAnswer(ruleFolderQuestion(version));
   const report = useKeptReport(version, session);
@@ -182,7 +182,10 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
   });
 }
 
-/** The newest report on a version that is kept; null without one: a file that is opened asks for none. */
+/**
+ * Returns the newest kept report on a version. Returns null if there is none. A file that is opened
+ * requests no new report.
+ */
 function useKeptReport(version: string, session: Session) {
   const { data } = useAnswer(isAllowed(session, 'rules') ? EVIDENCE_JOBS : null);
   const job = data?.jobs.find(
@@ -192,7 +195,7 @@ function useKeptReport(version: string, session: Session) {
   return useJob(job?.jobId ?? null, RULES_REPORT).data;
 }
 
-/** The waits of a platform or of all, and those of the ladders that rules name. */
+/** Renders the waits of a platform or of all platforms, and the waits of the ladders that rules name. */
 function renderLadders(whose: string, { levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings) {
   const all = Object.entries({ '': levelsMs, ...ladders });
   return all.map(([name, waitsMs]) => {
@@ -236,8 +239,8 @@ interface FilesProps {
 }
 
 /**
- * The files of a version, and beside each rule the orders that it matched, once they are counted.
- * The address may name a file and a line in it.
+ * The files of a version, and beside each rule the orders that it matched, if they were counted. The
+ * address may name a file and a line in it.
  */
 function Files({ folder: { version, files, rules, problems, sound }, report, query }: FilesProps) {
   const named = query.get('file') ?? 'verdicts.yaml';
@@ -305,7 +308,7 @@ function renderProblem({ at, message }: OpenedRuleFolder['problems'][number]) {
   </tr>`;
 }
 
-/** How many orders the rule that begins on a line matched, and how many of them were unpaid. */
+/** Formats how many orders the rule that begins on a line matched, and how many of them were unpaid. */
 function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], report: RulesReport | null) {
   const figures = new Map(
     (report?.rules ?? []).filter(({ file }) => file === path).map((rule) => [rule.name, rule.orders]),
@@ -369,7 +372,10 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   </section>`;
 }
 
-/** The first name after the newest version that neither node nor platform has. `taken`: newest first. */
+/**
+ * Chooses the first name after the newest version that neither the node nor the platform has. `taken` is
+ * sorted, the newest first.
+ */
 function chooseNextName(taken: readonly string[]) {
   let name = suggestNextVersion((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
   while (taken.includes(name)) name = suggestNextVersion(name);

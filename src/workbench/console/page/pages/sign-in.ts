@@ -22,7 +22,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   away: 'The provider cannot be reached. Try again shortly, or use an access key.',
 };
 
-/** Before anybody has signed in. */
+/** The page before anybody has signed in. */
 export function SignInPage({ enter, provider }: Entering) {
   const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
   return html`<main class="sign-in">
@@ -33,19 +33,19 @@ export function SignInPage({ enter, provider }: Entering) {
   </main>`;
 }
 
-/** Over a page whose session ended: what was typed there stays. */
+/** A dialog over a page whose session ended. Typed text stays in the page. */
 export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   useEffect(() => {
     dialog.current?.showModal();
-    // The provider is asked in another tab, because this one would forget what was typed.
+    // The provider is opened in another tab, because this one would lose the typed text.
     const look = () =>
       askService('GET', SIGN_IN)
         .then(({ session }) => session && enter(session))
         .catch(() => {});
     return listenOnWindow('focus', look);
   }, []);
-  // Escape must not throw away what was typed; pressed twice it closes what cannot be cancelled.
+  // Escape must not throw away typed text. Pressed twice, it closes even a dialog that cannot be cancelled.
   const stay = {
     onCancel: (event: Event) => event.preventDefault(),
     onClose: () => dialog.current?.showModal(),
@@ -73,7 +73,7 @@ function WithKey({ enter }: Pick<Entering, 'enter'>) {
   const submit = onSubmit(({ key = '' }) =>
     attempt(async () => {
       const own = await askService('POST', SESSION, { key: key.trim() });
-      // At the platform that the address names, where the key reaches it.
+      // Signs in at the platform that the address names, if the key reaches it.
       enter(await askService('GET', SESSION).catch(() => own));
     }),
   );

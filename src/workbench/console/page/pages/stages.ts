@@ -13,14 +13,14 @@ interface StagesProps {
 
 type Stage = Pick<Plan, 'mode' | 'percent'> & { readonly name: string };
 
-/** The way of a version from a comparison to all payers. */
+/** The stages of a version from a comparison to all payers. */
 const STAGES: readonly Stage[] = [
   { name: 'shadow', mode: 'shadow', percent: '0' },
   ...['5', '20', '50'].map((percent) => ({ name: `${percent} %`, mode: 'canary', percent }) as const),
   { name: 'active', mode: 'active', percent: '100' },
 ];
 
-/** Where a version is on its way, and the steps from here. */
+/** The present stage of a version, and the next steps. */
 export function Stages({ candidate, rollout, session, propose }: StagesProps) {
   const { version, mode, percent, guardPoints } = candidate;
   const reached = mode === 'shadow' ? 0 : percent;

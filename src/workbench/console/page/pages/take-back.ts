@@ -13,14 +13,14 @@ interface TakeBackProps {
   rollout: Rollout;
   previous: RolloutStatus['previous'];
   session: Session;
-  /** When given, only this version may be taken back here. */
+  /** If present, only this version may be rolled back here. */
   version?: string;
   propose: (change: Proposal<Following>) => void;
 }
 
 /**
- * Shows a button for each version that may be taken back. Two taps and a reason are enough, because this
- * is the safe direction.
+ * Shows a button for each version that may be rolled back. Two taps and a reason are enough, because
+ * rolling back is the safe direction.
  */
 export function RollBackButtons({ rollout, previous, session, version: only, propose }: TakeBackProps) {
   const { revision } = rollout;
@@ -43,7 +43,10 @@ export function RollBackButtons({ rollout, previous, session, version: only, pro
   });
 }
 
-/** What may be taken back, and what follows from it: each candidate, or without one the active version. */
+/**
+ * Lists the versions that may be rolled back, and what follows: each candidate, or the active version if
+ * there is no candidate.
+ */
 function listTakeBacks({ active, candidates }: Rollout, previous: RolloutStatus['previous']) {
   const whom = candidates.length > 1 ? 'its clients' : 'everybody';
   if (candidates.length > 0)

@@ -35,7 +35,7 @@ interface ExploredProps {
   view: View;
   session: Session;
   status: RolloutStatus | null;
-  /** Names of those that callers sent lately. */
+  /** The names of the attributes that callers sent lately. */
   attributes: readonly string[];
   earlier: Earlier;
   children: Html;
@@ -103,7 +103,7 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
     ${h(FoldedFilters, { query, session })}`;
 }
 
-/** Asks for nothing before somebody opens it. */
+/** The filters, folded. They request nothing before somebody opens them. */
 function FoldedFilters({ query, session }: { query: URLSearchParams; session: Session }) {
   const [isOpen, setIsOpen] = useState(false);
   const toggle = (event: { currentTarget: HTMLDetailsElement }) => setIsOpen(event.currentTarget.open);
@@ -113,7 +113,7 @@ function FoldedFilters({ query, session }: { query: URLSearchParams; session: Se
   </details>`;
 }
 
-/** Narrows what is counted by several things at once. */
+/** Filters that narrow the counted decisions by several properties at once. */
 function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
   const none = Object.fromEntries(FILTERS.map((name) => [name, null]));
   const submit = onSubmit((values) => goTo(withWords({ ...none, ...values })));
@@ -160,7 +160,10 @@ function findMainCurrency(values: Exploration['values']) {
   return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '–';
 }
 
-/** A value links to a finer split (a verdict to its rules), a number to the decisions counted. */
+/**
+ * Shows the values. A value links to a finer split (a verdict to its rules), and a number to the decisions
+ * counted.
+ */
 function ExploredValues({ found, view }: { found: Exploration; view: View }) {
   const { by, measure } = view;
   const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', toCountsCsv(found, view));

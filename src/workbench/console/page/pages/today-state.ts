@@ -32,9 +32,9 @@ interface StateProps {
   status: RolloutStatus | null;
 }
 
-/** One sentence, that all is well; or what is wrong, each with what to do about it. */
+/** One sentence that all is well. Otherwise the troubles, each with what to do about it. */
 export function TodayStatus({ session, found, reporting, status }: StateProps) {
-  // Figures come first.
+  // The figures are requested first.
   const isAsked = found !== null || !isAllowed(session, 'figures');
   const asks = isAllowed(session, 'approve') && isAsked;
   const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
@@ -77,7 +77,10 @@ function joinSentence(parts: readonly string[]) {
   return parts.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
-/** What contributes most to a share that left what is usual, against the same hours a day earlier. */
+/**
+ * Finds what contributes most to a share that left its usual range, compared with the same hours a day
+ * earlier.
+ */
 function useCause(unusual: UnusualShare | null) {
   const query = useMemo(() => {
     if (unusual === null) return null;
@@ -150,7 +153,7 @@ function listOutcomeFaults(reporting: Reporting | null): readonly Html[] {
   return [reporting.stopped && describeStoppedReports(reporting), ...describeEmptyHints(reporting.hints)];
 }
 
-/** So few requests say nothing about what a checkout sends. */
+/** The least number of requests from which something is said about the fields that a checkout sends. */
 const SENT_MIN = 20;
 
 const WHY_EMPTY = {
@@ -166,7 +169,7 @@ const WHY_UNKNOWN = {
   range: 'numbers too large to be told apart',
 } as const;
 
-/** What callers send that says nothing about payers. */
+/** Describes fields that callers send with values that say nothing about payers. */
 function describeEmptyHints({
   ip,
   fingerprint,

@@ -18,7 +18,7 @@ import { RollBackButtons } from './take-back.ts';
 
 type Candidate = Rollout['candidates'][number];
 
-/** Who decides and who is on trial, with the way back at hand. */
+/** Shows which versions decide and which are on trial, with buttons that roll them back. */
 export function renderDeciding(
   { rollout, unreadable, trials, previous }: RolloutStatus,
   session: Session,
@@ -65,7 +65,7 @@ function describeTrial({ mode }: Candidate, { shadow, arms, candidateErrors }: T
     : `${counted(arms.candidate.verdicts, 'verdict')}${errors}`;
 }
 
-/** What is the matter with the nodes, a paragraph each. */
+/** Describes the troubles of the nodes, a paragraph each. */
 export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   if (nodes === null) return [];
   if (nodes.length === 0)
@@ -81,7 +81,7 @@ export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   ];
 }
 
-/** Which nodes there are, and whether they follow the rollout. */
+/** Lists the nodes, and whether they follow the rollout. */
 export function renderNodesTable({ rollout, nodes }: RolloutStatus) {
   if (nodes === null) return null;
   return html`<section class="card">

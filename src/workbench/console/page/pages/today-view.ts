@@ -7,22 +7,25 @@ import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
 import { formatMinuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
 import { type Explored, explorationQuestion } from '#workbench/console/page/questions.ts';
 
-/** What the address asks of Today: a time, what is counted in it, and by what it is split. */
+/**
+ * The view of Today that the address asks for: a time, the counted figure, and the property by which it is
+ * split.
+ */
 
 export type Exploration = Explored['exploration'];
 
-/** What decisions are split by, in the order in which the page lists it. */
+/** The properties by which decisions are split, in the sequence in which the page lists them. */
 export const SPLIT_NAMES = [
   ...(['verdict', 'rule', 'signal', 'flag', 'group', 'bot', 'waitLevel', 'platform'] as const),
   ...(['pointOfSale', 'method', 'version', 'arm'] as const),
 ];
 
-/** A split by what callers say of payers, like `attribute(cardCountry)`. */
+/** Matches a split by an attribute that callers state about payers, like `attribute(cardCountry)`. */
 const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
 
 const PARAMETERS: ReadonlyMap<string, string> = new Map(Object.entries(SPLIT_MEMBERS));
 
-/** The parameters that narrow what is counted. */
+/** The parameters that narrow the counted decisions. */
 export const FILTERS = COUNT_FIELDS.map(({ name }) => name);
 
 export const DAY_MS = 86_400_000;
@@ -41,7 +44,10 @@ export function readView(query: URLSearchParams, time: Time): View {
   return { query, time, by, verdict: query.get('verdict'), measure };
 }
 
-/** The parameter that finds the decisions with a value of the dimension; null where there is none. */
+/**
+ * Returns the parameter that finds the decisions with a value of the dimension. Returns null if there is
+ * none.
+ */
 export function getSearchParameter(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
 }
@@ -58,7 +64,7 @@ function toNarrowedQuery({ query, by, verdict, measure }: View) {
 /** The longest span that is counted at once. */
 const LONGEST = 'quarter';
 
-/** The question for what is shown; of a time that ends now the service counts whole slots. */
+/** Returns the query for the view. If the time ends now, the service counts whole slots. */
 export function toExploreQuery(view: View) {
   const { name, span } = view.time;
   const asked = toNarrowedQuery(view);
@@ -69,7 +75,7 @@ export function toExploreQuery(view: View) {
   return asked;
 }
 
-/** From the first slot to the end of the last, or to now. */
+/** Returns the span from the first slot to the end of the last slot, or to now. */
 export function getSlotSpan({ slots, stepMs }: Exploration) {
   const [first, last] = [slots[0], slots.at(-1)].map((slot) => (slot === undefined ? 0 : readMoment(slot)));
   const from = first ?? 0;
@@ -77,16 +83,16 @@ export function getSlotSpan({ slots, stepMs }: Exploration) {
   return { from, to: Math.max(from + 1, Math.min(now, (last ?? 0) + stepMs)) };
 }
 
-/** The verdicts of the same time earlier; null where that would not be before it. */
+/** The verdicts of the same time earlier. Null if that time would not be before this one. */
 export interface Earlier {
   readonly day: Exploration | null;
   readonly week: Exploration | null;
-  /** As long ago as the address wants the change explained, and how long that is. */
+  /** The decisions of the earlier time with which the address compares, and how long ago that time is. */
   readonly against: Exploration | null;
   readonly agoMs: number;
 }
 
-/** Each of them is asked for once. */
+/** Requests the earlier decisions, each time once. */
 export function useEarlier(found: Exploration | null, view: View): Earlier {
   const { from, to } = found === null ? { from: 0, to: 0 } : getSlotSpan(found);
   const longMs = to - from;
@@ -101,17 +107,18 @@ export function useEarlier(found: Exploration | null, view: View): Earlier {
   return { day, week, against: agoMs === DAY_MS ? day : agoMs === WEEK_MS ? week : other, agoMs };
 }
 
-/** How long ago something is set against, in words. */
+/** Formats how long ago the compared time is, in words. */
 export function formatAgo(agoMs: number) {
   if (agoMs === DAY_MS) return 'a day earlier';
   return agoMs === WEEK_MS ? 'a week earlier' : 'the time before';
 }
 
-/** Under these several decisions count more than once. */
+/** The splits under which one decision may count several times. */
 const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
 
 /**
- * What was decided so long ago, slot by slot of the time that is shown; null where that is not one line.
+ * Returns the decisions of the earlier time, slot by slot of the time that is shown. Returns null if they
+ * are not one line.
  */
 export function computeEarlierLine(
   found: Exploration,
@@ -142,7 +149,7 @@ function toEarlierQuery(found: Exploration | null, view: View, agoMs: number) {
   return asked;
 }
 
-/** Why a verdict changed since so long ago. */
+/** Returns the query for why a verdict changed since the earlier time. */
 export function toChangeQuery(found: Exploration, view: View, verdict: string, agoMs: number) {
   const { from, to } = getSlotSpan(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict, measure: 'count' });
@@ -151,7 +158,7 @@ export function toChangeQuery(found: Exploration, view: View, verdict: string, a
   return asked;
 }
 
-/** Of all decisions, percent. */
+/** Computes a share of all decisions, in percent. */
 export function computeShare(found: Exploration, value: string) {
   const all = sum(found.all);
   return all === 0 ? 0 : (100 * sum(found.values.find((one) => one.value === value)?.decisions ?? [])) / all;
@@ -161,7 +168,7 @@ export function sum(numbers: readonly number[]) {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Where the decisions of this time are listed, narrowed further by parameters of Find. */
+/** Returns the address of the list of decisions of this time, narrowed further by parameters of Find. */
 export function toDecisions(
   { query, verdict }: View,
   found: Exploration,

@@ -26,7 +26,7 @@ import {
 
 type Contribution = NonNullable<Exploration['change']>['contributions'][number];
 
-/** The first stands for all dimensions. */
+/** The columns of the table. The first stands for all dimensions. */
 const COLUMNS = [
   '',
   'value',
@@ -46,8 +46,8 @@ interface WhyChangedProps extends RemedyContext {
 }
 
 /**
- * Why a verdict changed since the same time earlier: the one that is chosen, or else the one that changed
- * most. A fall is explained by what took its place.
+ * Explains why a verdict changed since the same time earlier: the chosen one, or otherwise the one that
+ * changed most. A fall is explained by the verdict that rose instead.
  */
 export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSlotSpan(found);
@@ -61,7 +61,7 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const change =
     useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
   const ways = listEarlierTimes(to - from, agoMs);
-  // A shorter time has one right before it, whatever was decided a day earlier.
+  // A shorter time is compared with the time right before it, whatever was decided a day earlier.
   if (before !== null && sum(before.all) === 0 && to - from < agoMs)
     return html`<section class="card">
       <h2>Why it changed</h2>
@@ -94,7 +94,7 @@ function describeChange(fell: string | null, rose: string, isBeyondChance: boole
   return fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`;
 }
 
-/** The times earlier that one of this length may be set against. */
+/** Lists the earlier times with which a time of this length may be compared. */
 function listEarlierTimes(longMs: number, agoMs: number) {
   const ways = [
     ['day', 'a day earlier', DAY_MS],
@@ -111,7 +111,10 @@ function listEarlierTimes(longMs: number, agoMs: number) {
   </nav>`;
 }
 
-/** Which verdict's share rose, and which one fell for it; of one that is chosen, what became of that. */
+/**
+ * Finds the verdict whose share rose, and the one whose share fell for it. For a chosen verdict, finds the
+ * verdict that moved the other way.
+ */
 function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
   const moves = VERDICTS.map(({ name }) => ({
     name,
@@ -138,7 +141,7 @@ function toContributionRow(
   ];
 }
 
-/** Taking back the version that is the likely cause. */
+/** A button that rolls back the version that is the likely cause. */
 function renderRemedy(first: Contribution | undefined, { session, status, propose }: RemedyContext) {
   const rollout = status?.rollout ?? null;
   if (rollout === null || status === null || !isAllowed(session, 'operate')) return null;

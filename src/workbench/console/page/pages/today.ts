@@ -18,7 +18,10 @@ import { WhyChanged } from './today-why.ts';
 const EVERY_MS = 10_000;
 const EVERY_MINUTE_MS = 60_000;
 
-/** What is wrong first; then who decides, figures against earlier, what was decided, and why that changed. */
+/**
+ * Shows troubles first, then the deciding versions, the figures against earlier times, the decisions, and
+ * why they changed.
+ */
 export function TodayPage({ session, place, time }: PageProps) {
   const view = useMemo(() => readView(place.query, time), [place.query.toString()]);
   const everyMs = choosePollMs(time);
@@ -28,7 +31,7 @@ export function TodayPage({ session, place, time }: PageProps) {
   const verdicts = useAnswer(mayCount ? explorationQuestion(ofVerdicts) : null, everyMs);
   const isSame = asked.toString() === ofVerdicts.toString();
   const other = useAnswer(mayCount && !isSame ? explorationQuestion(asked) : null, everyMs);
-  // Figures come first; nothing waits for them where they do not come.
+  // The figures are requested first. Nothing waits for them if they do not come.
   const isNext = !mayCount || verdicts.data !== null || verdicts.error !== null;
   const reporting = useAnswer(isAllowed(session, 'figures') && isNext ? REPORTING : null, EVERY_MS).data;
   const rollout = useAnswer(isAllowed(session, 'rules:read') && isNext ? ROLLOUT_STATUS : null, EVERY_MS);
@@ -54,13 +57,15 @@ export function TodayPage({ session, place, time }: PageProps) {
   `;
 }
 
-/** What is over does not change any more. */
+/** Chooses how often to ask again. A time that is over does not change any more. */
 function choosePollMs({ name, span }: Time) {
   if (span.to !== undefined || span.asOf !== undefined) return 0;
   return name === 'hour' || name === 'day' ? EVERY_MS : EVERY_MINUTE_MS;
 }
 
-/** The figures of a time against the same time a day and a week earlier, each leading to its decisions. */
+/**
+ * The figures of a time against the same time a day and a week earlier. Each figure links to its decisions.
+ */
 function renderCounts(found: Exploration, view: View, reporting: Reporting | null, { day, week }: Earlier) {
   const decisions = sum(found.all);
   if (decisions === 0)
@@ -93,7 +98,7 @@ function renderCounts(found: Exploration, view: View, reporting: Reporting | nul
   ]);
 }
 
-/** How much more or less than so long ago, with its unit. */
+/** Shows how much higher or lower a figure is than the earlier one, with its unit. */
 function renderChange(difference: number, text: string, ago: string): Html {
   const way = difference === 0 ? '' : difference > 0 ? '↑ ' : '↓ ';
   return html`<div class="change"><b>${way}${text}</b> in a ${ago}</div>`;

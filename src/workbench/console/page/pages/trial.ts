@@ -31,12 +31,12 @@ type Candidate = Rollout['candidates'][number];
 
 type Difference = TrialCounts['shadow']['differences'][number];
 
-/** Names of the groups with which a change may end. */
+/** The names of the groups with which a change may end. */
 const GROUP_NAMES: readonly string[] = GROUPS.map(({ name }) => name);
 
 const ORDERS_MAX = 5;
 
-/** How a candidate fares beside the active version. */
+/** Shows the figures of a candidate beside those of the active version. */
 export function renderTrialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
   const { candidateErrors: errors } = trial;
   const threw = `${version} threw ${count(errors)} times; ${active.version} decided instead.`;
@@ -72,8 +72,8 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
 }
 
 /**
- * Differences that leave the group as it is are merged over all groups into one row, which shows the count
- * of each group.
+ * Merges differences that leave the group unchanged over all groups into one row, which shows the count of
+ * each group.
  */
 function mergeByGroup(differences: readonly Difference[]) {
   const rows = Map.groupBy(differences.map(splitOffGroup), ({ change }) => change);
@@ -90,8 +90,8 @@ function mergeByGroup(differences: readonly Difference[]) {
 }
 
 /**
- * `change` looks like `WAIT/attempt-unpaid 30 s NEW -> WAIT/attempt-unpaid 40 s NEW`. The group is cut off
- * both sides when it is the same.
+ * Splits the group off a change like `WAIT/attempt-unpaid 30 s NEW -> WAIT/attempt-unpaid 40 s NEW`, if
+ * both sides have the same group.
  */
 function splitOffGroup({ change, count, sampleOrders }: Difference) {
   const sides = change.split(' -> ').map((side) => {
@@ -106,7 +106,7 @@ function splitOffGroup({ change, count, sampleOrders }: Difference) {
     : { change: arrow, group: null, count, sampleOrders };
 }
 
-/** By how many points each share that a guard watches is worse than the active version's. */
+/** Computes by how many points each share that a guard watches is worse than the active version's. */
 export function computeHarms({ arms: { active, candidate } }: TrialCounts) {
   const share = (part: number, { clients }: typeof active) =>
     clients.seen === 0 ? 0 : (100 * part) / clients.seen;
@@ -172,7 +172,7 @@ function renderClientsBy(
   }
 }
 
-/** The results of the versions on trial, counted when somebody asks. */
+/** The results of the versions on trial. They are counted when somebody asks. */
 export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
   const [jobId, setJobId] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
@@ -203,7 +203,9 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   </section>`;
 }
 
-/** Shows over time how much each candidate differed from the active version, as was known at each time. */
+/**
+ * Shows over time how much each candidate differed from the active version, by what was known at each time.
+ */
 function Trend({ trend }: Pick<Experiment, 'trend'>) {
   const [metric, setMetric] = useState('value');
   const metrics = [...new Set(trend.map((one) => one.metric))];

@@ -6,8 +6,8 @@ import { declareNumberColumns, renderTable } from './table.ts';
 import { renderPill } from './verdict.ts';
 
 /**
- * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
- * the legend while no slot is pointed at.
+ * A series with one value for each slot of time. `color` names a custom property of the style sheet.
+ * `total` stands in the legend while the pointer is on no slot.
  */
 interface Series {
   readonly name: string;
@@ -16,7 +16,7 @@ interface Series {
   readonly total?: string;
 }
 
-/** An interval is a lower end, an upper end and a figure between them, at moments. */
+/** The kind of a chart. An interval has a lower end, an upper end and a figure between them, at moments. */
 type ChartKind = 'bars' | 'interval';
 
 interface ChartProps {
@@ -27,35 +27,35 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly format?: (value: number) => string;
   readonly marks?: readonly Mark[];
-  /** Another time, slot by slot, laid over the bars as a dashed line. */
+  /** The values of another time, slot by slot, which are laid over the bars as a dashed line. */
   readonly before?: Pick<Series, 'name' | 'values'> | null;
-  /** Told the beginning and the end of what was dragged over, epoch ms. */
+  /** Receives the beginning and the end of a dragged selection, epoch ms. */
   readonly brush?: (from: number, to: number) => void;
 }
 
 interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush' | 'before'> {
-  /** Told the place of the slot under the pointer. */
+  /** Receives the index of the slot under the pointer. */
   readonly setPlace: (place: number | null) => void;
   readonly marks: readonly Mark[];
-  /** Of the slots. */
+  /** The heights of the slots. */
   readonly heights: readonly number[];
 }
 
-/** As the style sheet has it for what is not drawn yet. */
+/** The heights of charts before they are drawn, as in the style sheet. */
 const HEIGHTS: Readonly<Record<ChartKind, number>> = { bars: 220, interval: 160 };
 
-/** Above the bars, for what happened. */
+/** The room above the bars for the labels of marks. */
 const LABELS_HEIGHT = 24;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Whole things are counted in whole steps. */
+/** The steps of an axis that counts whole things. */
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000];
 
 /**
- * Slots as stacked bars or as lines, with a legend that reads the slot under the pointer, and the
- * same numbers as a table.
+ * Draws slots as stacked bars or as lines, with a legend for the slot under the pointer, and the same
+ * numbers as a table.
  */
 export function Chart(props: ChartProps) {
   const { title, note, kind, at, series, format = countText, marks = NO_MARKS, before = null, brush } = props;
@@ -69,7 +69,7 @@ export function Chart(props: ChartProps) {
     ? []
     : at.map((_, slot) => Math.max(computeHeight(series, slot), before?.values[slot] ?? 0));
   const drawing = { kind, at, series, setPlace, marks, before, heights, ...(brush ? { brush } : {}) };
-  // What a kept plot reads when it is drawn again.
+  // The data that a kept plot reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
   const names = series.map(({ name }) => name);
@@ -77,7 +77,7 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     let left = false;
     let takeDown = () => {};
-    // Figures come first.
+    // The figures are shown first, and the plot is loaded after them.
     import('uplot').then(
       ({ default: Plot }) => {
         setIsDrawn(true);
@@ -136,7 +136,7 @@ function renderMinuteTable({ title, kind, at, series, format = countText }: Char
   </details>`;
 }
 
-/** Changes when the reader's colour scheme does, so that canvases are drawn again. */
+/** Returns a value that changes with the reader's colour scheme, so that canvases are drawn again. */
 function useScheme() {
   const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
   useEffect(() => {
@@ -151,8 +151,8 @@ function useScheme() {
 const NO_MARKS: readonly Mark[] = [];
 
 /**
- * `14:03` within a day, with the date where slots are of several days. `isMoment`: rather than the
- * beginning of a slot.
+ * Formats the time of a slot: `14:03` within a day, with the date if slots are of several days. `isMoment`
+ * says that the time is a moment and not the beginning of a slot.
  */
 function formatSlotTime(slot: number, at: readonly number[], isMoment: boolean) {
   const time =
@@ -187,8 +187,8 @@ function toPlotData({ kind, at, series, before }: Drawing): UPlot.AlignedData {
 }
 
 /**
- * Draws into the element and gives the way to take it down again. `kept`: where it is found to be given
- * other data.
+ * Draws into the element. Returns the function that removes the drawing. `kept` holds the plot, so that it
+ * can be given other data.
  */
 function drawInto(
   Plot: typeof UPlot,
@@ -209,7 +209,10 @@ function drawInto(
   };
 }
 
-/** Each column holds its own values and those below it; the tallest comes first, so that it lies behind. */
+/**
+ * Stacks the series. Each column holds its own values and those below it. The tallest comes first, so that
+ * it lies behind.
+ */
 function stackSeries(series: readonly Series[]) {
   const sums = series[0]?.values.map(() => 0) ?? [];
   const columns = series.map(({ values }) =>
@@ -229,15 +232,15 @@ function createPlotOptions(
 ): UPlot.Options {
   const { kind, at, series, setPlace, brush } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
-  // So that the first and the last bar are whole.
+  // Half a slot of room, so that the first and the last bar are whole.
   const halfSlot = () => computeStep(now.current.at) / 2000;
   return {
     width: element.clientWidth || 300,
     height: HEIGHTS[kind],
-    // At the right, half of the last time.
+    // At the right, there is room for half of the last time label.
     padding: [kind === 'bars' ? LABELS_HEIGHT : 8, 18, 0, 0],
     legend: { show: false },
-    // Splits of the axis stand where times are shown; the plot reads it as a local date.
+    // The splits of the axis stand at shown times, because the plot reads the time as a local date.
     tzDate: (seconds) => new Date(formatMinute(seconds * 1000)),
     cursor: {
       y: false,
@@ -261,20 +264,20 @@ function createPlotOptions(
     series: [
       {},
       ...drawn.map((one) => createSeriesOptions(paths, kind, readColor(one.color))),
-      // Another time, which may come later, or never.
+      // The dashed line of another time, which may come later or never.
       ...(kind === 'bars' ? [createDashedLine()] : []),
     ],
     bands: kind === 'interval' ? [{ series: [2, 1], fill: readColor('--accent-soft') }] : [],
   };
 }
 
-/** From zero up, or around it, with some room. */
+/** Chooses the range from zero up, or around zero, with some room. */
 function chooseRange({ kind, heights }: Drawing, min: number, max: number): [number, number] {
   if (kind === 'interval') return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
   return [0, Math.max(0, ...heights) * 1.08 || 1];
 }
 
-/** Where nothing differs. */
+/** Draws the line at which nothing differs. */
 function drawZero({ ctx, bbox, valToPos }: UPlot) {
   const y = valToPos(0, 'y', true);
   ctx.save();
@@ -283,7 +286,7 @@ function drawZero({ ctx, bbox, valToPos }: UPlot) {
   ctx.restore();
 }
 
-/** The slot that is not over yet is pale, so that nobody takes it for a fall. */
+/** Draws the last slot pale if it is not over yet, so that nobody reads it as a fall. */
 function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
   if (kind === 'interval' || !isRunning(at)) return;
   const left = valToPos(((at.at(-1) ?? 0) - computeStep(at) / 2) / 1000, 'x', true);
@@ -294,7 +297,7 @@ function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
   ctx.restore();
 }
 
-/** What happened, as lines across the time, with a few letters each where there is room for them. */
+/** Draws marks as lines across the time, with a few letters each if there is room for them. */
 function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing) {
   const scale = devicePixelRatio;
   const end = bbox.left + bbox.width;
@@ -323,7 +326,7 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing
   ctx.restore();
 }
 
-/** Whole slots; a click without a drag selects nothing. */
+/** Reports whole slots. A click without a drag selects nothing. */
 function reportSelection(plot: UPlot, { at, brush }: Drawing) {
   const { left, width } = plot.select;
   const [from, last] = [at[plot.posToIdx(left)], at[plot.posToIdx(left + width)]];
@@ -367,7 +370,7 @@ function createSeriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, co
   };
 }
 
-/** A colour of the style sheet as the canvas needs it: worked out for the reader's colour scheme. */
+/** Reads a colour of the style sheet in the form that the canvas needs, for the reader's colour scheme. */
 function readColor(property: string) {
   const probe = document.createElement('i');
   probe.style.color = `var(${property})`;

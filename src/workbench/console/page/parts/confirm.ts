@@ -2,10 +2,13 @@ import { type Html, h, html, useEffect, useRef, useState } from '#workbench/cons
 import { onSubmit, renderField } from './form.ts';
 import { useAttempt } from './notice.ts';
 
-/** A change that somebody is about to make: `act` makes it with what was typed; its refusal is shown. */
+/**
+ * A change that somebody is about to make. `act` makes the change with the typed values. A refusal is
+ * shown.
+ */
 export interface Proposal<T> {
   readonly title: string;
-  /** What stands on the button. */
+  /** The text of the button. */
   readonly action: string;
   readonly tone?: 'accent' | 'bad';
   readonly act: (typed: Record<string, string>) => Promise<T>;
@@ -14,8 +17,8 @@ export interface Proposal<T> {
 }
 
 /**
- * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets its
- * result. A reason that was typed and not sent stands there again when the same change is proposed again.
+ * The changes of a page. `propose` asks for confirmation in `dialog` before a change is made. `done` gets
+ * the result. A reason that was typed and not sent stands there again if the same change is proposed again.
  */
 export function useProposal<T>(done: (result: T) => void) {
   const [proposal, propose] = useState<Proposal<T> | null>(null);
@@ -49,7 +52,7 @@ function Confirm<T>({
     const unsent = unsentReasons.get(title);
     if (reason && unsent !== undefined) reason.value = unsent;
   }, []);
-  // Gives the focus back to the button that asked; removing a dialog alone would not.
+  // Gives the focus back to the button that opened the dialog. Removing a dialog alone would not.
   const close = () => dialog.current?.close();
   const submit = onSubmit((typed) =>
     attempt(async () => {
@@ -82,8 +85,8 @@ function Confirm<T>({
 }
 
 /**
- * The field `reason` of a change. `who`: under whose name it is recorded, where that is shown; `usual`: what
- * stands in it for who has no time.
+ * The field `reason` of a change. `who` is the name under which the change is recorded, if it is shown.
+ * `usual` is the text that the field begins with.
  */
 export function renderReasonField(who?: string, label = 'Reason', usual = '') {
   const reason = {
@@ -93,7 +96,7 @@ export function renderReasonField(who?: string, label = 'Reason', usual = '') {
   return renderField(label, reason, who && `The history names ${who}, and the reason.`);
 }
 
-/** A second look before a change that reaches many: the version has to be typed. */
+/** A second confirmation before a change that reaches many payers: the version has to be typed. */
 export function renderVersionField(version: string) {
   const pattern = version.replaceAll('.', '\\.');
   return renderField(`Type ${version} to confirm`, {

@@ -21,13 +21,13 @@ const COLUMNS = [
   ],
 ];
 
-/** Decisions as rows, each leading to its explanation. */
+/** Decisions as rows, each with a link to its explanation. */
 export function DecisionTable({ found: { decisions, outcomes } }: { found: FoundDecisions }) {
   const rows = decisions.map((decision) => renderCells(decision, findOutcome(decision, outcomes)));
   return renderTable({ name: 'Decisions', columns: COLUMNS, kind: 'decisions' }, rows, (cells) => cells);
 }
 
-/** What was reported about the order of a decision. */
+/** Finds the report about the order of a decision. */
 export function findOutcome({ clientIdKey, orderRef }: Decision, outcomes: FoundDecisions['outcomes']) {
   return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
 }
@@ -64,12 +64,15 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
   ];
 }
 
-/** For a granted order the outcome is unknown; for any other none is expected. */
+/**
+ * Renders a missing outcome. For a granted order the outcome is unknown. For any other order none is
+ * expected.
+ */
 function renderMissingOutcome({ verdict }: Decision) {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY' ? html`<small>UNKNOWN</small>` : '–';
 }
 
-/** `25.00 EUR`. */
+/** Formats an amount like `25.00 EUR`. */
 export function formatAmount({ facts: { amount, currency } }: Decision) {
   if (amount === undefined) return '–';
   return formatMoney(amount, currency === undefined ? '' : formatFact(currency));
@@ -84,7 +87,7 @@ type Outcome = Pick<
   'outcome' | 'cause' | 'turnedAway' | 'awaitsPayment'
 >;
 
-/** `PAID`, `UNPAID EXPIRED`. */
+/** Formats an outcome like `PAID` or `UNPAID EXPIRED`. */
 export function formatOutcome({ outcome, cause }: Pick<Outcome, 'outcome' | 'cause'>) {
   return cause === null ? outcome : `${outcome} ${cause}`;
 }
@@ -94,7 +97,7 @@ export function chooseOutcomeTone(entry: Outcome): Tone {
   return explainUncounted(entry) === null ? 'bad' : 'plain';
 }
 
-/** Why an outcome counts neither way; null when it counts. */
+/** Explains why an outcome counts neither as paid nor as unpaid. Returns null if it counts. */
 export function explainUncounted({ outcome, cause, turnedAway = false, awaitsPayment = false }: Outcome) {
   if (cause === 'TECHNICAL') return 'counts neither way';
   if (awaitsPayment) return 'counts neither way: its payment was not reported yet';

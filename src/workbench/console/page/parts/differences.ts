@@ -18,7 +18,7 @@ type Example = RuleDiff['examples'][number];
 
 const LISTED_AT_FIRST = 4;
 
-/** How a version differs from the one before it, in a few lines. */
+/** The differences between a version and the one before it, in a few lines. */
 export function ChangedSince({ before, after }: { before: string; after: string }) {
   return renderAnswer(useAnswer(ruleDiffQuestion(before, after)), ({ differences }) => {
     if (differences.length === 0) return html`<span class="faint">decides like ${before}</span>`;
@@ -31,7 +31,7 @@ export function ChangedSince({ before, after }: { before: string; after: string 
   });
 }
 
-/** What a draft says otherwise than a version, with payers whom the two answer differently. */
+/** The differences between a draft and a version, with payers to whom the two give different answers. */
 export function ComparedDraft({
   version,
   files,
@@ -46,7 +46,7 @@ export function ComparedDraft({
   return diff === null ? h(Loading, {}) : renderDifferences(diff);
 }
 
-/** What one version says otherwise than another, with payers whom the two answer differently. */
+/** The differences between two versions, with payers to whom the two give different answers. */
 export function renderDifferences({ before, after, differences, examples, note }: RuleDiff) {
   const parts = Map.groupBy(differences, ({ part }) => part);
   return html`<div role="status" class="answers">
@@ -96,7 +96,7 @@ interface CasesOfDraft {
 }
 
 /**
- * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
+ * The results of a version's cases: failed ones first, then what the cases leave untested. Cases of drafts
  * may be rewritten.
  */
 export function renderCases(
@@ -156,7 +156,8 @@ function renderFailure({ caseName, at, lines }: CasesRun['failures'][number]) {
 }
 
 /**
- * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a wait.
+ * Writes the draft's answers into cases that fail only by the length of a wait, after a person has seen
+ * them.
  */
 function NewLengths({ copy, change }: CasesOfDraft) {
   const [found, setFound] = useState<RewrittenCases | null>(null);

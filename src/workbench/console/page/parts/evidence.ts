@@ -14,7 +14,7 @@ import { count, formatDateTime, formatShare, VERSION_NAME } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
 import { type ColumnKind, renderTable, sortRows, useSort } from './table.ts';
 
-/** What became of orders, in the order in which it is stacked. */
+/** The outcomes of orders, in the sequence in which they are stacked. */
 export const STATUSES = [
   { name: 'paid', words: 'paid', color: '--get-new' },
   { name: 'unpaid', words: 'unpaid', color: '--block' },
@@ -26,7 +26,7 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
   return paid + unpaid + turnedAway + unknown;
 }
 
-/** A bar of orders by outcome; its length is their share of `most`. */
+/** A bar of orders by outcome. Its length is their share of `most`. */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
   const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
@@ -37,7 +37,7 @@ export function renderOrdersBar(orders: OrderCounts, most: number) {
   </div>`;
 }
 
-/** What the colours of bars mean. */
+/** The meaning of the bars' colours. */
 export function renderStatusLegend() {
   return html`<ul class="legend">
     ${STATUSES.map(
@@ -46,12 +46,12 @@ export function renderStatusLegend() {
   </ul>`;
 }
 
-/** `56.4 % (55.0 to 57.9)`; `–` without a case. */
+/** Formats an interval like `56.4 % (55.0 to 57.9)`. Returns `–` if there is no case. */
 export function formatInterval(interval: Estimate | null) {
   return formatCell(interval, 'share');
 }
 
-/** A share as a point on its 95 % interval, and the share of all as a line. */
+/** Draws a share as a point on its 95 % interval, and the share of all as a line. */
 export function renderIntervalBar(interval: Estimate | null, all: Estimate | null) {
   if (interval === null) return html`<span class="faint">unknown</span>`;
   const { value, low, high } = interval;
@@ -68,7 +68,7 @@ type Column = EvidenceTable['columns'][number];
 
 type Cell = EvidenceTable['rows'][number][number];
 
-/** A moment as the service writes it. */
+/** Matches a moment as the service writes it. */
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
 /** The result in short, and what a reader must know to trust it. */
@@ -78,7 +78,7 @@ export function renderNotes(notes: Presentation['notes']) {
   </ul>`;
 }
 
-/** Tables of a result, each on a card of its own, which opens. */
+/** The tables of a result, each on a card of its own, which opens. */
 export function renderEvidenceTables(
   tables: readonly EvidenceTable[],
   open = true,
@@ -94,7 +94,7 @@ export function renderEvidenceTables(
 
 interface ShownTableProps {
   table: EvidenceTable;
-  /** Where the first cell of a row leads, if anywhere. */
+  /** Returns the address to which the first cell of a row links. Missing if it links nowhere. */
   wayOf?: ((row: EvidenceTable['rows'][number]) => string | null) | undefined;
 }
 
@@ -121,19 +121,19 @@ export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: Sh
 
 const VERSION = new RegExp(`^${VERSION_NAME}$`);
 
-/** A version is written as it is named; figures stand at the right. */
+/** Chooses the kind of a column. A version is written like a name, and figures stand at the right. */
 function chooseColumnKind(name: string, kind: Column['kind']): ColumnKind {
   if (kind !== 'text') return 'num';
   return VERSION.test(name) ? 'exact' : 'text';
 }
 
-/** The value to sort by; null for a word in a column of figures. */
+/** Returns the value to sort by. Returns null for a word in a column of figures. */
 function getSortValue(cell: Cell, kind: Column['kind'] | undefined) {
   if (typeof cell === 'string') return kind === 'text' ? cell : null;
   return cell !== null && typeof cell === 'object' ? cell.value : cell;
 }
 
-/** As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known. */
+/** Formats a cell as the command line prints it: `56.4 % (55.0 to 57.9)`, and `–` if nothing is known. */
 export function formatCell(cell: Cell, kind: Column['kind']) {
   if (cell === null) return '–';
   if (typeof cell === 'string') return cell;
@@ -167,7 +167,8 @@ function formatNumber(value: number, kind: Column['kind']) {
 const FOLLOW_MS = 1000;
 
 /**
- * A job by its id, followed until it is over. `work`: the kind of job, which gives the type of the result.
+ * Follows a job by its id until it is over. `work` is the kind of the job, which gives the type of the
+ * result.
  */
 export function useJob<Result>(jobId: string | null, work: JobQuestion<Result>): Answer<FinishedJob<Result>> {
   const question = jobId === null ? null : evidenceJobQuestion(jobId, work);
@@ -182,7 +183,10 @@ export function isUnderWay({ state }: EvidenceJob) {
   return state === 'waiting' || state === 'running';
 }
 
-/** The result of a job once it is there; until then, how far it is; `again` asks once more. */
+/**
+ * Shows the result of a job when it is there, and the progress until then. `again` starts the question once
+ * more.
+ */
 export function renderJobResult<Result>(
   { answer: { data, error }, again }: { answer: Answer<FinishedJob<Result>>; again: () => void },
   shown: (result: Result, job: EvidenceJob) => Html,
@@ -225,7 +229,7 @@ function UnderWay({ job }: { job: EvidenceJob }) {
   </div>`;
 }
 
-/** `done`: decisions; `of`: decisions; 0 before they were counted. */
+/** Formats the progress. `done` and `of` count decisions. `of` is 0 before the decisions were counted. */
 function formatProgress(state: EvidenceJob['state'], done: number, of: number) {
   if (state === 'waiting') return 'Waiting: a node does one run at a time.';
   if (of === 0) return 'Running: counting the decisions.';

@@ -12,22 +12,22 @@ export interface SearchField {
   readonly value: FilterValueKind;
 }
 
-/** All that decisions are searched by, by the parameters of the API. */
+/** All fields by which decisions are searched, by the parameters of the API. */
 export const SEARCH_FIELDS: readonly SearchField[] = Object.entries({
   ...LOOKUP_MEMBERS,
   ...FILTER_MEMBERS,
 }).flatMap(([name, { label, value }]) => (label === null ? [] : [{ name, label, value }]));
 
-/** What counts of decisions leave out is found by its own name. */
+/** The fields that cannot narrow counts of decisions. */
 const NOT_COUNTED: readonly string[] = ['verdict', 'requestId', ...Object.keys(LOOKUP_MEMBERS)];
 
-/** What counts of decisions are narrowed by. */
+/** The fields that narrow counts of decisions. */
 export const COUNT_FIELDS = SEARCH_FIELDS.filter(({ name }) => !NOT_COUNTED.includes(name));
 
 const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
 const RULE_VERSION = { pattern: VERSION_NAME, title: VERSION_FORM };
 
-/** An input for a member of a search; rules are proposed where `RuleNames` stands beside it. */
+/** An input for a member of a search. It proposes rules if `RuleNames` stands beside it. */
 export function renderFilterField({ name, label, value }: SearchField, chosen: string | undefined) {
   const input = { name, defaultValue: chosen, maxlength: 256 };
   switch (value) {
@@ -43,7 +43,7 @@ export function renderFilterField({ name, label, value }: SearchField, chosen: s
   }
 }
 
-/** The rules to choose from: those that give verdicts in the version asked for, or in the active one. */
+/** The rules to choose from: those that give verdicts in the requested version, or in the active one. */
 export function RuleNames({ version }: { version: string | undefined }) {
   const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
   const wanted = version ?? status.data?.rollout?.active.version;

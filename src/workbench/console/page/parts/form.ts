@@ -1,22 +1,22 @@
 import type { PartialInputHTMLAttributes } from 'preact';
 import { type Html, html, useRef, useState } from '#workbench/console/page/html.ts';
 
-/** Something was typed or picked. */
+/** The event of a field into which something was typed or picked. */
 export type InputEvent = Event & { readonly currentTarget: HTMLInputElement };
 
-/** Hears what stands in a field now. */
+/** Creates a listener that gets the present value of a field. */
 export function onTyped(take: (text: string) => void) {
   return (event: { currentTarget: { value: string } }) => take(event.currentTarget.value);
 }
 
 type Inputs = PartialInputHTMLAttributes<HTMLInputElement>;
 
-/** An input with a label; `hint` says what belongs into it. */
+/** An input with a label. `hint` says which value belongs into the input. */
 export function renderField(label: string, input: Inputs, hint?: string) {
   return renderLabelled(label, html`<input ...${input} />`, hint);
 }
 
-/** Something else that is filled in. */
+/** A labelled element that is filled in and is no input. */
 export function renderLabelled(label: string, filledIn: Html, hint?: string) {
   return html`<label class="field">
     <span>${label}</span>${filledIn}${hint && html`<small>${hint}</small>`}
@@ -31,7 +31,7 @@ interface ChoiceOptions {
   go?: (value: string) => void;
 }
 
-/** A labelled choice of words, or of values with other words for them; `any` stands for none of them. */
+/** A labelled choice of words, or of values with other words for them. `any` stands for no choice. */
 export function renderChoice(
   label: string,
   values: readonly (string | readonly [value: string, words: string])[],
@@ -47,7 +47,10 @@ export function renderChoice(
   return renderLabelled(label, select, hint);
 }
 
-/** Hears the values of a form by name, without those left empty. The form is not sent anywhere. */
+/**
+ * Creates a listener that gets the values of a form by name, without empty ones. The browser does not send
+ * the form.
+ */
 export function onSubmit(take: (values: Record<string, string>) => void) {
   return (event: Event & { readonly currentTarget: HTMLFormElement }) => {
     event.preventDefault();
@@ -58,14 +61,14 @@ export function onSubmit(take: (values: Record<string, string>) => void) {
   };
 }
 
-/** Leads to another place of the page. `address`: after its hash. */
+/** Leads to another place of the page. `address` is the address after its hash. */
 export function goTo(address: string) {
   location.hash = address;
 }
 
 /**
- * The last day of something that may end by itself. What it means to leave it empty, like "until it is
- * removed".
+ * A field for the last day of something that may end by itself. `otherwise` says what an empty field means,
+ * like "until it is removed".
  */
 export function renderLastDayField(otherwise: string) {
   const hint = `Counts whole, by this browser's clock. Empty: ${otherwise}`;
@@ -73,8 +76,8 @@ export function renderLastDayField(otherwise: string) {
 }
 
 /**
- * When something with a given last day ends, for a request and in words. `lastDay`: like 2026-12-31;
- * `otherwise`: what it means to have none.
+ * Returns when something with a given last day ends, for a request and in words. `lastDay` is like
+ * 2026-12-31. `otherwise` says what no last day means.
  */
 export function endAfter(
   lastDay: string | undefined,
@@ -96,7 +99,7 @@ const SHORT_LETTERS = 60;
 
 const ROWS_MAX = 12;
 
-/** A text to take along, with a button that copies it. `label` like "Link", which the button then names. */
+/** A text with a button that copies it. `label` is a word like "Link", which the button then names. */
 export function CopyButton({ label, text }: { label: string; text: string }) {
   const field = useRef<HTMLInputElement | HTMLTextAreaElement | null>(null);
   const [copied, setCopied] = useState(false);

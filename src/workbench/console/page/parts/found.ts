@@ -10,42 +10,45 @@ import { count, formatDateTime, formatDay } from './format.ts';
 import { toDecisionPath, toDecisionsPath, toOrderPath, toPath, toPayerPath } from './links.ts';
 import { Verdict } from './verdict.ts';
 
-/** Something to choose: a place that it leads to, or an action. */
+/** A thing to choose: a place to which it leads, or an action. */
 export interface Choice {
   readonly name: string;
   readonly about: Html;
   readonly act: { readonly href: string } | (() => void);
 }
 
-/** Choices of one kind. `more`: there are others, which are not listed. */
+/** Choices of one kind. `more` says that there are others, which are not listed. */
 export interface ChoiceGroup {
   readonly title: string;
   readonly choices: readonly Choice[];
   readonly more: boolean;
 }
 
-/** A search as one types. */
+/** A search while somebody types. */
 export interface Search {
   readonly groups: readonly ChoiceGroup[];
   readonly isUnderWay: boolean;
-  /** How it went, for people. Empty while nothing is looked for. */
+  /** The result of the search, for people. Empty if nothing is searched. */
   readonly words: string;
   readonly isRefused: boolean;
 }
 
-/** After the last key; each search also reads the archive. */
+/** The pause in ms after the last key. Each search also reads the archive. */
 const PAUSE_MS = 250;
 
 const CHARACTERS_MIN = 2;
 
 const NOTHING: Omit<Search, 'isUnderWay'> = { groups: [], words: '', isRefused: false };
 
-/** Whoever has one of these can find something. */
+/** Whether the session has a grant with which something can be found. */
 function mayFind(session: Session) {
   return (['clients:read', 'decisions', 'lists:read'] as const).some((one) => isAllowed(session, one));
 }
 
-/** Finds what has the text in its name, once the typing pauses. Never shows an answer about another text. */
+/**
+ * Finds things whose name contains the text, when the typing pauses. Never shows an answer about another
+ * text.
+ */
 export function useSearch(session: Session, text: string): Search {
   const [told, setTold] = useState({ ...NOTHING, of: '' });
   const isTooShort = [...text].length < CHARACTERS_MIN;
@@ -61,7 +64,7 @@ export function useSearch(session: Session, text: string): Search {
       );
     const timer = setTimeout(look, PAUSE_MS);
     return () => {
-      // The service then searches no longer, either.
+      // The service then stops searching, too.
       leaving.abort();
       clearTimeout(timer);
     };
@@ -84,7 +87,7 @@ function toSearch(session: Session, text: string, found: FoundRecords) {
   return { groups, words: [hits, describeLook(found)].join(' '), isRefused: false };
 }
 
-/** A whole name is what somebody means, whatever else has it as a part. */
+/** Ranks a group. A whole name is what a person means, whatever else contains it as a part. */
 function rankGroup({ choices: [first] }: ChoiceGroup, text: string) {
   return first?.name.toLowerCase() === text.toLowerCase() ? 0 : 1;
 }
@@ -137,14 +140,14 @@ function renderVerdictAt(verdict: VerdictCommand, at: string) {
   return html`${h(Verdict, { verdict })} <span class="when">${formatDateTime(at)}</span>`;
 }
 
-/** Whoever may not open payers is led to their decisions. */
+/** Links a payer. A person who may not open payers is led to the payer's decisions. */
 function toPayerChoice(session: Session, clientIdKey: string, about: string): Choice {
   const opens = isAllowed(session, 'clients:read');
   const href = opens ? toPayerPath(clientIdKey) : toDecisionsPath({ clientIdKey });
   return { name: clientIdKey, about, act: { href } };
 }
 
-/** An order that was only reported has no decisions; it leads to its payer. */
+/** Links an order. An order that was only reported has no decisions, so its link leads to its payer. */
 function toOrderChoice(
   session: Session,
   { orderRef, clientIdKey, verdict, lastAt }: FoundRecords['orders'][number],
@@ -169,7 +172,7 @@ function formatBackTo(backTo: string, hasOlder: boolean) {
   return `Searched back to ${formatDay(backTo)}, the first day that is kept.`;
 }
 
-/** How far was looked, and for what not. */
+/** Describes how far the search went, and which kinds it left out. */
 function describeLook({ lookedAt: { backTo, hasOlder, upTo, unread }, leftOut }: FoundRecords) {
   const kinds = leftOut.map((kind) => KIND_NAMES[kind]).join(', ');
   return [

@@ -1,6 +1,6 @@
 import { html } from '#workbench/console/page/html.ts';
 
-/** Lines on a square of 16 by 16. */
+/** The lines of each icon, on a square of 16 by 16. */
 const LINES = {
   Brand: 'M3 12h3V9h3V6h4',
   Today: 'M2 13.5h12M4 11V8M8 11V3.5M12 11V6',
@@ -13,7 +13,7 @@ const LINES = {
 
 export type IconName = keyof typeof LINES;
 
-/** A picture beside a word, which says the same. */
+/** A picture beside a word with the same meaning. */
 export function renderIcon(name: IconName) {
   return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${LINES[name]} /></svg>`;
 }

@@ -2,8 +2,8 @@ import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { DRAFTS, type Session } from '#workbench/console/page/questions.ts';
 
 /**
- * The drafts of the platform. A version may be a draft, or lie on the node, while `isAwaited`.
- * A session that may not see drafts waits for none.
+ * Returns the drafts of the platform. While `isAwaited` is true, it is not known whether a version is a
+ * draft or lies on the node. A session that may not see drafts waits for none.
  */
 export function useDrafts(session: Session) {
   const maySee = isAllowed(session, 'rules');

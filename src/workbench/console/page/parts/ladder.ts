@@ -1,7 +1,7 @@
 import type { Ladder } from '#workbench/console/page/questions.ts';
 import { formatDateTime, formatDuration, readMoment } from './format.ts';
 
-/** Where a payer stands among the waits, at a moment. */
+/** Describes a payer's position on the ladder at a moment. */
 export function describeLadder({ level, attemptOpen, waitUntil }: Ladder, at: string) {
   const step = level === 0 ? 'No wait so far' : `Level ${level}`;
   if (attemptOpen) return `${step}; a requisite is shown and not paid`;

@@ -1,8 +1,8 @@
 import { html } from '#workbench/console/page/html.ts';
 
-/** Where on this page decisions, a payer, or a version is shown. */
+/** Addresses on this page of decisions, a payer, or a version. */
 
-/** The decisions that fit, by the parameters of the API. */
+/** Returns the address of the decisions that match, by the parameters of the API. */
 export function toDecisionsPath(filter: Readonly<Record<string, string>>) {
   return toPath('find', filter);
 }
@@ -19,7 +19,10 @@ export function toDecisionPath(decisionId: string) {
   return toPath(`find/decision/${encodeURIComponent(decisionId)}`);
 }
 
-/** A place, with words of its address; times are shown there in the zone in which they are shown here. */
+/**
+ * Returns the address of a place with query parameters. The place then shows times in the same zone as
+ * here.
+ */
 export function toPath(path: string, query: Readonly<Record<string, string>> = {}) {
   const zone = new URLSearchParams(location.hash.split('?')[1]).get('zone');
   const words = new URLSearchParams({ ...query, ...(zone && { zone }) }).toString();
@@ -30,12 +33,12 @@ export function toVersionPath(version: string, part = '', query: Readonly<Record
   return toPath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
 }
 
-/** The results of a rule of a version. `file`: like verdicts.yaml. */
+/** Returns the address of the results of a rule of a version. `file` is like verdicts.yaml. */
 export function toRulePath(version: string, file: string, name: string) {
   return toVersionPath(version, 'results', { rule: `${file.replace('.yaml', '')}/${name}` });
 }
 
-/** Orders, each leading to its decisions. */
+/** Renders orders, each with a link to its decisions. */
 export function renderSampleOrders(orders: readonly string[]) {
   return orders.map(
     (orderRef) => html`<a class="sample" href=${toOrderPath(orderRef)}>${orderRef}</a>${' '}`,

@@ -1,7 +1,7 @@
 import type { Explored, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, readMoment } from './format.ts';
 
-/** Each act of a rollout under the name that it has everywhere on the page. */
+/** The name of each act of a rollout, used everywhere on the page. */
 export const ROLLOUT_ACTS: Readonly<Record<Rollout['history'][number]['action'], string>> = {
   start: 'first start',
   shadow: 'shadow',
@@ -18,18 +18,18 @@ interface Span {
 }
 
 /**
- * Something that happened, drawn as a line across the time. An alert is one that the service raised itself
- * and keeps: those of Prometheus it does not know.
+ * An event that is drawn as a line across the time. An alert is an event that the service raised and keeps.
+ * The service does not know the alerts of Prometheus.
  */
 export interface Mark {
   readonly at: number;
   readonly text: string;
-  /** A few letters of it, to stand in a chart; null: only its line does. */
+  /** A few letters for the chart. Null if only the line is drawn. */
   readonly label: string | null;
   readonly isAlert: boolean;
 }
 
-/** What happened within a time, the first first. */
+/** Lists the events within a time, the first one first. */
 export function listMarks(
   {
     rollout,
@@ -78,10 +78,12 @@ function describeGap({ from, to, entries }: Explored['exploration']['gaps'][numb
   return `about ${count(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
 }
 
-/** What made the active version active; empty when the history is too long to tell. */
+/**
+ * Describes what made the active version active. Returns an empty text if the history is too long to know.
+ */
 export function describeActivation({ active, history }: Rollout) {
   let came: Rollout['history'][number] | null = null;
-  // A candidate that is taken back leaves active what was active.
+  // If a candidate is taken back, the active version stays.
   for (const entry of history)
     if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
   if (came?.to !== active.version) return '';

@@ -1,7 +1,10 @@
 import { type Html, html } from '#workbench/console/page/html.ts';
 import { splitName } from './split-name.ts';
 
-/** A name of a payer or an order, so that two names that differ never look alike. `part`: what is sought. */
+/**
+ * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the
+ * searched part.
+ */
 export function renderName(name: string, part = '') {
   return html`<bdi>${splitName(name).map(({ text, mark }) =>
     mark === null ? markPart(text, part) : html`<span class="odd-letter">${mark}</span>`,

@@ -15,7 +15,7 @@ interface TroubleProps {
   retry?: () => void;
 }
 
-/** A refusal in the service's own words, with a way on. */
+/** A refusal in the service's own words, with a button to try again. */
 export function Trouble({ error, retry }: TroubleProps) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>${chooseTitle(error.status)}</strong>
@@ -24,14 +24,17 @@ export function Trouble({ error, retry }: TroubleProps) {
   </div>`;
 }
 
-/** What is shown of an answer once it is there; until then, what is the matter. */
+/** Renders an answer when it is there. Until then, says what it waits for or what is wrong. */
 export function renderAnswer<T>({ data, error, reload }: Answer<T>, shown: (data: T) => Html) {
   const trouble = error && h(Trouble, { error, retry: reload });
   if (data === null) return trouble ?? h(Loading, {});
   return html`${trouble}${shown(data)}`;
 }
 
-/** For what may be refused: `attempt` tries it, `isBusy` meanwhile, and `trouble` says why it failed. */
+/**
+ * Runs an action that may be refused. `attempt` tries it, `isBusy` is true during the try, and `trouble`
+ * says why it failed.
+ */
 export function useAttempt() {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setIsBusy] = useState(false);
@@ -45,7 +48,7 @@ export function useAttempt() {
   return { attempt, isBusy, trouble: error && h(Trouble, { error }) };
 }
 
-/** `status`: undefined of an error that is not an answer of the service. */
+/** Chooses the title of a refusal. `status` is undefined for an error that is no answer of the service. */
 function chooseTitle(status: number | undefined) {
   switch (status) {
     case 202:
@@ -63,7 +66,7 @@ function chooseTitle(status: number | undefined) {
   }
 }
 
-/** The stored rollout is damaged: that does not mean that no version decides. */
+/** Says that the stored rollout is damaged. Versions may decide nevertheless. */
 export function UnreadableRollout() {
   return renderEmpty(
     'The rollout cannot be read',

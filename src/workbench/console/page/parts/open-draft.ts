@@ -7,44 +7,46 @@ import { toVersionPath } from './links.ts';
 import { Trouble, useAttempt } from './notice.ts';
 import { renameDraft, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
-/** Long enough for a line to be typed to its end. */
+/** The pause in ms after which a typed line counts as complete. */
 const TYPING_MS = 700;
 
-/** How often a draft that is open is compared with what is kept. */
+/** How often an open draft is compared with the kept one. */
 const FOLLOWED_EVERY_MS = 10_000;
 
-/** What was typed and could not be kept before the page was left, by who typed and version. */
+/** Texts that were typed and could not be kept before the page was left, by person and version. */
 const typed: Map<string, WorkingCopy> = new Map();
 
 addEventListener('signed-out', () => typed.clear());
 
 /**
- * Somebody else changed the draft: in the service's words, with how it is now; null when it was discarded.
+ * Another person's change of the draft: the service's words, and the present draft. Null if the draft was
+ * discarded.
  */
 interface Conflict {
   readonly detail: string;
   readonly theirs: WorkingCopy | null;
 }
 
-/** A draft that is being worked on. */
+/** A draft on which somebody works. */
 export interface OpenDraft {
   readonly copy: WorkingCopy;
   readonly change: (copy: WorkingCopy) => void;
-  /** Shows what is kept already. */
+  /** Shows a text that is kept already. */
   readonly take: (copy: WorkingCopy) => void;
   readonly standing: 'kept' | 'keeping' | 'not kept';
-  /** Why it is not kept. */
+  /** Why the text is not kept. */
   readonly error: Refusal | null;
   readonly retry: () => void;
   readonly conflict: Conflict | null;
-  /** Who made the change that was taken over, because nothing was typed here. */
+  /** The author of a change that was taken over because nothing was typed here. */
   readonly changedBy: string | null;
-  /** Counts up each time that texts came from elsewhere. */
+  /** A number that grows each time that texts came from elsewhere. */
   readonly round: number;
 }
 
 /**
- * Keeps a draft on the server as it is typed, and follows what others do to it while nothing is typed here.
+ * Keeps a draft on the server while it is typed, and follows the changes of others as long as nothing is
+ * typed here.
  */
 export function useDraft(begun: WorkingCopy): OpenDraft {
   const { version } = begun;
@@ -145,13 +147,13 @@ function formatDraftName(version: string) {
   return `${getTypingPerson()} ${version}`;
 }
 
-/** How it stands now; null when it was discarded. */
+/** Finds the draft in the list. Returns null if it was discarded. */
 async function findListedDraft(version: string) {
   const { drafts } = await askService('GET', DRAFTS);
   return drafts.find((one) => one.version === version) ?? null;
 }
 
-/** As it is kept now; null when it was discarded. */
+/** Opens the draft as it is kept now. Returns null if it was discarded. */
 async function openDraft(version: string) {
   try {
     return toWorkingCopy(await askService('GET', keptDraftQuestion(version)));
@@ -161,7 +163,10 @@ async function openDraft(version: string) {
   }
 }
 
-/** Keeps what was typed when another page is shown already; what cannot be kept waits for its return. */
+/**
+ * Keeps the typed text when another page is shown already. A text that cannot be kept waits until the page
+ * is shown again.
+ */
 async function saveOnLeave(name: string, copy: WorkingCopy, underWay: Promise<number | null>) {
   typed.set(name, copy);
   try {
@@ -169,7 +174,7 @@ async function saveOnLeave(name: string, copy: WorkingCopy, underWay: Promise<nu
     await saveDraft({ ...copy, revision });
     typed.delete(name);
   } catch {
-    // It is shown again, and why it is not kept, when somebody comes back.
+    // The text is shown again, with why it is not kept, when the person comes back.
   }
 }
 
@@ -178,7 +183,7 @@ const NEARLY_FULL = 0.8;
 
 const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not saved.' };
 
-/** Whether the typed text is kept, and what to do when two people typed at once. */
+/** Says whether the typed text is kept, and what to do if two people typed at once. */
 export function DraftStatus({ draft, bytesMax }: { draft: OpenDraft; bytesMax: number }) {
   const { copy, standing, error, retry, conflict, changedBy } = draft;
   const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
@@ -235,7 +240,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
   </section>`;
 }
 
-/** Where the two differ, file by file. */
+/** Shows where the two texts differ, file by file. */
 function Lines({ theirs, mine }: { theirs: WorkingCopy; mine: WorkingCopy }) {
   const paths = [...new Set([...Object.keys(theirs.files), ...Object.keys(mine.files)])];
   const differing = paths.filter((path) => theirs.files[path] !== mine.files[path]);
@@ -252,7 +257,7 @@ function Lines({ theirs, mine }: { theirs: WorkingCopy; mine: WorkingCopy }) {
   </details>`;
 }
 
-/** The lines between the beginning and the end that two texts share. */
+/** Finds the lines between the common beginning and the common end of two texts. */
 function findChangedLines(theirs: string, mine: string) {
   const both = [theirs.split('\n'), mine.split('\n')];
   const head = countSameLines(both);
@@ -261,7 +266,7 @@ function findChangedLines(theirs: string, mine: string) {
   return { line: head + 1, texts: rest.map((lines) => lines.slice(0, lines.length - tail).join('\n')) };
 }
 
-/** How many equal lines the two begin with. */
+/** Counts the equal lines with which the two begin. */
 function countSameLines([first = [], second = []]: readonly (readonly string[])[]) {
   const other = first.findIndex((line, index) => line !== second[index]);
   return other === -1 ? first.length : other;

@@ -2,7 +2,7 @@ import { formatCsvCell } from '#base/csv.ts';
 import { html } from '#workbench/console/page/html.ts';
 import { useAttempt } from './notice.ts';
 
-/** Gives somebody a file to keep, as a download. */
+/** Gives the person a file as a download. */
 export function saveFile(name: string, type: string, content: BlobPart) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([content], { type }));
@@ -11,21 +11,21 @@ export function saveFile(name: string, type: string, content: BlobPart) {
   URL.revokeObjectURL(link.href);
 }
 
-/** Rows as CSV, the names of their columns first. */
+/** Formats rows as CSV. The names of the columns come first. */
 export function toCsv(rows: readonly object[]) {
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
   return lines.map((cells) => `${cells.map((value) => formatCsvCell(value)).join(',')}\r\n`).join('');
 }
 
-/** A line of JSON each. */
+/** Formats items as JSON, one a line. */
 export function toJsonLines(items: readonly unknown[]) {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }
 
-/** By what they are called, the texts to save, however many pages they take to gather. */
+/** The functions that make the texts to save, by their names. They may fetch any number of pages. */
 type Forms = Readonly<Record<string, () => Promise<string>>>;
 
-/** A button for each form in which all of something can be saved. */
+/** A button for each form in which the data can be saved. */
 export function SaveButtons({ name, forms }: { name: string; forms: Forms }) {
   const { attempt, trouble } = useAttempt();
   return html`<div class="buttons">

@@ -6,18 +6,18 @@ import { renderName } from './name.ts';
 
 interface SearchBoxProps {
   readonly session: Session;
-  /** Begins the ids of its elements, so that two boxes may stand on one page. */
+  /** The beginning of the ids of its elements, so that two boxes may stand on one page. */
   readonly id: string;
   readonly label: string;
   readonly hasFocus: boolean;
-  /** What can be chosen besides what is found. */
+  /** Returns commands that can be chosen besides the found things. */
   readonly commands?: (text: string) => readonly ChoiceGroup[];
   readonly choose: (choice: Choice) => void;
 }
 
 /**
- * A field with what is found under it, as one types. Up and down choose, Enter takes. Pressed before anything
- * is found, Enter takes what will be found first.
+ * A field with found things below it, which change while somebody types. Up and down choose, and Enter
+ * opens. If Enter is pressed before anything is found, it opens the first thing that will be found.
  */
 export function SearchBox({ session, id, label, hasFocus, commands = () => [], choose }: SearchBoxProps) {
   const box = useRef<HTMLInputElement | null>(null);
@@ -91,7 +91,7 @@ interface Shown {
   readonly option: string;
   readonly isActive: boolean;
   readonly choose: (choice: Choice) => void;
-  /** The pointer moved on it. */
+  /** Is called when the pointer moves on the choice. */
   readonly point: () => void;
 }
 

@@ -1,10 +1,16 @@
-/** A part of a name as it is shown; `mark` is for the eye, null where the text shows itself. */
+/**
+ * A part of a name as it is shown. `mark` is the visible sign for the part. It is null if the text shows
+ * itself.
+ */
 interface NamePart {
   readonly text: string;
   readonly mark: string | null;
 }
 
-/** Controls, formats such as marks of direction, lone surrogates, and blanks other than the space. */
+/**
+ * Control characters, format characters such as marks of direction, lone surrogates, and blanks other than
+ * the space.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
 /** Letters that look like those of the Latin alphabet, and accents that stand apart from their letter. */
@@ -13,8 +19,9 @@ const LOOKALIKE = /[\p{Script=Cyrillic}\p{Script=Greek}\p{M}]/u;
 const LATIN = /\p{Script=Latin}/u;
 
 /**
- * Splits a name into what shows itself and what needs a mark: what is invisible, a blank at an end or beside
- * another one, and, in a name with Latin letters, a letter of another alphabet that looks like one of them.
+ * Splits a name into parts that show themselves and parts that need a mark: invisible characters, a blank
+ * at an end or beside another one, and, in a name with Latin letters, a letter of another alphabet that
+ * looks like a Latin one.
  */
 export function splitName(name: string): readonly NamePart[] {
   const letters = [...name];
@@ -39,7 +46,7 @@ function chooseMark(letters: readonly string[], place: number, isLatin: boolean)
   return isLatin && LOOKALIKE.test(letter) ? `${letter} ${formatCode(letter)}` : null;
 }
 
-/** `U+202E`. */
+/** Formats the code of a letter like `U+202E`. */
 function formatCode(letter: string) {
   return `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

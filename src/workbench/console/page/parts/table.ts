@@ -1,6 +1,6 @@
 import { type Html, html, useState } from '#workbench/console/page/html.ts';
 
-/** A column by its name; one of numbers stands at the right. */
+/** A column by its name. A column of numbers stands at the right. */
 export type ColumnKind = 'text' | 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
@@ -10,13 +10,13 @@ interface TableHead {
   columns: readonly Column[];
   kind?: string;
   sort?: Sort;
-  /** Rows that come drawn. */
+  /** Rows that are drawn already. */
   drawn?: Html;
 }
 
 /**
- * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
- * sorted by its heads.
+ * A table that scrolls sideways if it is too wide, also with the keyboard. A table with a `sort` is sorted
+ * by its headings.
  */
 export function renderTable<Row>(
   { name, columns, kind, sort, drawn }: TableHead,
@@ -38,7 +38,7 @@ export function renderTable<Row>(
   </div>`;
 }
 
-/** On a narrow screen a cell says of what column it is. */
+/** On a narrow screen each cell has the name of its column. */
 function renderCell(cell: Html, column: Column = '', place = 0) {
   const { name, kind } = splitColumn(column);
   return html`<td class=${kind} data-of=${place > 0 && name !== '' ? name : undefined}>${cell}</td>`;
@@ -61,8 +61,8 @@ function renderHead(column: Column, place: number, sort?: Sort) {
 }
 
 /**
- * By which column a table is sorted; null: as it came. `by` is what a click on a head does: largest
- * numbers or first words first, then the other way round, then as it came.
+ * The column by which a table is sorted. Null if the table has its original sequence. `by` is called by a
+ * click on a heading: largest numbers or first words first, then the reverse, then the original sequence.
  */
 interface Sort {
   readonly place: number | null;
@@ -71,7 +71,7 @@ interface Sort {
 }
 
 /**
- * How a table is sorted, which the address keeps under its name: `sort Money=-3` is by the fourth
+ * The sort of a table, which the address keeps under the table's name: `sort Money=-3` sorts by the fourth
  * column, downwards.
  */
 export function useSort(name: string): Sort {
@@ -91,7 +91,7 @@ export function useSort(name: string): Sort {
   return { place, down, by };
 }
 
-/** Rows as they are sorted; those without a value are last either way. `cellOf`: of a column. */
+/** Sorts rows. Rows without a value are last in both directions. `cellOf` returns the cell of a column. */
 export function sortRows<Row>(
   rows: readonly Row[],
   { place, down }: Sort,
@@ -106,12 +106,12 @@ export function sortRows<Row>(
   });
 }
 
-/** Columns of one kind. */
+/** Declares columns of one kind. */
 export function declareColumns(kind: ColumnKind, ...names: readonly string[]) {
   return names.map((name) => ({ name, kind }));
 }
 
-/** Columns of numbers. */
+/** Declares columns of numbers. */
 export function declareNumberColumns(...names: readonly string[]) {
   return declareColumns('num', ...names);
 }

@@ -3,20 +3,24 @@ import { goTo, onSubmit, onTyped, renderField } from './form.ts';
 import { formatDateTime, formatMinute, parseMinute, writeMoment } from './format.ts';
 
 /**
- * The time that all places look at, which the address keeps: minutes as `2026-01-01T14:03Z`, so that a link
- * means the same in every time zone. Fields show them where times are shown: in the reader's own, or in UTC.
+ * The time that all places show, which the address keeps: minutes like `2026-01-01T14:03Z`, so that a link
+ * means the same in every time zone. Fields show minutes in the zone of shown times: the reader's own, or
+ * UTC.
  */
 
 const MINUTE_MS = 60_000;
 
-/** When a minute begins, epoch ms; UTC where it names no zone, and undefined for what is no time. */
+/**
+ * Returns when a minute begins, epoch ms. A minute without a zone is in UTC. Returns undefined for a text
+ * that is no time.
+ */
 function parseMinuteStart(minute: string | null | undefined) {
   if (!minute) return undefined;
   const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(minute) ? minute : `${minute}Z`);
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** The time that an address names: from the beginning of one minute to the end of another. */
+/** Reads the time that an address names: from the beginning of one minute to the end of another. */
 export function readSpan({
   from,
   to,
@@ -34,15 +38,13 @@ export function readSpan({
   };
 }
 
-/**
- * The moment at whose end a minute is over, as of which figures are asked for; nothing where none is named.
- */
+/** Reads the end of the minute to which figures refer. Returns nothing if none is named. */
 function readAsOf(minute: string | null | undefined): { readonly asOf?: number } {
   const { to } = readSpan({ to: minute });
   return to === undefined ? {} : { asOf: to - 1 };
 }
 
-/** A minute as addresses name it. */
+/** Formats a minute as addresses name it. */
 export function formatMinuteWord(epochMs: number) {
   return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
@@ -54,7 +56,7 @@ export function renderMinuteField(name: string, minute: string | null | undefine
   return renderField(label, { type: 'datetime-local', name, defaultValue });
 }
 
-/** The values of a form, with its minutes `from`, `to` and `asOf` as addresses name them. */
+/** Converts the values of a form: its minutes `from`, `to` and `asOf` become minutes of addresses. */
 export function convertToUtc(local: Readonly<Record<string, string>>): Record<string, string> {
   const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
   const entries = Object.entries(local).map(([name, text]) =>
@@ -66,7 +68,7 @@ export function convertToUtc(local: Readonly<Record<string, string>>): Record<st
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How far back a place looks that no moment ends; the longest is all that is kept. */
+/** How far back a place looks if no moment ends the time. The longest is all that is kept. */
 const SPANS_MS = {
   hour: HOUR_MS,
   day: DAY_MS,
@@ -80,25 +82,27 @@ export type SpanName = keyof typeof SPANS_MS;
 
 const SPAN_NAMES: readonly SpanName[] = ['hour', 'day', 'week', 'month', 'quarter', 'all'];
 
-/** The words of an address that all places share. */
+/** The query parameters that all places share. */
 export const TIME_WORDS: readonly string[] = ['span', 'from', 'to', 'asOf', 'zone'];
 
-/** The time that an address names, or else the one that the place looks at by itself. */
+/** The time that the address names, or otherwise the default time of the place. */
 export interface Time {
-  /** As addresses of other places name it; nothing where this one names none. */
+  /** The query parameters for addresses of other places. Empty if this address names no time. */
   readonly words: Readonly<Record<string, string>>;
-  /** Null between moments. */
+  /** The name of the span. Null if the time lies between two moments. */
   readonly name: SpanName | null;
-  /** Epoch ms; `from` is absent for all that is kept, `to` for now. */
+  /** Epoch ms. `from` is missing if all that is kept is shown, and `to` if the time ends now. */
   readonly span: { readonly from?: number; readonly to?: number; readonly asOf?: number };
 }
 
-/** The time as the API takes it. */
+/** Returns the time in the form of the API. */
 export function writeSpan(span: Time['span']): Readonly<Partial<Record<'from' | 'to' | 'asOf', string>>> {
   return Object.fromEntries(Object.entries(span).map(([name, at]) => [name, writeMoment(at)]));
 }
 
-/** Days and longer begin with a day of UTC, so that a question stays the same all day. */
+/**
+ * Reads the time. Days and longer spans begin with a day of UTC, so that a question stays the same all day.
+ */
 export function readTime(query: URLSearchParams, otherwise: SpanName): Time {
   const words = Object.fromEntries([...query].filter(([name]) => TIME_WORDS.includes(name)));
   const known = readAsOf(query.get('asOf'));
@@ -111,7 +115,7 @@ export function readTime(query: URLSearchParams, otherwise: SpanName): Time {
   return { words, name: to === undefined ? name : null, span: { ...begin, ...(to && { to }), ...known } };
 }
 
-/** This address with another time, or with other words. */
+/** Returns this address with another time, or with other query parameters. */
 export function withWords(words: Readonly<Record<string, string | null | undefined>>) {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);
@@ -121,7 +125,7 @@ export function withWords(words: Readonly<Record<string, string | null | undefin
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** The time of the place that is shown, and the others to choose from. */
+/** The time of the place that is shown, and the other times to choose from. */
 export function TimeBar({ time: { words, name, span } }: { time: Time }) {
   const none = { span: null, from: null, to: null };
   const submit = onSubmit((values) => goTo(withWords({ ...none, asOf: null, ...convertToUtc(values) })));

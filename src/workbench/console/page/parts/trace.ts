@@ -24,8 +24,9 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
- * are shown, and the others lie behind their number. With a version each leads to its results.
+ * Renders the values that the rules of a rule set saw: the verdict first, then what led to it. Matching
+ * rules are shown, and the others are folded behind their number. If a version is given, each rule links to
+ * its results.
  */
 export function renderRulesTrace(
   { groups, signals, verdicts, flags }: RulesAccount,
@@ -116,7 +117,7 @@ function renderRule(rule: RuleTrace, version: string | undefined) {
   </details>`;
 }
 
-/** An "all" at the top of a rule goes without saying. */
+/** An "all" at the top of a rule is not written, because it is understood. */
 function listTopConditions(condition: ConditionTrace) {
   return condition.kind === 'all' ? condition.conditions : [condition];
 }
@@ -185,7 +186,7 @@ export function renderFactsTable(facts: Readonly<Record<string, FactReading>>) {
 
 const MINUTE_SECONDS = 60;
 
-/** Seconds are said in words, too, where nobody counts them. */
+/** Formats a fact's value. Large numbers of seconds are also written as a duration. */
 function formatReading(label: string, value: FactReading) {
   const isLong = /seconds/i.test(label) && typeof value === 'number' && value >= MINUTE_SECONDS;
   return isLong ? `${formatFact(value)} (${formatDuration(value * 1000)})` : formatFact(value);

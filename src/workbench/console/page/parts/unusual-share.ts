@@ -3,29 +3,29 @@ import type { Explored } from '#workbench/console/page/questions.ts';
 import { readMoment, writeMoment } from './format.ts';
 
 /**
- * Whether the newest hours are like the same hours of the days before. The earlier days show how much a
- * share varies by chance, also through payers who ask often.
+ * Compares the newest hours with the same hours of the days before. The earlier days show how much a share
+ * varies by chance, also through payers who ask often.
  */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DAYS = 8;
-/** The length of a slot of a question over so many days; the last two are compared. */
+/** The service answers a query over so many days in slots of this length. The last two slots are compared. */
 const SLOT_MS = 3 * HOUR_MS;
 const SLOTS_COMPARED = 2;
 
-/** Fewer verdicts, or fewer days, say nothing about what is usual. */
+/** The least number of verdicts, and of days, from which the usual share is computed. */
 const VERDICTS_MIN = 30;
 const DAYS_MIN = 4;
 
 const POINTS_MIN = 10;
-/** With few days known, chance alone moves about one of several hundred shares further than this. */
+/** If few days are known, chance alone moves about one of several hundred shares further than this. */
 const DEVIATIONS_MIN = 4;
 
-/** A verdict whose share left what is usual. */
+/** A verdict whose share left its usual range. */
 export interface UnusualShare {
   readonly verdict: string;
-  /** Percent, now and on the days before. */
+  /** The share in percent, now and on the days before. */
   readonly share: number;
   readonly usual: number;
   /** Epoch ms. */
@@ -42,8 +42,8 @@ export function toUsualHoursQuery(nowMs: number) {
 }
 
 /**
- * Returns null when too little is known. `unusual` is the share that rose most, else the one that fell
- * most, else null.
+ * Returns null if too little is known. `unusual` is the share that rose most, otherwise the one that fell
+ * most, otherwise null.
  */
 export function compareWithUsual({ slots, stepMs, all, values }: Explored['exploration']): {
   readonly unusual: UnusualShare | null;

@@ -4,7 +4,10 @@ import type { FileRemark } from './editor/code-editor.ts';
 import { onSubmit, onTyped } from './form.ts';
 import { type Constant, type WorkingCopy, withValues } from './working-copy.ts';
 
-/** What was put into a field, by the path of its constant; `written` once it stands in the draft. */
+/**
+ * Texts that were typed into fields, by the path of their constant. `written` is true when the text stands
+ * in the draft.
+ */
 type Edits = Readonly<Record<string, { readonly text: string; readonly written: boolean }>>;
 
 export interface ValueEdits {
@@ -13,9 +16,9 @@ export interface ValueEdits {
 }
 
 /**
- * Writes values into a draft. One that is put in while the draft is being checked waits for the answer,
- * because only that knows where constants stand now. `checked`: as it stands now; null: nothing is said of
- * that yet.
+ * Writes values into a draft. A value that is typed during a check of the draft waits for the check's
+ * result, because only the result knows where constants stand now. `checked` is the check of the present
+ * text. It is null if there is none yet.
  */
 export function useValueEdits(
   copy: WorkingCopy,
@@ -26,7 +29,7 @@ export function useValueEdits(
   useEffect(() => {
     if (checked === null || Object.keys(edits).length === 0) return;
     const waiting = Object.entries(edits).filter(([, { written }]) => !written);
-    // What is put in meanwhile is none of these, and stays for the next time.
+    // Values that were typed in the meantime are not among these, and stay for the next time.
     setEdits((now) => {
       const later = Object.entries(now).filter(([path, one]) => one !== edits[path]);
       const done = waiting.map(([path, { text }]) => [path, { text, written: true }]);
@@ -42,17 +45,17 @@ export function useValueEdits(
 }
 
 interface ValuesProps {
-  /** Of the file. */
+  /** The path of the file. */
   readonly path: string;
   readonly checked: CheckedDraft | null;
-  /** On the file. */
+  /** The remarks about the file. */
   readonly remarks: readonly FileRemark[];
   readonly values: ValueEdits;
-  /** Shows a place in the editor. */
+  /** Shows a position in the editor. */
   readonly go: (at: FileRemark['at']) => void;
 }
 
-/** The constants of one file as fields: by rule, named condition or ladder. */
+/** The constants of one file as fields, by rule, named condition or ladder. */
 export function ValueFields({ path, checked, remarks, values, go }: ValuesProps) {
   const known = useRef<readonly Constant[]>([]);
   const read = (checked?.constants ?? []).filter(({ at }) => at.file === path);
@@ -85,7 +88,7 @@ export function ValueFields({ path, checked, remarks, values, go }: ValuesProps)
   </form>`;
 }
 
-/** Problems are told of a value, or of the comparison that it stands in. */
+/** Finds the constant of a problem. Problems name a value, or the comparison that contains it. */
 function findConstant({ at: { line, column } }: FileRemark, constants: readonly Constant[]) {
   return constants.find(({ at }) => at.line === line && at.column >= column);
 }
@@ -142,7 +145,10 @@ function Value({
   </div>`;
 }
 
-/** Of its path what its owner does not say: `paidCount >=`, `verdicts window`, `level 1`. */
+/**
+ * Formats the part of a constant's path that its owner does not say: `paidCount >=`, `verdicts window`,
+ * `level 1`.
+ */
 function formatLabel({ path, owner, sign }: Constant) {
   const own = path.slice(owner.length).replace(/^\./, '');
   const [, level] = /^(?:levels)?\[(\d+)\]$/.exec(own) ?? [];
@@ -155,7 +161,7 @@ function listChoices({ allowed, text }: Constant) {
   return allowed.type === 'enum' ? [...new Set([...allowed.values, text])] : null;
 }
 
-/** What nothing is counted to, like the seconds of never: there is no bound to tell. */
+/** The limit of numbers whose bound is not shown, like the seconds that mean "never". */
 const LARGE = 999_999_999;
 
 function formatAllowedRange({ allowed, unit }: Constant) {

@@ -2,10 +2,10 @@ import { type Html, html } from '#workbench/console/page/html.ts';
 import type { VerdictCommand } from '#workbench/console/page/questions.ts';
 import { formatDuration } from './format.ts';
 
-/** A state's tone. */
+/** The tone of a state. */
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
 
-/** The verdicts in the order in which they are stacked, with the sign that stands for the colour. */
+/** The verdicts in the sequence in which they are stacked, each with the sign that stands for its colour. */
 export const VERDICTS = [
   { name: 'GET_NEW', sign: '+', color: '--get-new' },
   { name: 'GET_SAME_STICKY', sign: '=', color: '--sticky' },
@@ -47,20 +47,20 @@ export function renderFlagPill(flag: string) {
   return html` ${renderPill(`flag ${flag}`, 'note')}`;
 }
 
-/** The tone in which a client group is shown. */
+/** Chooses the tone of a client group. */
 export function chooseGroupTone(group: string): Tone {
   if (group === 'BLOCKED') return 'bad';
   return group === 'NEW' ? 'plain' : 'good';
 }
 
-/** Takes more room than a column of figures has. */
+/** Whether a value needs more room than a column of figures has. */
 function isLong(value: Html) {
   return typeof value === 'string' && value.length > COLUMN_LETTERS;
 }
 
 const COLUMN_LETTERS = 22;
 
-/** A row of figures, each under its name, with what it is compared with. */
+/** A row of figures, each under its name, with the value with which it is compared. */
 export function renderFigures(items: readonly (readonly [name: Html, value: Html, note?: Html])[]) {
   return html`<dl class="figures">
     ${items.map(
@@ -71,14 +71,14 @@ export function renderFigures(items: readonly (readonly [name: Html, value: Html
   </dl>`;
 }
 
-/** What is known of somebody or something, a line each. */
+/** Known facts about a payer or a thing, a line each. */
 export function renderFacts(items: readonly (readonly [string, Html])[]) {
   return html`<dl class="about">
     ${items.map(([name, value]) => html`<div><dt class="faint">${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
 }
 
-/** Colours of the names that have one of their own. */
+/** The colours of names that have a colour of their own. */
 const OWN_COLORS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...VERDICTS, ...GROUPS].map(({ name, color }) => [name, color])),
   bot: '--block',
@@ -100,7 +100,10 @@ const OTHER_COLORS = [
   '--wait',
 ] as const;
 
-/** A colour for each name, which it has everywhere, whatever stands beside it and however often it came. */
+/**
+ * Assigns a colour to each name. A name has the same colour everywhere, whatever stands beside it and
+ * however often it occurs.
+ */
 export function assignColors(names: readonly string[]): ReadonlyMap<string, string> {
   const colors = new Map(names.map((name) => [name, OWN_COLORS[name] ?? '']));
   const isFree = (color: string) => ![...colors.values()].includes(color);

@@ -5,19 +5,20 @@ import { CHECK_DRAFT, keptDraftQuestion } from '#workbench/console/page/question
 
 export type Constant = OpenedRuleFolder['constants'][number];
 
-/** A rule set that somebody works on, as the page has it. */
+/** A rule set on which somebody works, as the page has it. */
 export interface WorkingCopy {
   readonly version: string;
-  /** The version that it began with. */
+  /** The version with which it began. */
   readonly from: string;
-  /** Texts by path. */
+  /** The texts by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Of the draft that it was made on; null: there is none yet. */
+  /** The revision of the draft on which it is based. Null if there is no draft yet. */
   readonly revision: number | null;
 }
 
 /**
- * Keeps it as the platform's draft. Throws Refusal, of status 412 when somebody else changed that meanwhile.
+ * Keeps the text as the platform's draft. Throws Refusal. The status is 412 if somebody else changed the
+ * draft in the meantime.
  */
 export function saveDraft({ version, from, files, revision }: WorkingCopy) {
   return askService('PUT', keptDraftQuestion(version, revision), { from, files });
@@ -27,13 +28,13 @@ export function toWorkingCopy({ version, from, files, revision }: Draft): Workin
   return { version, from, files, revision };
 }
 
-/** A new draft with the files of a version. */
+/** Starts a new draft with the files of a version. */
 export function startDraft({ version: from, files }: OpenedRuleFolder, version: string): WorkingCopy {
   const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
   return renameDraft({ version: from, from, files: texts, revision: null }, version);
 }
 
-/** The draft under another name, also inside ruleset.yaml. */
+/** Gives the draft another name, also inside ruleset.yaml. */
 export function renameDraft(copy: WorkingCopy, version: string): WorkingCopy {
   const before = copy.files['ruleset.yaml'] ?? '';
   const text = before.replace(
@@ -49,15 +50,15 @@ export function withFile(copy: WorkingCopy, path: string, text: string): Working
 }
 
 /**
- * The draft with other values of constants, by their paths; all else stays as it is. Whatever a value is, it
- * stays one value of the file, so that the check tells what is wrong with it.
+ * Returns the draft with other values of constants, by their paths. Everything else stays unchanged.
+ * Whatever a value is, it stays one value of the file, so that the check finds what is wrong with it.
  */
 export function withValues(
   copy: WorkingCopy,
   constants: readonly Constant[],
   values: Readonly<Record<string, string>>,
 ) {
-  // From the end to the beginning, so that no replacement moves the place of the next.
+  // The replacements run from the end to the beginning, so that none moves the position of the next one.
   return constants
     .filter(({ path }) => values[path] !== undefined)
     .toSorted((a, b) => b.from - a.from)
@@ -71,7 +72,7 @@ export function withValues(
     }, copy);
 }
 
-/** Words that YAML takes for something else. */
+/** Matches a text that YAML reads as a text without quotes. */
 const PLAIN_TEXT = /^(?!(?:true|false|null)$)[a-z][\w-]*$/i;
 const PLAIN = /^-?\w[\w.+-]*$/;
 
@@ -94,19 +95,19 @@ const ORDER = [
   'ruleset.yaml',
 ];
 
-/** Its files in the order in which people look for them. */
+/** Lists the files in the sequence in which people look for them. */
 export function listPaths({ files }: WorkingCopy) {
   const rank = (path: string) => (ORDER.includes(path) ? ORDER.indexOf(path) : ORDER.length);
   return Object.keys(files).toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
-/** Long enough for a word to be typed to its end. */
+/** The pause in ms after which a typed word counts as complete. */
 const TYPING_MS = 300;
 
 /**
- * What the service says of a draft, asked again whenever its text has not changed for a moment; one question
- * at a time. What was said before stays until the next answer. A service that has no time now is asked again
- * when it said. `copy`: `current` is null when what was said is of an older text.
+ * Checks a draft at the service whenever its text has not changed for a moment, one request at a time. The
+ * last result stays until the next one. If the service has no time now, the request is repeated when the
+ * service said. `current` is null if the last result is about an older text.
  */
 export function useCheck({ version, from, files }: WorkingCopy): {
   checked: CheckedDraft | null;
@@ -128,7 +129,7 @@ export function useCheck({ version, from, files }: WorkingCopy): {
         )
         .finally(() => {
           underWay.current = false;
-          // What was typed meanwhile is asked about now.
+          // Text that was typed in the meantime is checked now.
           setAnswered((number) => number + 1);
         });
     }, TYPING_MS);
@@ -141,7 +142,7 @@ export function useCheck({ version, from, files }: WorkingCopy): {
 }
 
 interface Said {
-  /** Asked about last. */
+  /** The texts that were checked last, or whose check failed. */
   readonly files: WorkingCopy['files'] | null;
   /** The texts that `checked` is about. */
   readonly of: WorkingCopy['files'] | null;
@@ -149,7 +150,7 @@ interface Said {
   readonly error: Refusal | null;
 }
 
-/** The problems because of which files of cases cannot be read. */
+/** Lists the problems because of which files of cases cannot be read. */
 export function listUnreadCases({ problems }: CheckedDraft) {
   return problems.filter(({ at }) => at.file.startsWith('cases/'));
 }

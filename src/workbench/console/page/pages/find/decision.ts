@@ -29,8 +29,8 @@ import {
 } from '#workbench/console/page/questions.ts';
 
 /**
- * A decision as somebody needs it in a dispute: what was answered and why, what became of the order, what
- * support may say of it, and what another version would have answered then.
+ * A decision as a person needs it in a dispute: the answer and its reasons, the outcome of the order, the
+ * texts that support may send, and the answer that another version would have given then.
  */
 export function OpenedDecision({ decisionId, session }: { decisionId: string; session: Session }) {
   return renderAnswer(useAnswer(explanationQuestion(decisionId)), (found) =>
@@ -116,7 +116,7 @@ function renderDecisionFigures(decision: Decision) {
 
 const ENTRIES_LOOKED_AT = 500;
 
-/** What became of the order, as far as the payer's history is kept; the newest report counts. */
+/** The outcome of the order, as far as the payer's history is kept. The newest report counts. */
 function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decision }) {
   return renderAnswer(
     useAnswer(clientHistoryQuestion(clientIdKey, ENTRIES_LOOKED_AT)),
@@ -139,7 +139,7 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
   );
 }
 
-/** The same question to another version, on the recorded facts and with the payer as he was then. */
+/** The answer of another version, on the recorded facts and with the payer's state of that time. */
 function OtherVersion({ decision }: { decision: Decision }) {
   const folders = useAnswer(RULE_FOLDERS);
   const [version, setVersion] = useState('');

@@ -4,7 +4,7 @@ import type { Choice } from '#workbench/console/page/parts/found.ts';
 import { SearchBox } from '#workbench/console/page/parts/search-box.ts';
 import type { Session } from '#workbench/console/page/questions.ts';
 
-/** Finds what has a name, and leads to it. */
+/** A box that finds things by a part of their names and leads to them. */
 export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boolean }) {
   const choose = ({ act }: Choice) => (typeof act === 'function' ? act() : goTo(act.href));
   const label = 'Payer, order, decision, request, device or list entry';

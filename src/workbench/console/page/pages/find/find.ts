@@ -21,7 +21,7 @@ import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
 import { Payer } from './payer.ts';
 
-/** The box, and the decisions that fit a filter and a time. */
+/** The box, and the decisions that match a filter and a time. */
 export function FindPage(props: PageProps) {
   const { session, place } = props;
   const { query: key } = place;
@@ -48,8 +48,8 @@ export function DecisionPage({ place: { item }, session }: PageProps) {
 const PAGE_DECISIONS = 100;
 
 /**
- * A first page and those behind it, with the question they answer: while the address changes, the list of the
- * one before may still be kept under the new one.
+ * A first page, the pages after it, and the question that they answer. While the address changes, the list
+ * of the previous question may still be kept under the new one.
  */
 interface Listed {
   readonly key: string;
@@ -75,7 +75,8 @@ function DecisionList({ place: { query }, session, time: { span, words } }: Page
     fresh.reload();
   };
   const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
-  // Who looks for an order wants to know why, so the newest decision about it is opened.
+  // A person who looks for an order wants to know the reason, so the newest decision about the order is
+  // opened.
   const newest = filter.has('orderRef') ? answer.data?.decisions[0]?.decisionId : undefined;
   return html`${renderFilters(filter, session, words, again)}
     ${renderAnswer(answer, (first) => h(Pages, { first, left, question }))}
@@ -84,11 +85,11 @@ function DecisionList({ place: { query }, session, time: { span, words } }: Page
 
 type PagesProps = Pick<Listed, 'first'> & { left: Listed | null; question: URLSearchParams };
 
-/** The first page and those that were asked for after it: each begins where the one before ended. */
+/** The first page and the pages that were requested after it. Each begins where the one before ended. */
 function Pages({ first, left, question }: PagesProps) {
   const key = question.toString();
   const [kept, setKept] = useState<Listed>(() => left ?? { key, first, more: [] });
-  // After the first page was asked for again, the pages behind it no longer fit.
+  // After the first page was requested again, the pages after it no longer fit.
   const more = kept.first === first ? kept.more : [];
   useEffect(() => lists.set({ key, first, more }), [first, kept]);
   const [error, setError] = useState<Refusal | null>(null);
@@ -124,7 +125,7 @@ function mergePages(pages: readonly FoundDecisions[]): FoundDecisions {
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
   const decisions = pages.flatMap((page) => page.decisions);
   const lookedAt = { ...last, decisions: pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0) };
-  // What could not be read for any of the pages, each file once.
+  // The parts that could not be read for any of the pages, each file once.
   const all = pages.flatMap((page) => page.lookedAt.unread ?? []);
   const unread = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
   if (unread.length === 0) return { decisions, next, lookedAt, outcomes };
@@ -167,7 +168,7 @@ const UNREAD = {
   tooMany: 'waits to be shipped',
 };
 
-/** What was not looked at: it was not read yet, or cannot be read. */
+/** Describes the parts that were not looked at, because they were not read yet or cannot be read. */
 function describeUnread({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
     const span = `from ${formatDateTime(from)} to ${formatDateTime(to)}`;
@@ -178,16 +179,16 @@ function describeUnread({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   return parts.join('');
 }
 
-/** What somebody looks for, by the parameter of the API. */
+/** The searched values, by the parameter of the API. */
 type Filter = ReadonlyMap<string, string>;
 
-/** What stands in the form without a click. */
+/** The fields that the form shows without a click. */
 const FIRST_NAMES = ['verdict', 'rule', 'outcome'];
 
 const FIRST = FIRST_NAMES.flatMap((first) => SEARCH_FIELDS.filter(({ name }) => name === first));
 const FOLDED = SEARCH_FIELDS.filter(({ name }) => !FIRST_NAMES.includes(name));
 
-/** The filter in an address; what the API does not know is left out. */
+/** Reads the filter from an address. Parameters that the API does not know are left out. */
 function readFilter(query: URLSearchParams): Filter {
   return new Map(
     SEARCH_FIELDS.flatMap(({ name }) => {
@@ -197,7 +198,10 @@ function readFilter(query: URLSearchParams): Filter {
   );
 }
 
-/** The filter as the API takes it; what was known at a moment was decided by then. */
+/**
+ * Returns the filter in the form of the API. If the figures are as of a moment, decisions end at that
+ * moment.
+ */
 function toQuery(filter: Filter, { from, to, asOf }: Time['span']) {
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);
   const query = new URLSearchParams([...filter]);
@@ -229,7 +233,7 @@ function renderFilters(filter: Filter, session: Session, words: Time['words'], r
   </form>`;
 }
 
-/** The decisions that are shown, as a file. */
+/** Buttons that save the shown decisions as a file. */
 function renderExport({ decisions, outcomes }: FoundDecisions) {
   const rows = decisions.map((decision) => {
     const outcome = findOutcome(decision, outcomes);

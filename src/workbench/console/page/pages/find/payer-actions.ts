@@ -10,14 +10,17 @@ import { clientMemberQuestion, endWait, erasedClientQuestion } from '#workbench/
 
 type Typed = Readonly<Record<string, string>>;
 
-/** What a payer's page can change, and whom it asks once more. */
+/** The changes that a payer's page can make, and the function that asks for confirmation. */
 export interface PayerActions {
   clientIdKey: string;
   session: Session;
   propose: (change: Proposal<unknown>) => void;
 }
 
-/** Each action asks for what it needs, and says what it does, before it is done. `wait`: that is due. */
+/**
+ * Renders the actions. Each asks for the values that it needs and says its effect before it is done. `wait`
+ * is the due wait.
+ */
 export function renderChangesByHand(
   { override, binding }: ClientView,
   wait: Decision | null,
@@ -84,11 +87,14 @@ export function renderChangesByHand(
 }
 
 interface KeepOrEraseProps extends PayerActions {
-  /** Called once the payer is erased, with what still holds bytes of him, if anything does. */
+  /**
+   * Is called when the payer is erased, with a text about what still holds bytes of the payer, if anything
+   * does.
+   */
   readonly told: (traces: string | null) => void;
 }
 
-/** What a payer may demand: all that is held as a file, and to be forgotten. */
+/** The two things that a payer may demand: a file with all data, and the erasure. */
 export function KeepOrErase({ clientIdKey, session, propose, told }: KeepOrEraseProps) {
   const { attempt, isBusy, trouble } = useAttempt();
   const save = () =>

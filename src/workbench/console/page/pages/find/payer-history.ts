@@ -35,7 +35,7 @@ import { clientHistoryQuestion } from '#workbench/console/page/questions.ts';
 type OutcomeEntry = Extract<HistoryEntry, { kind: 'outcome' }>;
 type VerdictEntry = Extract<HistoryEntry, { kind: 'verdict' }>;
 
-/** A wait that a verdict imposed: when requests came inside, and why it was cut short. */
+/** A wait that a verdict imposed, the times of requests within it, and why it was cut short. */
 interface Wait {
   readonly at: number;
   readonly end: number;
@@ -44,7 +44,7 @@ interface Wait {
   cut: { readonly at: number; readonly why: 'paid' | 'longer' | 'granted' | 'ended' } | null;
 }
 
-/** An entry with the wait that it began and the outcome it corrects, or when a wait was over. */
+/** An entry with the wait that it began and the outcome that it corrects, or the end of a wait. */
 type Row =
   | {
       readonly at: number;
@@ -54,7 +54,7 @@ type Row =
     }
   | { readonly at: number; readonly over: Wait };
 
-/** Rows, newest first, of entries that are newest first. */
+/** Returns rows, newest first, of entries that are newest first. */
 function toRows(entries: readonly HistoryEntry[], now: number): readonly Row[] {
   const rows: Row[] = [];
   const outcomes = new Map<string, OutcomeEntry>();
@@ -77,14 +77,14 @@ function toRows(entries: readonly HistoryEntry[], now: number): readonly Row[] {
   return rows.toReversed();
 }
 
-/** How long before the end of a wait a verdict was asked for, ms; 0 when none was due. */
+/** How long before the end of a wait a verdict was asked for, in ms. 0 if no wait was due. */
 function computeEarlyMs(entry: HistoryEntry) {
   if (entry.kind !== 'verdict') return 0;
   const { waitUntil } = entry.decision.ladderBefore;
   return waitUntil === null ? 0 : Math.max(0, readMoment(waitUntil) - readMoment(entry.at));
 }
 
-/** The wait that an entry began; null when it began none. */
+/** Returns the wait that an entry began. Returns null if it began none. */
 function waitOf(entry: HistoryEntry): Wait | null {
   if (entry.kind !== 'verdict' || entry.decision.verdict !== 'WAIT') return null;
   const { waitUntil, level } = entry.decision.ladderAfter;
@@ -113,12 +113,12 @@ const ENTRIES_MAX = 500;
 
 interface PayerHistoryProps {
   view: ClientView;
-  /** Made on this page since it was opened. */
+  /** How many changes were made on this page since it was opened. */
   changes: number;
   session: Session;
 }
 
-/** What happened, newest first; more of it is asked for only when somebody wants it. */
+/** The payer's entries, newest first. Further pages are requested only when the reader wants them. */
 export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
   const [limit, setLimit] = useState(ENTRIES_AT_FIRST);
   const answer = useAnswer(clientHistoryQuestion(view.clientIdKey, limit));
@@ -126,7 +126,7 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
   useEffect(() => {
     if (changes > 0) answer.reload();
   }, [changes]);
-  // While more is on its way the shorter line stays, so that the page does not jump.
+  // While the next page is loaded, the shorter list stays, so that the page does not jump.
   if (answer.data !== null) shown.current = answer.data;
   const all =
     isAllowed(session, 'decisions') &&
@@ -137,7 +137,7 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
         'No entry is kept any more',
         html`The journal keeps the newest million entries of all payers. ${all}`,
       );
-    // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
+    // Repeats of outcomes are left out. Fewer entries than requested do not mean that there are no more.
     return html`${h(TimeLine, { entries, mayLook: isAllowed(session, 'decisions') })}
       ${
         !complete &&
@@ -164,11 +164,11 @@ const KINDS = [
   ['waitEnded', 'ended waits'],
 ] as const;
 
-/** All that happened on one line. `mayLook`: whether decisions may be opened. */
+/** All entries on one line. `mayLook` says whether decisions may be opened. */
 function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayLook: boolean }) {
   const rows = useMemo(() => toRows(entries, Date.now()), [entries]);
   const [kind, setKind] = useState('');
-  // The end of a wait goes with the verdict that began it.
+  // The end of a wait belongs to the verdict that began the wait.
   const kindOf = (row: Row) => ('entry' in row ? row.entry.kind : 'verdict');
   const shown = rows.filter((row) => kind === '' || kindOf(row) === kind);
   return html`<div class="headline">
@@ -252,7 +252,7 @@ function renderOrderLink(orderRef: string, mayLook: boolean) {
   return mayLook ? html`<a href=${toOrderPath(orderRef)}>${orderRef}</a>` : html`<b>${orderRef}</b>`;
 }
 
-/** `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */
+/** Formats a wait like `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */
 function waitText({ at, end, level, requests, cut }: Wait) {
   const parts = [`Level ${level}, to ${formatDateTime(end)}`];
   const times = requests.map((moment) => formatFineDuration(moment - at)).join(', ');
@@ -264,7 +264,7 @@ function waitText({ at, end, level, requests, cut }: Wait) {
   return parts.join('; ');
 }
 
-/** Programs ask again within a second. */
+/** Formats short durations, too, because programs ask again within a second. */
 function formatFineDuration(ms: number) {
   return ms < 1000 ? `${ms} ms` : formatDuration(ms);
 }
@@ -307,7 +307,7 @@ function renderOutcome(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLo
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
 
-/** Of a report that says something else than what holds of its order: what it changed. */
+/** Describes a report that differs from the result of its order: what the report changed. */
 function describeOtherReport(
   { outcome, occurredAt, amount }: OutcomeEntry,
   report: NonNullable<OutcomeEntry['report']>,

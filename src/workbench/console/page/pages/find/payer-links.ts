@@ -23,7 +23,10 @@ import type { PayerActions } from './payer-actions.ts';
 type LinkedClient = ClientLinks['clients'][number];
 type LinkedDevice = ClientLinks['devices'][number];
 
-/** Who shares devices and addresses with a payer; the archive is asked only when somebody wants it. */
+/**
+ * The payers who share devices and addresses with a payer. The archive is read only when the reader wants
+ * it.
+ */
 export function PayerLinks(acts: PayerActions) {
   const [isAsked, setIsAsked] = useState(false);
   const answer = useAnswer(isAsked ? clientLinksQuestion(acts.clientIdKey) : null);
@@ -129,7 +132,7 @@ function renderDeviceCells({
   ];
 }
 
-/** Which payers a block hits. */
+/** Describes the payers whom a block would refuse. */
 function describeRefused({ clients, payers, orders, money }: LinkedDevice['refused'] & {}) {
   if (payers === 0) return `${counted(clients, 'payer')}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
@@ -137,7 +140,7 @@ function describeRefused({ clients, payers, orders, money }: LinkedDevice['refus
   return `${counted(clients, 'payer')}, of whom ${payers} paid ${paid}`;
 }
 
-/** Those whom a list of these would refuse although they paid, in the service's words. */
+/** Returns the paying payers whom a list with these clients would refuse, as the service counts them. */
 function findRefusedBy(clients: readonly LinkedClient[]) {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const money: Record<string, number> = {};
@@ -148,7 +151,7 @@ function findRefusedBy(clients: readonly LinkedClient[]) {
   return { clients: clients.length, payers: payers.length, orders, money };
 }
 
-/** Puts the chosen payers on a list, and first shows whom that would hit although they paid. */
+/** Puts the chosen payers on a list. First shows which paying payers that would refuse. */
 function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: PayerActions['propose'] }) {
   const { data } = useAnswer(LISTS);
   const lists = data?.lists.filter(({ kind, ofInstallation }) => kind === 'client' && !ofInstallation) ?? [];

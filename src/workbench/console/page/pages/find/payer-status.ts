@@ -14,7 +14,7 @@ import type { ClientView, Decision } from '#workbench/console/page/questions.ts'
 type NextVerdict = ClientView['nextVerdict'];
 type Expected = NextVerdict['now'];
 
-/** What the payer's next request would be answered, why, and until when. */
+/** The answer that the payer's next request would get, why, and until when. */
 export function PayerStatus({ view, reload }: { view: ClientView; reload: () => void }) {
   const { tone, title, why, until } = describeStatus(view, Date.now());
   const wait = findDueWait(view);
@@ -38,7 +38,7 @@ function renderLastAnswer(decision: Decision, hasBegunWait: boolean) {
   </p>`;
 }
 
-/** The decision whose wait is due; null when none is. */
+/** Finds the decision whose wait is due. Returns null if no wait is due. */
 export function findDueWait({ ladder: { waitUntil }, decisions }: ClientView) {
   if (waitUntil === null || readMoment(waitUntil) <= Date.now()) return null;
   return (
@@ -49,7 +49,7 @@ export function findDueWait({ ladder: { waitUntil }, decisions }: ClientView) {
 
 const TICK_MS = 1000;
 
-/** How long it is until a moment, second by second; when that has come, the answer is asked for again. */
+/** The time until a moment, second by second. When the moment has come, the answer is requested again. */
 function Countdown({ until, reload }: { until: number; reload: () => void }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -61,7 +61,7 @@ function Countdown({ until, reload }: { until: number; reload: () => void }) {
     }, TICK_MS);
     return () => clearInterval(timer);
   }, [until]);
-  // A screen reader that told every second would tell nothing else.
+  // The countdown is hidden from screen readers, which would read out every second.
   const left = formatDuration(until - now);
   return html`<span class="num" role="timer" aria-live="off">${left} left</span>`;
 }
@@ -70,7 +70,7 @@ interface Status {
   readonly tone: Tone;
   readonly title: string;
   readonly why: readonly string[];
-  /** What is counted down to, epoch ms; null: nothing is. */
+  /** The end of the countdown, epoch ms. Null if nothing is counted down. */
   readonly until: number | null;
 }
 
@@ -78,7 +78,7 @@ function isGrant({ verdict }: Expected) {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
 
-/** The headline goes by what would be answered to whoever asks no earlier than he has to. */
+/** Describes the status. The headline is the answer to a payer who does not ask before the wait is over. */
 function describeStatus(view: ClientView, at: number): Status {
   const { nextVerdict, ladder, override } = view;
   const { now, afterWait } = nextVerdict;
@@ -126,7 +126,7 @@ function formatThen(expected: Expected) {
   return `Then ${answer} follows, by ${nameRule(expected)}: ${expected.reason}`;
 }
 
-/** What comes of asking before the wait is over. */
+/** Describes the answer to a request before the wait is over. */
 function formatEarly(expected: Expected) {
   if (expected.verdict === 'BLOCK') return `Asked before that, BLOCK follows, by ${nameRule(expected)}.`;
   return `Asked before that, a wait of ${formatWait(expected)} begins.`;
@@ -144,12 +144,12 @@ function formatWait({ waitSeconds = 0 }: Expected) {
   return waitSeconds === 0 ? '' : formatDuration(waitSeconds * 1000);
 }
 
-/** The clock alone where it is today. */
+/** Formats a moment. The clock alone is enough if the moment is today. */
 function formatMoment(moment: number, now: number) {
   return formatDay(moment) === formatDay(now) ? formatClock(moment) : formatDateTime(moment);
 }
 
-/** For what request this would be answered. */
+/** Describes the request for which this answer is predicted. */
 function formatSupposedRequest({ nextVerdict: { asked }, ruleVersion }: ClientView) {
   const { amount, currency, method, sellPointKey, like } = asked;
   const payment = `${formatMoney(amount, currency)} by ${method}`;

@@ -12,7 +12,7 @@ import { PayerHistory } from './payer-history.ts';
 import { PayerLinks } from './payer-links.ts';
 import { findDueWait, PayerStatus } from './payer-status.ts';
 
-/** One payer: what the next answer would be, what a person may decide about him, and what happened. */
+/** One payer: the next answer, the decisions that a person may make, and the history. */
 export function Payer({ clientIdKey, session }: { clientIdKey: string; session: Session }) {
   const answer = useAnswer(clientQuestion(clientIdKey));
   const [changes, setChanges] = useState(0);
@@ -67,7 +67,7 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
 const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A payer is known from the first
   score, verdict or outcome on, until 400 days after the last; decisions may be kept for longer.`;
 
-/** What was erased; of whoever was not known to the store there may have been entries elsewhere. */
+/** Describes what was erased. If the store did not know the payer, there may have been entries elsewhere. */
 function describeErased(clientIdKey: string, view: ClientView | null) {
   const rest = 'That somebody was erased, by whom and when, stays in the audit.';
   const places = 'the store, the shared lists, the archive and the audit';

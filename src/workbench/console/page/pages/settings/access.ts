@@ -12,7 +12,10 @@ import { accessKeyQuestion, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '#workbench
 
 type Propose = (change: Proposal<IssuedKey | null>) => void;
 
-/** Who may call for the platform, who is signed in and who may sign in; each can be ended here. */
+/**
+ * The keys that may call for the platform, the people who are signed in, and those who may sign in. Each
+ * access can be ended here.
+ */
 export function AccessPage({ session: { platform } }: PageProps) {
   const [keys, people] = [useAnswer(KEYS), useAnswer(PEOPLE)];
   const [issued, setIssued] = useState<IssuedKey | null>(null);

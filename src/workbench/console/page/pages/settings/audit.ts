@@ -26,16 +26,19 @@ type Entry = Found['entries'][number];
 
 type Fault = Found['unreadable'][number];
 
-/** Who may decide about proposals, and who may make them and sees what became of them. */
+/**
+ * The operations of people who may decide about proposals, and of those who may make proposals and see what
+ * became of them.
+ */
 export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 
-/** What waits for somebody else, and who did what. */
+/** The changes that wait for another person, and the entries of the audit. */
 export function AuditPage({ place: { query }, session }: PageProps) {
   return html`${PROPOSERS.some((one) => isAllowed(session, one)) && h(Proposals, { session })}
     ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
-/** Newest first, and whether what is written there was changed since. */
+/** The entries, newest first, and whether they were changed since they were written. */
 function Entries({ query }: { query: URLSearchParams }) {
   const [lacking, setLacking] = useState<readonly Fault[]>([]);
   const all = async () => {
@@ -69,7 +72,7 @@ function Entries({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** The query of the API for a filter in an address. */
+/** Returns the query of the API for a filter in an address. */
 function toAuditQuery(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
   const span = readSpan({ from: query.get('from'), to: query.get('to') });
@@ -138,12 +141,18 @@ function renderCells({ at, who, action, platform, subject, before, after, reason
   return [formatDateTime(at), who, action, where, subject, change, reason];
 }
 
-/** `active: p2.v11, candidates: (version: p2.v12, percent: 10)`; what lies deeper stands in brackets. */
+/**
+ * Formats a state like `active: p2.v11, candidates: (version: p2.v12, percent: 10)`. Nested values stand in
+ * brackets.
+ */
 function formatState(state: unknown) {
   return state === null ? 'nothing' : formatValue(state).replace(/^\((.*)\)$/s, '$1');
 }
 
-/** What has no shape is known by its form: a moment is written like no other text. */
+/**
+ * Matches a moment. A value without a schema is recognised by its form, because no other text is written in
+ * the form of a moment.
+ */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 function formatValue(value: unknown): string {

@@ -29,7 +29,7 @@ type SharedList = SharedLists['lists'][number];
 
 type ListEntry = ListEntries['entries'][number];
 
-/** The shared lists, which rules ask about and people change without a release; one of them is open. */
+/** The shared lists, which rules ask about and people change without a release. One of them is open. */
 export function ListsPage({ place: { item, query }, session }: PageProps) {
   const answer = useAnswer(LISTS);
   const [sought, setSought] = useState({ list: '', value: '' });
@@ -90,7 +90,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   );
 }
 
-/** What a list holds, and how that is put on it. */
+/** The kinds of list entries, and how each kind is written. */
 const KINDS = {
   client: ['payers', 'The clientIdKey'],
   fingerprint: ['fingerprints', 'As callers send it; only its HMAC is kept'],
@@ -137,7 +137,9 @@ interface EntriesProps {
   name: string;
   after: string | null;
   found: ListEntries;
-  /** That is looked for; no part of the address, because of payers and devices only an HMAC is kept. */
+  /**
+   * The searched value. It is not part of the address, because only an HMAC of payers and devices is kept.
+   */
   value: string;
   find: (value: string) => void;
   propose: Propose | null;
@@ -147,7 +149,7 @@ type Propose = (change: Proposal<readonly string[]>) => void;
 
 const COLUMNS = ['value', ...declareColumns('wide', 'reason'), 'by', 'since', 'until', ''];
 
-/** The entries of a list, a page at a time. */
+/** The entries of a list, page by page. */
 function Entries({ name, after, found, value, find, propose }: EntriesProps) {
   const { entries, total, next, coveredBy } = found;
   const here = `#/settings/lists/${name}`;
@@ -199,7 +201,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
   ];
 }
 
-/** All entries, as lines that can be put on a list again. */
+/** Fetches all entries as lines that can be put on a list again. */
 async function fetchEntryLines(name: string) {
   const { entries } = await askService('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
   return toJsonLines(
@@ -220,7 +222,7 @@ const ATTRIBUTE_FIELD = {
   maxlength: 64,
 };
 
-/** Makes a list, which says what it holds. */
+/** The form that makes a list. The form says which kind of entries the list holds. */
 function MakeForm({ name, done }: { name: string; done: () => void }) {
   const { attempt, trouble } = useAttempt();
   const [kind, setKind] = useState('client');
@@ -248,7 +250,7 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
   </form>`;
 }
 
-/** Puts values on a list: one a line, or the lines of a list that was saved. */
+/** The form that puts values on a list: one a line, or the lines of a list that was saved. */
 function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
   const put = onSubmit(({ values = '', reason = '', lastDay }) => {
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
@@ -279,13 +281,16 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
   </form>`;
 }
 
-/** A line as it was pasted, and its number there, from 1. */
+/** A line as it was pasted, and its number, counted from 1. */
 interface PastedLine {
   readonly text: string;
   readonly line: number;
 }
 
-/** `given`: for values that come without anything else. Throws what is wrong with a line of a saved list. */
+/**
+ * Converts a pasted line to a line of the API. `given` has the members for values without members of their
+ * own. Throws an error that says what is wrong with a line of a saved list.
+ */
 function toEntryLine(pasted: PastedLine, given: object) {
   const text = pasted.text.trim();
   if (!text.startsWith('{')) return { value: text, ...given };
@@ -299,14 +304,14 @@ function parseSavedEntry({ text, line }: PastedLine) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // Where a text ends too early, no position is told.
+    // If a text ends too early, the error has no position.
     const [, place = text.trimEnd().length] = /position (\d+)/.exec(String(error)) ?? [];
     const where = `Line ${line}, column ${Number(place) + 1}`;
     throw new Error(`${where}: from here on this is not a line of a saved list. ${LINE_FORM}`);
   }
 }
 
-/** How many lines did what, and why the first refused ones were refused. */
+/** Summarizes how many lines had which result, and why the first refused ones were refused. */
 function summarizeResults(
   results: readonly { line: number; result?: string; detail?: string }[],
   findPastedLine: (line: number) => number,

@@ -9,7 +9,7 @@ import { declareColumns, renderTable } from '#workbench/console/page/parts/table
 import type { AccessKeyList, People, Rollout, Settings } from '#workbench/console/page/questions.ts';
 import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '#workbench/console/page/questions.ts';
 
-/** What is set, to what, and where it is changed. */
+/** A setting, its value, and where it is changed. */
 type Row = readonly [what: string, value: Html, where: Html];
 
 function describeDeciding(rollout: Rollout) {
@@ -20,10 +20,13 @@ function describeDeciding(rollout: Rollout) {
 
 const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;
 
-/** What the platform is set to, most of it from the environment of the service: shown here, changed there. */
+/**
+ * The settings of the platform. Most of them come from the environment of the service. They are shown here
+ * and changed there.
+ */
 export function PlatformPage({ session }: PageProps) {
   const rollout = useAnswer(isAllowed(session, 'rules:read') ? ROLLOUT_STATUS : null).data?.rollout;
-  // Whoever keeps its keys may know who may approve.
+  // A person who manages the platform's keys may know who may approve.
   const people = useAnswer(isAllowed(session, 'keys') ? PEOPLE : null).data;
   const keys = useAnswer(isAllowed(session, 'keys') ? KEYS : null).data;
   return renderAnswer(useAnswer(SETTINGS), (settings) => {

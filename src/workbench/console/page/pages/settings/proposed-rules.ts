@@ -34,8 +34,8 @@ interface ProposedRulesProps {
 }
 
 /**
- * What whoever approves looks at first: what a version would change, what its cases say, how it does on
- * trial, and what it would have decided.
+ * The things that an approver looks at first: the changes of a version, the results of its cases, its
+ * figures on trial, and the answers that it would have given.
  */
 export function ProposedRules({
   proposal: { draft, subject, state },
@@ -79,7 +79,7 @@ function ProposedVersion({ before, after, session }: Versions & { readonly sessi
   </dl>`;
 }
 
-/** The proposed draft of a platform as it would be released, which no folder holds yet. */
+/** The proposed draft of a platform as it would be released. No folder has it yet. */
 function DraftAsReleased({ platform, before, after }: Versions & { readonly platform: string }) {
   return renderAnswer(useAnswer(proposedDraftAsReleasedQuestion(after, platform)), (draft) =>
     h(CheckedAsReleased, { key: draft.revision, draft, before }),
@@ -132,7 +132,7 @@ function renderCasesInShort(coverage: OpenedRuleFolder['coverage']) {
     ${' '}${conditions.total} conditions were seen both true and false.`;
 }
 
-/** How a version does beside the active one. */
+/** The figures of a version beside the active one. */
 function TrialInShort({ version }: { readonly version: string }) {
   return renderAnswer(useAnswer(ROLLOUT_STATUS), ({ rollout, trials }) => {
     const candidate = rollout?.candidates.find((one) => one.version === version);
@@ -150,11 +150,11 @@ function TrialInShort({ version }: { readonly version: string }) {
 }
 
 interface BacktestInShortProps extends Versions {
-  /** Of the files that would be released; null while that is not known. */
+  /** The digest of the files that would be released. Null if it is not known yet. */
   readonly digest: string | null;
 }
 
-/** The newest backtest of these files that was run, in its own words, or the way to run one. */
+/** The newest backtest of these files, in its own words, or a link to run one. */
 function BacktestInShort({ digest, ...versions }: BacktestInShortProps) {
   const { data } = useAnswer(EVIDENCE_JOBS);
   const job = data?.jobs.find(

@@ -14,7 +14,7 @@ import {
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
-/** A message about a place in the file; line and column count from 1. */
+/** A message about a position in the file. Line and column count from 1. */
 export interface FileRemark {
   readonly at: { readonly line: number; readonly column: number };
   readonly message: string;
@@ -26,9 +26,9 @@ interface EditorParts {
 }
 
 /**
- * The editor of a draft's files, one at a time; what was undone and where the cursor stood is kept for each.
- * It lies in a shadow root: there its style sheets are objects of the browser, which the page's policy
- * allows, and not inline.
+ * The editor of a draft's files, one at a time. Undo steps and the cursor are kept for each file. The
+ * editor lies in a shadow root, in which its style sheets are objects of the browser. The page's policy
+ * allows these, and no inline styles.
  */
 export class CodeEditor {
   #view: EditorView;
@@ -44,8 +44,8 @@ export class CodeEditor {
   }
 
   /**
-   * Turns to a file. What was written elsewhere into the one that is open is shown where it stands, and can
-   * be undone; a text of another file that is not what was last edited here begins a new history.
+   * Opens a file. If the open file was changed elsewhere, the change is shown in place and can be undone.
+   * If the text of another file differs from the text last edited here, a new history begins.
    */
   open(path: string, text: string) {
     const { state } = this.#view;
@@ -71,7 +71,7 @@ export class CodeEditor {
     );
   }
 
-  /** Puts the cursor on a place and shows it. */
+  /** Puts the cursor at a position and shows it. */
   goTo(at: FileRemark['at']) {
     const anchor = toPosition(this.#view.state.doc, at);
     this.#view.dispatch({
@@ -116,7 +116,7 @@ export class CodeEditor {
   }
 }
 
-/** What lies between the beginning and the end that two texts have in common. */
+/** Finds the part between the common beginning and the common end of two texts. */
 function findChange(before: string, after: string) {
   const shorter = Math.min(before.length, after.length);
   let from = 0;
@@ -140,7 +140,7 @@ function toPosition(doc: Text, { line, column }: FileRemark['at']) {
 /** The page's colours, which reach into the shadow root as variables. */
 const theme = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--card)', height: '100%' },
-  // The frame around it shows the focus.
+  // The frame around the editor shows the focus.
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { font: '12px / 1.6 var(--mono)' },
   '.cm-content': { caretColor: 'var(--ink)', paddingBlock: '8px' },
