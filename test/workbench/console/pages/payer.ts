@@ -45,7 +45,9 @@ describeConsole("a payer's page in the console", (tab) => {
     await tab.page.getByLabel('Reason').fill('a stolen card');
     expect(await tab.axeFindings()).to.deep.equal([]);
     await tab.button('Block the payer').click();
-    await tab.page.getByText('BLOCK follows: blocked by a person, until it is lifted').waitFor();
+    await tab.page
+      .getByText('The next request gets BLOCK: blocked by a person, until it is lifted')
+      .waitFor();
     await tab.page.getByText(/^By .* since .*: a stolen card$/).waitFor();
     const verdict = await tab.shop.verdict({ clientIdKey: 'doubtful-dora' });
     expect(verdict.body.verdict).to.equal('BLOCK');
@@ -100,8 +102,8 @@ describeConsole("a payer's page in the console", (tab) => {
     for (const sent of [asked, asked]) await tab.shop.verdict(sent);
     await tab.shop.score({ clientIdKey: 'flagged-finn', clientHints: { honeypotTriggered: true } });
     await tab.open('#/find/payer/flagged-finn');
-    await tab.page.getByText('BLOCK follows, by the rule bot-blocked').waitFor();
-    const status = tab.page.getByRole('status').filter({ hasText: 'BLOCK follows' });
+    await tab.page.getByText('The next request gets BLOCK, by the rule bot-blocked').waitFor();
+    const status = tab.page.getByRole('status').filter({ hasText: 'The next request gets BLOCK' });
     expect(await status.innerText()).not.to.match(/May try|Has to wait/);
     expect(await tab.axeFindings()).to.deep.equal([]);
   });

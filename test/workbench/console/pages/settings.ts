@@ -133,7 +133,7 @@ describeConsole("the console's platform", (tab) => {
     const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
     await row('Rules that decide').waitFor();
     expect(await row('Rules that decide').textContent()).to.match(/p2\.v10 since 2.+, by .+: .+/);
-    expect(await row('A second person must approve').textContent()).to.include('nothing');
+    expect(await row('Approval by a second person').textContent()).to.include('not needed');
     expect(await row('The store keeps decisions').textContent()).to.include('90 d');
     await page.getByText('http://NODE', { exact: true }).waitFor();
     await tab.expectNoFindings();

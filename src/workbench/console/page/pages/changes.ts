@@ -24,7 +24,10 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
     const begun = draft.data?.from ?? others[sound.indexOf(version)] ?? others[0];
     const before = query.get('before') ?? begun;
     if (before === undefined)
-      return renderEmpty('No other version', html`<a href="#/rules">Begin a draft</a> for a second one.`);
+      return renderEmpty(
+        'No other version',
+        html`What changes between two versions stands here. <a href="#/rules">Begin a draft</a> first.`,
+      );
     const go = (other: string) => goTo(toVersionPath(version, 'changes', { before: other }));
     return html`<div class="filters">${renderChoice('compared with', others, { chosen: before, go })}</div>
       <section class="card">

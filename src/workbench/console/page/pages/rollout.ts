@@ -163,10 +163,16 @@ function describeGuard({ guardPoints }: Candidate, trial: TrialCounts | undefine
         ({ name, points }) => html`<li>
           <span>${name}</span>
           <span class="bar"><i style=${{ width: width(points) }}></i></span>
-          <b class="num">${points > 0 ? `${points.toFixed(1)} points worse` : 'not worse'}</b>
+          <b class="num">${describeHarm(points, guardPoints)}</b>
         </li>`,
       )}
     </ul>`;
+}
+
+function describeHarm(points: number, guardPoints: number) {
+  const shown = points.toFixed(1);
+  if (points <= 0 || shown === '0.0') return 'not worse';
+  return `${shown} points worse${points >= guardPoints ? ', may be chance' : ''}`;
 }
 
 type RuleFolder = RuleFolderList['versions'][number];

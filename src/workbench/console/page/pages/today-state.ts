@@ -59,7 +59,7 @@ export function TodayStatus({ session, found, reporting, status }: StateProps) {
     </section>`;
   const known = [
     compared !== null && 'the shares of verdicts are as usual at this time of day',
-    reporting !== null && 'outcomes arrive',
+    reporting !== null && reporting.newestAt !== null && 'outcomes arrive',
     describeFollowing(status),
   ].filter((words) => typeof words === 'string');
   return html`${

@@ -12,7 +12,15 @@ import { SplitDecisions } from './today-chart.ts';
 import { TodayStatus } from './today-state.ts';
 import { renderDeciding, renderNodesTable } from './today-versions.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
-import { computeShare, readView, sum, toDecisions, toExploreQuery, useEarlier } from './today-view.ts';
+import {
+  computeShare,
+  FILTERS,
+  readView,
+  sum,
+  toDecisions,
+  toExploreQuery,
+  useEarlier,
+} from './today-view.ts';
 import { WhyChanged } from './today-why.ts';
 
 const EVERY_MS = 10_000;
@@ -44,7 +52,7 @@ export function TodayPage({ session, place, time }: PageProps) {
     ${status && renderDeciding(status, session, propose)}
     ${mayCount && renderAnswer(verdicts, (all) => renderCounts(all.exploration, view, reporting, earlier))}
     ${
-      found &&
+      hasChart(found, view) &&
       renderAnswer(isSame ? verdicts : other, (all) => {
         const attributes = (reporting?.hints.attributes ?? []).map(({ name }) => name);
         const props = { found: all.exploration, view, session, status, attributes, earlier };
@@ -55,6 +63,12 @@ export function TodayPage({ session, place, time }: PageProps) {
     ${status && renderNodesTable(status)}
     ${dialog}
   `;
+}
+
+/** Tells whether to show the chart. Without a verdict it is shown only with filters, so that they can be removed. */
+function hasChart(found: Exploration | null, { query, verdict }: View): found is Exploration {
+  if (found === null) return false;
+  return sum(found.all) > 0 || verdict !== null || FILTERS.some((name) => query.has(name));
 }
 
 /** Chooses how often to ask again. A time that is over does not change any more. */

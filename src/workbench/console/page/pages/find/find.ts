@@ -105,7 +105,7 @@ function Pages({ first, left, question }: PagesProps) {
   };
   return html`${
     found.decisions.length === 0
-      ? renderEmpty('No decision matches', html`${renderNothingFound(found)} Names are compared exactly.`)
+      ? renderNone(found, question.size > 2)
       : html`<p
           class="faint" role="status">${renderFound(found, question.size > 2)}${describeUnread(
             found.lookedAt,
@@ -131,6 +131,15 @@ function mergePages(pages: readonly FoundDecisions[]): FoundDecisions {
   if (unread.length === 0) return { decisions, next, lookedAt, outcomes };
   return { decisions, next, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
 }
+
+function renderNone(found: FoundDecisions, isFiltered: boolean) {
+  if (!isFiltered && found.lookedAt.decisions === 0 && isToTheEnd(found))
+    return renderEmpty('No decision yet', FIRST_DECISION);
+  return renderEmpty('No decision matches', html`${renderNothingFound(found)} Names are compared exactly.`);
+}
+
+const FIRST_DECISION = `Every verdict stands here, newest first, as soon as a checkout calls
+  POST /v1/client/verdict.`;
 
 function renderNothingFound(found: FoundDecisions) {
   const { lookedAt } = found;

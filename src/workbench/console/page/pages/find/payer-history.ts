@@ -12,6 +12,7 @@ import {
   formatDateTime,
   formatDay,
   formatDuration,
+  formatMoney,
   readMoment,
 } from '#workbench/console/page/parts/format.ts';
 import { toDecisionPath, toDecisionsPath, toOrderPath } from '#workbench/console/page/parts/links.ts';
@@ -272,7 +273,7 @@ function formatFineDuration(ms: number) {
 function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { kind: 'score' }>) {
   const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
   const told = [
-    `${request.amount} ${request.currency ?? ''}`.trimEnd(),
+    formatMoney(request.amount, request.currency ?? ''),
     `${request.method} at ${request.sellPointKey}, ${ruleVersion}`,
     acceptors.length > 0 && `acceptors ${acceptors.join(', ')}`,
     limits.length > 0 && `at most ${limits.join(', ')}`,
@@ -295,16 +296,22 @@ function renderOutcome(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLo
   const isOther = report !== undefined && formatOutcome(report) !== formatOutcome(entry);
   const told = [
     explainUncounted(entry),
-    amount,
+    amount && padAmount(amount),
     isOther && describeOtherReport(entry, report),
-    !isOther && corrects && `corrects ${formatOutcome(corrects)}, told at ${formatDateTime(corrects.at)}`,
-    agoMs >= 1000 && `happened ${formatDuration(agoMs)} before it was told`,
+    !isOther && corrects && `corrects ${formatOutcome(corrects)}, reported at ${formatDateTime(corrects.at)}`,
+    agoMs >= 1000 && `happened ${formatDuration(agoMs)} before it was reported`,
   ];
   return html`<p class="moment-head">
       <b>outcome</b> ${renderPill(formatOutcome(entry), chooseOutcomeTone(entry))}
       <span>order ${renderOrderLink(orderRef, mayLook)}</span>
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
+}
+
+/** Writes `27.50 EUR` for `27.5 EUR`, as amounts stand everywhere else. */
+function padAmount(text: string) {
+  const [amount = text, currency = ''] = text.split(' ');
+  return formatMoney(amount, currency);
 }
 
 /** Describes a report that differs from the result of its order: what the report changed. */
@@ -317,7 +324,7 @@ function describeOtherReport(
   const isOfPart = outcome === 'PAID' && report.cause === 'REVERSED' && isLater;
   return isOfPart && report.amount !== undefined && amount !== undefined
     ? `${told} ${report.amount} of it, so ${amount} stay paid`
-    : `${told}, which changes nothing of what holds`;
+    : `${told}, which changes nothing`;
 }
 
 function renderBinding(binding: Binding | null) {

@@ -94,7 +94,7 @@ function describeStatus(view: ClientView, at: number): Status {
     const title = `Has to wait until ${formatMoment(end, at)}:`;
     return { tone: 'note', title, why: [formatThen(followed), formatEarly(now)], until: end };
   }
-  const then = afterWait === null ? [] : [`After that wait: ${formatThen(afterWait)}`];
+  const then = afterWait === null ? [] : [formatThen(afterWait, 'After that wait')];
   const isRefused = afterWait?.verdict === 'BLOCK';
   return {
     tone: isRefused ? 'bad' : 'note',
@@ -105,10 +105,10 @@ function describeStatus(view: ClientView, at: number): Status {
 }
 
 function formatBlockTitle({ rule }: Expected, override: ClientView['override']) {
-  if (override?.group !== 'BLOCKED') return `BLOCK follows, by the rule ${rule}`;
+  if (override?.group !== 'BLOCKED') return `The next request gets BLOCK, by the rule ${rule}`;
   const { expiresAt } = override;
   const end = expiresAt === null ? 'it is lifted' : formatDateTime(expiresAt);
-  return `BLOCK follows: blocked by a person, until ${end}`;
+  return `The next request gets BLOCK: blocked by a person, until ${end}`;
 }
 
 function formatBlockedBy({ by, at, reason }: NonNullable<ClientView['override']>) {
@@ -120,10 +120,11 @@ function formatGrant({ verdict, reason }: Expected) {
   return `The answer would be ${verdict}: ${shown}. ${reason}`;
 }
 
-function formatThen(expected: Expected) {
-  if (isGrant(expected)) return `Then a requisite is shown: ${expected.verdict}, by ${nameRule(expected)}.`;
+function formatThen(expected: Expected, then = 'Then') {
+  if (isGrant(expected))
+    return `${then} a requisite is shown: ${expected.verdict}, by ${nameRule(expected)}.`;
   const answer = `${expected.verdict} ${formatWait(expected)}`.trimEnd();
-  return `Then ${answer} follows, by ${nameRule(expected)}: ${expected.reason}`;
+  return `${then} ${answer} follows, by ${nameRule(expected)}: ${expected.reason}`;
 }
 
 /** Describes the answer to a request before the wait is over. */

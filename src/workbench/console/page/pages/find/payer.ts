@@ -69,7 +69,7 @@ const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A pa
 
 /** Describes what was erased. If the store did not know the payer, there may have been entries elsewhere. */
 function describeErased(clientIdKey: string, view: ClientView | null) {
-  const rest = 'That somebody was erased, by whom and when, stays in the audit.';
+  const rest = 'The audit still says that a payer was erased, by whom and when.';
   const places = 'the store, the shared lists, the archive and the audit';
   if (view === null) return `Erased: all that ${places} held of ${clientIdKey}. ${rest}`;
   const { decisionCount, outcomes, binding, override } = view;

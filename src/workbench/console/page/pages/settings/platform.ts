@@ -35,7 +35,7 @@ export function PlatformPage({ session }: PageProps) {
     const rows = [...active, ...toRows(settings), ...(approves ? [toApproversRow(people, keys)] : [])];
     const head = {
       name: 'Settings',
-      columns: ['what', ...declareColumns('wide', 'value'), 'changed by'],
+      columns: ['what', ...declareColumns('wide', 'value'), 'set by'],
       kind: 'in-lines',
     };
     return html`<section class="card">
@@ -45,7 +45,7 @@ export function PlatformPage({ session }: PageProps) {
   });
 }
 
-const APPROVED = { off: 'for nothing', required: 'for what reaches most payers' } as const;
+const APPROVED = { off: 'not needed', required: 'needed for what reaches most payers' } as const;
 
 function toRows(settings: Settings): readonly Row[] {
   const { approvals, limits, keptMs, repeatsErasures, callers } = settings;
@@ -62,18 +62,22 @@ function toRows(settings: Settings): readonly Row[] {
     ? 'If a restored backup brings the payer back, the next start erases the payer again.'
     : 'A restored backup brings the payer back.';
   return [
-    ['A second person must approve', APPROVED[approvals], 'APPROVALS'],
+    ['Approval by a second person', APPROVED[approvals], 'APPROVALS'],
     ['Requests from one address', rate, 'RATE_LIMIT_PER_SECOND, RATE_LIMIT_BURST'],
-    ['Requests with one key, here', `${atOnce} at once`, 'fixed'],
-    ['A payer is kept for', `${formatDuration(clients)} after the last change, or until an erasure`, 'fixed'],
+    ['Requests with one key, on this listener', `${atOnce} at once`, 'the service'],
+    [
+      'A payer is kept for',
+      `${formatDuration(clients)} after the last change, or until an erasure`,
+      'the service',
+    ],
     ['An erasure removes a payer from', `the store, lists, archive and audit. ${backup}`, 'ERASURE_LEDGER'],
     [
       'The store keeps decisions for',
       formatDuration(decisions),
-      archive === null ? 'fixed' : 'DECISIONS_HOT',
+      archive === null ? 'the service' : 'DECISIONS_HOT',
     ],
     ['The archive keeps decisions for', kept, 'ARCHIVE_DIR, ARCHIVE_KEEP'],
-    ['The audit keeps entries for', formatDuration(audit), 'fixed'],
+    ['The audit keeps entries for', formatDuration(audit), 'the service'],
     ['The client library’s baseUrl', html`<code>${baseUrl}</code>`, 'a proxy, where there is one'],
   ];
 }
