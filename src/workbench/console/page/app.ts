@@ -107,7 +107,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
     <header class="side">
       <span class="brand">${renderIcon('Brand')} Client Scoring</span>
       ${session.platforms.length > 1 && h(PlatformSwitch, { session })}
-      <button type="button" class="seek" aria-label="Search" aria-haspopup="dialog"
+      <button type="button" class="seek" aria-label=${`Search ${getPaletteKeyName()}`} aria-haspopup="dialog"
         aria-keyshortcuts="Control+K Meta+K" onClick=${openPalette}>
         ${renderIcon('Find')} <span>Search</span> <kbd>${getPaletteKeyName()}</kbd>
       </button>

@@ -65,7 +65,7 @@ export function TodayPage({ session, place, time }: PageProps) {
   `;
 }
 
-/** Tells whether to show the chart. Without a verdict it is shown only with filters, so that they can be removed. */
+/** Tells whether to show the chart: for verdicts, or for filters, so that they can be removed. */
 function hasChart(found: Exploration | null, { query, verdict }: View): found is Exploration {
   if (found === null) return false;
   return sum(found.all) > 0 || verdict !== null || FILTERS.some((name) => query.has(name));

@@ -114,8 +114,8 @@ export function KeepOrErase({ clientIdKey, session, propose, told }: KeepOrErase
         told(left?.traces ?? null);
       },
       children: html`<p>
-          Removes the payer from the store, the shared lists, the archive and the audit. This cannot be undone.
-          The audit still says that a payer was erased.
+          Removes the payer from the store, the shared lists, the archive and the audit. This cannot be
+          undone. The audit still says that a payer was erased.
         </p>
         ${renderField("The payer's name once more", { name: 'typed', required: true, autocomplete: 'off' })}`,
     });
