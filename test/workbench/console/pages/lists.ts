@@ -68,6 +68,35 @@ describeConsole("the console's page Lists", (tab) => {
     expect(await page.locator('main').textContent()).not.to.include('wallet-of-a-ring');
   });
 
+  it('marks letters of another alphabet in the values of a list, in its dialogs and in the audit', async () => {
+    const name = 'p\u0430yer-of-a-ring';
+    await tab.shop.ask('PUT', 'lists/pasted', { kind: 'client' });
+    await tab.open('#/settings/lists/pasted');
+    const { page } = tab;
+    const form = page.locator('form', { has: tab.button('Add to the list …') });
+    await form.getByLabel('Value').fill(name);
+    await form.getByLabel('Reason').fill('a ring');
+    await tab.button('Add to the list …').click();
+    await page.getByRole('dialog', { name: /^Add p.*U\+0430.*yer-of-a-ring to pasted\?$/ }).waitFor();
+    await tab.button('Add to the list').click();
+    await page.getByRole('cell', { name: /^p.*U\+0430.*yer-of-a-ring$/ }).waitFor();
+    await tab.button('Remove …').click();
+    await page.getByRole('dialog', { name: /^Take p.*U\+0430.*yer-of-a-ring off pasted\?$/ }).waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await page.keyboard.press('Escape');
+    await tab.shop.verdict({ clientIdKey: name });
+    expect((await tab.shop.override(name, 'TRUSTED')).status).to.equal(200);
+    await tab.visit('#/settings/audit?action=override');
+    await page
+      .getByRole('cell', { name: /^p.*U\+0430.*yer-of-a-ring$/ })
+      .first()
+      .waitFor();
+    const again = `lists/pasted/entries?value=${encodeURIComponent(name)}`;
+    expect((await tab.shop.ask('PUT', again, { reason: 'another ring' })).status).to.equal(200);
+    await tab.visit('#/settings/audit?action=list');
+    await page.getByText('value: p[\u0430 U+0430]yer-of-a-ring').first().waitFor();
+  });
+
   it('says of an address that the entry of a range covers it', async () => {
     await tab.shop.ask('PUT', 'lists/ranges', { kind: 'ip' });
     await tab.shop.ask('PUT', 'lists/ranges/entries?value=203.0.113.0%2F24', { reason: 'a hoster' });
@@ -83,7 +112,7 @@ describeConsole("the console's page Lists", (tab) => {
   });
 
   it('says of a pasted line that cannot be read where it breaks, and adds nothing', async () => {
-    await tab.shop.ask('PUT', 'lists/pasted', { kind: 'method' });
+    await tab.shop.ask('PUT', 'lists/pasted', { kind: 'client' });
     await tab.open('#/settings/lists/pasted');
     const { page } = tab;
     const form = page.locator('form', { has: tab.button('Add to the list …') });

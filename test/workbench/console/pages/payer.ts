@@ -119,6 +119,43 @@ describeConsole("a payer's page in the console", (tab) => {
     await tab.page.locator('.decisions .odd-letter').first().waitFor();
   });
 
+  it('shows such names with marks in its history, its dialogs and among linked payers', async () => {
+    const [name, orderRef, requisite] = ['l\u0430rs\u202E ', 'odd\u00A0order', 'requisite\u200B7'];
+    const device = { fingerprint: 'phone of lars and lara' };
+    for (const clientIdKey of [name, 'lara\u202E']) await tab.shop.score({ clientIdKey, ...device });
+    await tab.shop.verdict({ clientIdKey: name, orderRef });
+    await tab.shop.outcome(name, orderRef, 'PAID');
+    const binding = { requisiteRef: requisite, acceptorKeys: ['acceptor\u202E1'] };
+    expect((await tab.shop.bind(name, binding)).status).to.equal(200);
+    await tab.open(`#/find/payer/${encodeURIComponent(name)}`);
+    const { page } = tab;
+    const history = page.locator('.history');
+    await history
+      .getByText(/order odd.*U\+00A0.*order/)
+      .first()
+      .waitFor();
+    await history.getByText(/requisite requisite.*U\+200B.*7/).waitFor();
+    await history.getByText(/acceptors acceptor.*U\+202E.*1/).waitFor();
+    await page
+      .locator('.about')
+      .getByText(/U\+200B.*U\+202E/)
+      .waitFor();
+    await tab.button('Bind …').click();
+    await page.getByRole('dialog', { name: /^Bind l.*U\+0430.*rs.*U\+202E.*\u2423 ?\?$/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await tab.button('Show who shares devices or addresses').click();
+    await page.getByRole('link', { name: /^lara ?U\+202E$/ }).waitFor();
+    await page.getByLabel('Choose lara[U+202E]').waitFor();
+    await tab.button('Erase …').click();
+    await page.getByLabel("The payer's name once more").fill('lars');
+    await tab.button('Erase the payer').click();
+    await page
+      .getByText('Type the name as it is, l[\u0430 U+0430]rs[U+202E][\u2423]. Nothing was erased.')
+      .waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await page.keyboard.press('Escape');
+  });
+
   it('sets and removes a binding', async () => {
     await tab.shop.verdict({ clientIdKey: 'bound-bea' });
     await tab.open('#/find/payer/bound-bea');

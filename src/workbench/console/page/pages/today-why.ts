@@ -2,6 +2,7 @@ import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
 import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { renderName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { withWords } from '#workbench/console/page/parts/time-span.ts';
 import { VERDICTS } from '#workbench/console/page/parts/verdict.ts';
@@ -135,7 +136,7 @@ function toContributionRow(
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
   return [
     html`<a href=${withWords({ by: dimension, verdict: rose })}>${dimension}</a>`,
-    narrow === null ? value : html`<a href=${toDecisions(view, found, narrow)}>${value}</a>`,
+    narrow === null ? value : html`<a href=${toDecisions(view, found, narrow)}>${renderName(value)}</a>`,
     ...[count(before.part), count(after.part), count(Math.round(difference))],
     formatPercent(100 * share),
   ];

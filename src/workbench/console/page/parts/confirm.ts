@@ -1,13 +1,21 @@
 import { type Html, h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { onSubmit, renderField } from './form.ts';
+import { renderName } from './name.ts';
 import { useAttempt } from './notice.ts';
+
+/** A title about a payer or a value, whose name is shown with marks. */
+interface NamedTitle {
+  readonly before: string;
+  readonly name: string;
+  readonly after: string;
+}
 
 /**
  * A change that somebody is about to make. `act` makes the change with the typed values. A refusal is
  * shown.
  */
 export interface Proposal<T> {
-  readonly title: string;
+  readonly title: string | NamedTitle;
   /** The text of the button. */
   readonly action: string;
   readonly tone?: 'accent' | 'bad';
@@ -46,10 +54,11 @@ function Confirm<T>({
 }: Proposal<T> & { done: (result: T) => void; cancel: () => void }) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
+  const titleText = typeof title === 'string' ? title : `${title.before} ${title.name}${title.after}`;
   useEffect(() => {
     dialog.current?.showModal();
     const reason = dialog.current?.querySelector<HTMLInputElement>('input[name="reason"]');
-    const unsent = unsentReasons.get(title);
+    const unsent = unsentReasons.get(titleText);
     if (reason && unsent !== undefined) reason.value = unsent;
   }, []);
   // Gives the focus back to the button that opened the dialog. Removing a dialog alone would not.
@@ -57,7 +66,7 @@ function Confirm<T>({
   const submit = onSubmit((typed) =>
     attempt(async () => {
       const result = await act(typed);
-      unsentReasons.delete(title);
+      unsentReasons.delete(titleText);
       close();
       done(result);
     }),
@@ -68,10 +77,10 @@ function Confirm<T>({
   };
   const keepReason = ({ target }: Event) => {
     if (target instanceof HTMLInputElement && target.name === 'reason')
-      unsentReasons.set(title, target.value);
+      unsentReasons.set(titleText, target.value);
   };
   return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
-    <h2 id="confirm-title">${title}</h2>
+    <h2 id="confirm-title">${typeof title === 'string' ? title : renderTitle(title)}</h2>
     <form class="stack" onSubmit=${submit} onInput=${keepReason}>
       ${children} ${trouble}
       <div class="buttons">
@@ -82,6 +91,10 @@ function Confirm<T>({
       </div>
     </form>
   </dialog>`;
+}
+
+function renderTitle({ before, name, after }: NamedTitle) {
+  return html`${before} ${renderName(name)}${after}`;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, formatDay } from './format.ts';
 import { toDecisionPath, toDecisionsPath, toOrderPath, toPath, toPayerPath } from './links.ts';
+import { renderName } from './name.ts';
 import { Verdict } from './verdict.ts';
 
 /** A thing to choose: a place to which it leads, or an action. */
@@ -152,7 +153,7 @@ function toOrderChoice(
   session: Session,
   { orderRef, clientIdKey, verdict, lastAt }: FoundRecords['orders'][number],
 ): Choice {
-  const reported = `only reported, of ${clientIdKey}`;
+  const reported = html`only reported, of ${renderName(clientIdKey)}`;
   if (verdict === null && isAllowed(session, 'clients:read'))
     return { name: orderRef, about: reported, act: { href: toPayerPath(clientIdKey) } };
   const about = verdict === null ? reported : renderVerdictAt(verdict, lastAt);

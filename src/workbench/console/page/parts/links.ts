@@ -1,4 +1,5 @@
 import { html } from '#workbench/console/page/html.ts';
+import { renderName } from './name.ts';
 
 /** Addresses on this page of decisions, a payer, or a version. */
 
@@ -41,6 +42,6 @@ export function toRulePath(version: string, file: string, name: string) {
 /** Renders orders, each with a link to its decisions. */
 export function renderSampleOrders(orders: readonly string[]) {
   return orders.map(
-    (orderRef) => html`<a class="sample" href=${toOrderPath(orderRef)}>${orderRef}</a>${' '}`,
+    (orderRef) => html`<a class="sample" href=${toOrderPath(orderRef)}>${renderName(orderRef)}</a>${' '}`,
   );
 }

@@ -17,3 +17,15 @@ function markPart(text: string, part: string): Html {
   const end = place + part.length;
   return html`${text.slice(0, place)}<b>${text.slice(place, end)}</b>${text.slice(end)}`;
 }
+
+/** Several names, with commas between them. */
+export function renderNames(names: readonly string[]) {
+  return names.map((name, place) => html`${place > 0 && ', '}${renderName(name)}`);
+}
+
+/** A name with its marks in brackets, for labels and messages, which are plain text. */
+export function writeName(name: string) {
+  return splitName(name)
+    .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))
+    .join('');
+}

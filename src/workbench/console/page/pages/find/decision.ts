@@ -101,7 +101,7 @@ function renderDecisionFigures(decision: Decision) {
     ['time', formatDateTime(decision.at)],
     ['amount', formatAmount(decision)],
     ['method', formatMethod(decision)],
-    ['point of sale', decision.sellPointKey],
+    ['point of sale', renderName(decision.sellPointKey)],
     ['rule', decision.rule],
     [
       'version',

@@ -3,6 +3,7 @@ import { html } from '#workbench/console/page/html.ts';
 import { type Proposal, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
 import { endAfter, renderField, renderLastDayField } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { writeName } from '#workbench/console/page/parts/name.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
@@ -27,11 +28,12 @@ export function renderChangesByHand(
   acts: PayerActions,
 ) {
   const { clientIdKey, session, propose } = acts;
+  const nameTitle = (before: string) => ({ before, name: clientIdKey, after: '?' });
   const at = (what: 'override' | 'binding') => clientMemberQuestion(clientIdKey, what);
   const button = (words: string, change: Proposal<unknown>) =>
     html`<button type="button" onClick=${() => propose(change)}>${words} …</button>`;
   const end = {
-    title: `End the wait of ${clientIdKey}?`,
+    title: nameTitle('End the wait of'),
     action: 'End the wait',
     act: ({ reason }: Typed) =>
       askService('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
@@ -39,7 +41,7 @@ export function renderChangesByHand(
       ${renderReasonField()}`,
   };
   const group = (name: 'BLOCKED' | 'TRUSTED', verb: string): Proposal<unknown> => ({
-    title: `${verb} ${clientIdKey}?`,
+    title: nameTitle(verb),
     action: `${verb} the payer`,
     tone: name === 'BLOCKED' ? 'bad' : 'accent',
     act: ({ reason, lastDay }) =>
@@ -48,13 +50,13 @@ export function renderChangesByHand(
       ${renderReasonField()}${renderLastDayField('until it is lifted')}`,
   });
   const lift = {
-    title: `Lift the override of ${clientIdKey}?`,
+    title: nameTitle('Lift the override of'),
     action: 'Lift the override',
     act: () => askService('DELETE', at('override')),
     children: html`<p>From the next request on the rules decide the group again.</p>`,
   };
   const bind = {
-    title: `Bind ${clientIdKey}?`,
+    title: nameTitle('Bind'),
     action: 'Bind the payer',
     act: ({ lastDay, acceptors = '', ...body }: Typed) => {
       const acceptorKeys = acceptors.split(',').map((key) => key.trim());
@@ -71,7 +73,7 @@ export function renderChangesByHand(
       ${renderLastDayField('until it is removed')}`,
   };
   const unbind = {
-    title: `Unbind ${clientIdKey}?`,
+    title: nameTitle('Unbind'),
     action: 'Remove the binding',
     act: () => askService('DELETE', at('binding')),
     children: html`<p>The next attempt gets a new requisite.</p>`,
@@ -104,12 +106,12 @@ export function KeepOrErase({ clientIdKey, session, propose, told }: KeepOrErase
     });
   const erase = () =>
     propose({
-      title: `Erase ${clientIdKey}?`,
+      title: { before: 'Erase', name: clientIdKey, after: '?' },
       action: 'Erase the payer',
       tone: 'bad',
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
-          throw new Error(`Type the name as it is, ${clientIdKey}. Nothing was erased.`);
+          throw new Error(`Type the name as it is, ${writeName(clientIdKey)}. Nothing was erased.`);
         const left = await askService('DELETE', erasedClientQuestion(clientIdKey));
         told(left?.traces ?? null);
       },

@@ -16,6 +16,7 @@ import {
   readMoment,
 } from '#workbench/console/page/parts/format.ts';
 import { toDecisionPath, toDecisionsPath, toOrderPath } from '#workbench/console/page/parts/links.ts';
+import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import {
   chooseGroupTone,
@@ -250,7 +251,8 @@ function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
 }
 
 function renderOrderLink(orderRef: string, mayLook: boolean) {
-  return mayLook ? html`<a href=${toOrderPath(orderRef)}>${orderRef}</a>` : html`<b>${orderRef}</b>`;
+  const name = renderName(orderRef);
+  return mayLook ? html`<a href=${toOrderPath(orderRef)}>${name}</a>` : html`<b>${name}</b>`;
 }
 
 /** Formats a wait like `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */
@@ -274,8 +276,8 @@ function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
   const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
   const told = [
     formatMoney(request.amount, request.currency ?? ''),
-    `${request.method} at ${request.sellPointKey}, ${ruleVersion}`,
-    acceptors.length > 0 && `acceptors ${acceptors.join(', ')}`,
+    html`${renderName(request.method)} at ${renderName(request.sellPointKey)}, ${ruleVersion}`,
+    acceptors.length > 0 && html`acceptors ${renderNames(acceptors)}`,
     limits.length > 0 && `at most ${limits.join(', ')}`,
     request.honeypotTriggered && 'a trap field was filled in',
     request.userAgentIsAutomated && 'the User-Agent is a program',
@@ -283,11 +285,12 @@ function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
     request.jsOk === false && 'the page ran no JavaScript',
     !request.fingerprintPresent && !request.ipPresent && 'no fingerprint or IP was sent',
   ];
+  const said = told.filter(Boolean).map((words, place) => html`${place > 0 && '; '}${words}`);
   return html`<p class="moment-head">
       <b>score</b> ${renderPill(answer.clientGroup, chooseGroupTone(answer.clientGroup))}
       <b class="num">${answer.paymentScore}</b> ${answer.isBot && renderPill('bot', 'bad')}
     </p>
-    <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
+    <p class="faint">${said}</p>`;
 }
 
 function renderOutcome(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
@@ -329,11 +332,12 @@ function describeOtherReport(
 
 function renderBinding(binding: Binding | null) {
   if (binding === null) return html`<p class="moment-head"><b>binding</b> ${renderPill('removed')}</p>`;
-  const fits = binding.method === null ? 'fits every method' : `fits ${binding.method} only`;
+  const fits = binding.method === null ? 'fits every method' : html`fits ${renderName(binding.method)} only`;
   return html`<p class="moment-head">
-      <b>binding</b> ${renderPill('set', 'good')} <span>requisite <b>${binding.requisiteRef}</b></span>
+      <b>binding</b> ${renderPill('set', 'good')}${' '}
+      <span>requisite <b>${renderName(binding.requisiteRef)}</b></span>
     </p>
-    <p class="faint">acceptors ${binding.acceptorKeys.join(', ')}; ${fits}${formatUntil(binding)}</p>`;
+    <p class="faint">acceptors ${renderNames(binding.acceptorKeys)}; ${fits}${formatUntil(binding)}</p>`;
 }
 
 function renderOverride(override: Override | null) {

@@ -9,6 +9,7 @@ import {
 } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDay } from '#workbench/console/page/parts/format.ts';
 import { toPayerPath } from '#workbench/console/page/parts/links.ts';
+import { renderName, renderNames, writeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { chooseGroupTone, renderPill, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
@@ -86,9 +87,9 @@ function renderClientCells(one: LinkedClient, isChosen: boolean, toggle: (client
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
   const granted = paid + reversed + unpaid + unknown;
   return [
-    html`<input type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
+    html`<input type="checkbox" aria-label=${`Choose ${writeName(clientIdKey)}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
-    html`<a href=${toPayerPath(clientIdKey)}>${clientIdKey}</a>
+    html`<a href=${toPayerPath(clientIdKey)}>${renderName(clientIdKey)}</a>
       ${override && html` ${renderPill(override, chooseGroupTone(override))}`}
       ${lists.map((name) => html` ${renderPill(`on ${name}`, 'note')}`)}`,
     ...[TIES[tie], one.devices.length],
@@ -170,7 +171,7 @@ function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: 
         goTo(`#/settings/lists/${list}`);
       },
       children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>
-        ${payers.length > 0 && html`<p>They paid: ${payers.map((one) => one.clientIdKey).join(', ')}.</p>`}
+        ${payers.length > 0 && html`<p>They paid: ${renderNames(payers.map((one) => one.clientIdKey))}.</p>`}
         ${renderChoice(
           'List',
           lists.map(({ list }) => list),

@@ -1,8 +1,8 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
-import { h, html, useState } from '#workbench/console/page/html.ts';
+import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 import { useProposal } from '#workbench/console/page/parts/confirm.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { renderName } from '#workbench/console/page/parts/name.ts';
+import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
 import { chooseGroupTone, renderFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
@@ -20,7 +20,7 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
     setChanges((number) => number + 1);
     answer.reload();
   });
-  const [erased, setErased] = useState<readonly string[] | null>(null);
+  const [erased, setErased] = useState<readonly Html[] | null>(null);
   const told = (traces: string | null) =>
     setErased([describeErased(clientIdKey, answer.data), ...(traces === null ? [] : [traces])]);
   const acts = { clientIdKey, session, propose };
@@ -71,7 +71,8 @@ const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A pa
 function describeErased(clientIdKey: string, view: ClientView | null) {
   const rest = 'The audit still says that a payer was erased, by whom and when.';
   const places = 'the store, the shared lists, the archive and the audit';
-  if (view === null) return `Erased: all that ${places} held of ${clientIdKey}. ${rest}`;
+  const name = renderName(clientIdKey);
+  if (view === null) return html`Erased: all that ${places} held of ${name}. ${rest}`;
   const { decisionCount, outcomes, binding, override } = view;
   const parts = [
     counted(decisionCount, 'decision'),
@@ -79,14 +80,14 @@ function describeErased(clientIdKey: string, view: ClientView | null) {
     ...(binding === null ? [] : ['the binding']),
     ...(override === null ? [] : [`the override ${override.group}`]),
   ];
-  return `Erased: ${clientIdKey} with ${parts.join(', ')}, from ${places}. ${rest}`;
+  return html`Erased: ${name} with ${parts.join(', ')}, from ${places}. ${rest}`;
 }
 
 function renderPayerFigures(view: ClientView) {
   const { outcomes, override, binding } = view;
   const until = (expiresAt: string | null) =>
     expiresAt === null ? '' : `, until ${formatDateTime(expiresAt)}`;
-  const figures: [string, string | number][] = [
+  const figures: [string, Html][] = [
     ['payment score', view.paymentScore],
     ['paid', outcomes.paidCount],
     ['unpaid', outcomes.unpaidCount],
@@ -102,8 +103,9 @@ function renderPayerFigures(view: ClientView) {
   }
   if (binding !== null) {
     const { requisiteRef, method, expiresAt, acceptorKeys } = binding;
-    const fits = `${requisiteRef} for ${method ?? 'all methods'}${until(expiresAt)}`;
-    figures.push(['binding', `${fits}, acceptors ${acceptorKeys.join(', ')}`]);
+    const methods = method === null ? 'all methods' : renderName(method);
+    const fits = html`${renderName(requisiteRef)} for ${methods}${until(expiresAt)}`;
+    figures.push(['binding', html`${fits}, acceptors ${renderNames(acceptorKeys)}`]);
   }
   return figures;
 }

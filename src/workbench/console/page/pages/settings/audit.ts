@@ -4,6 +4,7 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { renderName, writeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -138,7 +139,7 @@ const COLUMNS = [
 function renderCells({ at, who, action, platform, subject, before, after, reason }: Entry) {
   const change = before === null && after === null ? '' : `${formatState(before)} → ${formatState(after)}`;
   const where = platform ?? html`<span class="faint">all</span>`;
-  return [formatDateTime(at), who, action, where, subject, change, reason];
+  return [formatDateTime(at), who, action, where, subject && renderName(subject), change, reason];
 }
 
 /**
@@ -155,12 +156,16 @@ function formatState(state: unknown) {
  */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-function formatValue(value: unknown): string {
-  if (Array.isArray(value)) return value.map(formatValue).join(', ') || 'none';
+/** Members whose values are names from elsewhere. All other texts are words of the service or of people. */
+const NAMED: ReadonlySet<string> = new Set(['value', 'requisiteRef', 'acceptorKeys', 'method']);
+
+function formatValue(value: unknown, member = ''): string {
+  if (Array.isArray(value)) return value.map((one) => formatValue(one, member)).join(', ') || 'none';
+  if (typeof value === 'string' && NAMED.has(member)) return writeName(value);
   if (typeof value === 'string') return MOMENT.test(value) ? formatDateTime(value) : value;
   if (typeof value !== 'object' || value === null) return String(value);
   const members = Object.entries(value).filter(([, inner]) => inner !== null);
-  return `(${members.map(([key, inner]) => `${key}: ${formatValue(inner)}`).join(', ')})`;
+  return `(${members.map(([key, inner]) => `${key}: ${formatValue(inner, key)}`).join(', ')})`;
 }
 
 async function fetchAllEntries(query: URLSearchParams) {

@@ -12,6 +12,7 @@ import {
   renderLastDayField,
 } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -176,7 +177,7 @@ function Entries({ name, after, found, value, find, propose }: EntriesProps) {
 
 /** An address without an entry of its own, in a range that has one. */
 function renderCovered(value: string, range: ListEntry, cells: (one: ListEntry) => readonly Html[]) {
-  return html`<p role="status">The entry <b>${range.value}</b> covers ${value}.</p>
+  return html`<p role="status">The entry <b>${range.value}</b> covers ${renderName(value)}.</p>
     ${renderTable({ name: 'The entry that covers it', columns: COLUMNS, kind: 'in-lines' }, [range], cells)}`;
 }
 
@@ -184,7 +185,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
   const { value, reason, who, addedAt, expiresAt, hasEnded } = entry;
   const remove = () =>
     propose?.({
-      title: `Take ${value} off ${list}?`,
+      title: { before: 'Take', name: value, after: ` off ${list}?` },
       action: 'Remove from the list',
       tone: 'bad',
       act: () => askService('DELETE', listEntry(list, value)).then(() => []),
@@ -192,7 +193,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
     });
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : formatDateTime(expiresAt);
   return [
-    html`<code>${value}</code>`,
+    html`<code>${renderName(value)}</code>`,
     reason,
     who,
     formatDateTime(addedAt),
@@ -259,7 +260,10 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
       .map((text, index) => ({ text, line: index + 1 }))
       .filter(({ text }) => text.trim() !== '');
     propose({
-      title: `Add ${all.length === 1 ? values.trim() : `${all.length} values`} to ${list}?`,
+      title: nameAdded(
+        all.map(({ text }) => text.trim()),
+        list,
+      ),
       action: 'Add to the list',
       act: async () => {
         const lines = all.map((typed) => toEntryLine(typed, { reason, ...expires }));
@@ -279,6 +283,12 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
     </div>
     <button type="submit" class="button-accent">Add to the list …</button>
   </form>`;
+}
+
+function nameAdded(values: readonly string[], list: string) {
+  const [only = ''] = values;
+  if (values.length !== 1) return `Add ${values.length} values to ${list}?`;
+  return { before: 'Add', name: only, after: ` to ${list}?` };
 }
 
 /** A line as it was pasted, and its number, counted from 1. */

@@ -6,6 +6,7 @@ import {
   useProposal,
 } from '#workbench/console/page/parts/confirm.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { renderName, writeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import { decideProposal, PROPOSALS, type Proposal, type Session } from '#workbench/console/page/questions.ts';
@@ -39,15 +40,15 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
   const { expiresAt, decidedBy, note } = proposal;
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
     propose({
-      title: `${verb} ${subject}?`,
-      action: `${verb} ${subject}`,
+      title: { before: verb, name: subject, after: '?' },
+      action: `${verb} ${writeName(subject)}`,
       tone,
       act: ({ reason }) => askService('POST', decideProposal(proposalId, way), { reason }),
       children: renderReasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card" key=${proposalId}>
-    <h2>${what}: ${subject} ${renderPill(state, TONES[state])}</h2>
+    <h2>${what}: ${renderName(subject)} ${renderPill(state, TONES[state])}</h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
     ${
       versions !== null &&
