@@ -24,6 +24,21 @@ export async function freePort(): Promise<number> {
   throw new Error(`none of ${TRIES} ports is free`);
 }
 
+/** A server of a cluster speaks on a second port, so many above its own, unless it is told another one. */
+const CLUSTER_PORT_ABOVE = 10_000;
+
+/** Finds a port whose second port of a cluster is as free, and as safe from outgoing connections. */
+export async function freeClusterPort(): Promise<number> {
+  for (let tried = 0; tried < TRIES; tried++) {
+    const port = await freePort();
+    const second = port + CLUSTER_PORT_ABOVE;
+    if (second >= ABOVE_PORTS || found.has(second) || !(await isFree(second))) continue;
+    found.add(second);
+    return port;
+  }
+  throw new Error(`none of ${TRIES} ports is free together with the one ${CLUSTER_PORT_ABOVE} above it`);
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {

@@ -9,7 +9,7 @@ import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { ArchivedStore } from '../../history/archive/archived-store.ts';
 import { archivesInS3 } from '../../history/archive/describe-on-archives.ts';
-import { freePort } from '../../servers/free-port.ts';
+import { freeClusterPort, freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { assignSlots } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
@@ -200,14 +200,6 @@ describeWithServer('redis-server', 'restore --check of Redis', () => {
 
 const MASTERS = [0, 1, 2];
 
-/** A cluster speaks on a second port, 10,000 above. */
-async function clusterPort(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (port < 55_000) return port;
-  }
-}
-
 describeWithServer(
   'redis-server',
   'a Redis Cluster that is restored beside the one it was taken from',
@@ -234,7 +226,7 @@ describeWithServer(
         const folder = temporaryDirectory();
         folders.push(folder);
         const cluster = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
-        masters.push(await startRedis(folder, await clusterPort(), [...FLUSHED_AT_ONCE, ...cluster]));
+        masters.push(await startRedis(folder, await freeClusterPort(), [...FLUSHED_AT_ONCE, ...cluster]));
       }
       const ports = masters.map(({ port }) => port);
       await assignSlots(ports);
@@ -266,7 +258,7 @@ describeWithServer(
       const clients = await fill(store);
       const backup = backUp();
       const before = await seen();
-      const ports = [await clusterPort(), await clusterPort(), await clusterPort()];
+      const ports = [await freeClusterPort(), await freeClusterPort(), await freeClusterPort()];
       const target = join(temporaryDirectory(), 'restored');
       const script = join(import.meta.dirname, '..', '..', '..', 'packaging', 'restore-cluster');
       const { stdout } = await promisify(execFile)(script, [backup, target, ...ports.map(String)]);
