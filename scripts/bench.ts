@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
@@ -50,14 +50,23 @@ interface Options {
 /** Runs `npm run bench [-- --quick] [--json] [--runs N] [--parts rules,cost]`, and prints one table. */
 async function main(): Promise<void> {
   const program = new Command('bench')
-    .description('Measures the service beside what it is compared with; see scripts/bench/README.md')
-    .option('--quick', 'a run of a few minutes: fewer rounds, smaller stores')
-    .option('--json', 'print one JSON object')
-    .option('--archive <folder>', 'keep the made-up archive there, and take it when it is there already')
-    .option('--runs <count>', 'do all of it so often, and show the spread', parseWholeNumber, 1)
-    .option('--parts <list>', `what to measure, of ${[...PARTS.keys()].join(',')}`, parseParts, [
-      ...PARTS.keys(),
-    ])
+    .description(
+      'Measures the service, beside the servers that it is compared with; see scripts/bench/README.md',
+    )
+    .option('--quick', 'take a few minutes: fewer rounds and smaller stores, not for the record')
+    .option('--json', 'print the figures as one JSON object')
+    .option('--archive <folder>', 'keep the made-up archive in this folder, or use the one that is there')
+    .option(
+      '--runs <count>',
+      'repeat everything this many times, and show the lowest and the highest value',
+      parseWholeNumber,
+      1,
+    )
+    .addOption(
+      new Option('--parts <list>', `parts to measure, of ${[...PARTS.keys()].join(',')}`)
+        .argParser(parseParts)
+        .default([...PARTS.keys()], 'all'),
+    )
     .exitOverride()
     .showHelpAfterError()
     .action(run);
@@ -97,7 +106,7 @@ async function measure(parts: readonly string[], plan: Plan): Promise<readonly F
   const figures: Figure[] = [];
   for (const [part, measured] of PARTS) {
     if (!parts.includes(part)) continue;
-    plan.onProgress(`${part}: starting`);
+    plan.onProgress(`${part}: begins`);
     try {
       // A figure is printed as soon as it is known, because a part may take minutes and its last step may fail.
       for await (const figure of await measured(plan)) {
@@ -106,7 +115,7 @@ async function measure(parts: readonly string[], plan: Plan): Promise<readonly F
       }
     } catch (error) {
       // The other parts go on, because their figures took minutes.
-      console.error(`${part}: could not be measured`, error);
+      console.error(`${part}: could not be measured to its end; the other parts go on`, error);
       figures.push(notMeasured(part, error));
       process.exitCode = EXIT_CODES.environment;
     }
@@ -120,7 +129,7 @@ async function measureOnRedis(plan: Plan): Promise<readonly Figure[]> {
     const place = { redisUrl: redis.url, dataDir: plan.dataDir };
     const onRedis = { ...place, redisPort: redis.nodes[0]?.port ?? 0, accessKey: await issueKey(place) };
     const cost = await measureCost(plan, onRedis);
-    plan.onProgress('cost: counting commands');
+    plan.onProgress('cost: counting Redis commands');
     return [...cost, ...(await measureRoundTrips(onRedis)), ...(await measureInstructions())];
   } finally {
     await redis.stop();
@@ -132,7 +141,7 @@ function parseWholeNumber(text: string): number {
   throw new CommanderError(
     EXIT_CODES.usage,
     'bench.number',
-    `error: not a whole number from 1 to 99999999: ${text}`,
+    `error: --runs must be a whole number from 1 to 99999999, not "${text}"`,
   );
 }
 
@@ -141,7 +150,11 @@ function parseParts(text: string): readonly string[] {
   const unknown = asked.find((name) => !PARTS.has(name));
   if (unknown === undefined) return asked;
   const all = [...PARTS.keys()].join(', ');
-  throw new CommanderError(EXIT_CODES.usage, 'bench.part', `error: "${unknown}" is not one of ${all}`);
+  throw new CommanderError(
+    EXIT_CODES.usage,
+    'bench.part',
+    `error: there is no part "${unknown}"; choose from ${all}`,
+  );
 }
 
 /** Prints what went wrong and returns the exit code. A missed target is a finding, not a failure. */

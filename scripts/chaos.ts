@@ -30,13 +30,16 @@ async function main(): Promise<void> {
   }
   const list = scenarios.map(({ name, does }) => `  ${name}\n      ${does}`).join('\n');
   const program = new Command('chaos')
-    .description('Does faults to the service, on 127.0.0.1 only, and prints what was measured')
-    .argument('[names...]', 'the scenarios to run; all when none is named')
-    .option('--quick', 'fewer rounds and shorter loads')
-    .option('--json', 'print JSON')
+    .description('Breaks the service on purpose, on 127.0.0.1 only, and prints what was measured')
+    .argument('[names...]', 'scenarios to run; default: all, which takes about half an hour')
+    .option(
+      '--quick',
+      'fewer rounds and shorter loads; shows that the scenarios work, not how good the service is',
+    )
+    .option('--json', 'print the figures as JSON')
     .addHelpText(
       'after',
-      `\nScenarios:\n${list}\n\nExit code: 0 all targets kept, 1 some missed, 2 bad usage.`,
+      `\nScenarios:\n${list}\n\nExit code: 0 when all targets are met, 1 when some are missed, 2 for a wrong call.`,
     )
     .exitOverride()
     .showHelpAfterError()
@@ -53,7 +56,7 @@ async function run(names: readonly string[], { quick, json }: Options): Promise<
   const unknown = names.find((name) => !scenarios.some((scenario) => scenario.name === name));
   if (unknown !== undefined) {
     const known = scenarios.map(({ name }) => name).join(', ');
-    console.error(`error: there is no scenario "${unknown}"; there are ${known}`);
+    console.error(`error: there is no scenario "${unknown}"; choose from ${known}`);
     process.exitCode = EXIT_CODES.usage;
     return;
   }
@@ -95,9 +98,9 @@ async function runApart(scenario: Scenario, quick: boolean): Promise<Outcome> {
 }
 
 function describeTrouble({ exitCode }: ChildProcess, late: boolean, limitSeconds: number): string | null {
-  if (late) return `no, given up after ${limitSeconds} s`;
+  if (late) return `no, ended after its limit of ${limitSeconds} s`;
   if (interrupted !== null) return `no, ended by ${interrupted}`;
-  return exitCode === 0 ? null : 'no, it failed; see standard error';
+  return exitCode === 0 ? null : 'no, it failed; standard error above says why';
 }
 
 await main();

@@ -6,9 +6,9 @@ import { examplePayments } from './example-data/example-payments.ts';
 /** Runs `npm run example-data -- FILE.ndjson [--seed N]`, which makes payments to learn with, for `npm run replay`. */
 function main(): void {
   const program = new Command('example-data')
-    .description('Makes up four weeks of payments to learn the evidence commands with')
-    .argument('<file>', 'is written: NDJSON, one payment a line, as "npm run replay" reads it')
-    .option('--seed <number>', 'other payments for another number; the guide uses 1', '1')
+    .description('Makes up four weeks of payments, with which the evidence commands can be learnt')
+    .argument('<file>', 'the file to write: NDJSON with one payment a line, for "npm run replay"')
+    .option('--seed <number>', 'another number makes other payments; the guide uses 1', '1')
     .exitOverride()
     .showHelpAfterError()
     .action(write);
@@ -33,7 +33,7 @@ function write(path: string, { seed }: { readonly seed: string }): void {
     });
   }
   const clients = new Set(payments.map(({ clientIdKey }) => clientIdKey)).size;
-  console.log(`${path}: ${payments.length} payments of ${clients} payers, all made up (seed ${seed}).`);
+  console.log(`${path}: wrote ${payments.length} made-up payments of ${clients} payers (seed ${seed}).`);
 }
 
 function parseSeed(text: string): number {

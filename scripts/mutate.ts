@@ -4,7 +4,9 @@ import fs from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Command, CommanderError } from 'commander';
 import { parse } from 'yaml';
+import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { COMPILED_MODULES } from '../test/processes/compile-cache.ts';
 import { own } from '../test/processes/own-process.ts';
 import { filesOf, RUN_OPTIONS } from '../test/run.ts';
@@ -14,7 +16,7 @@ import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 /**
  * Breaks one behaviour after another in a copy of the sources, and says which test files of `npm test` notice. Only
  * test files are tried that run the broken place. Run it with `npm run mutate`, or `npm run mutate --
- * src/checkout/access` for a part. It ends with 1 when no test file notices a mutation.
+ * src/checkout/access` for a part.
  */
 
 /** An edit that breaks one behaviour. The file has `from` exactly once. */
@@ -49,7 +51,8 @@ async function runMocha(cwd: string, args: readonly string[], more: NodeJS.Proce
 export async function recordedFor(root: string, test: string): Promise<Coverage[string]> {
   const folder = temporaryDirectory();
   const exitCode = await runMocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
-  if (exitCode !== 0) throw new Error(`${test} fails unbroken; npm run test:one -- ${test} says why`);
+  if (exitCode !== 0)
+    throw new Error(`${test} fails before anything is broken; "npm run test:one -- ${test}" shows why`);
   const ran: Record<string, readonly (readonly Range[])[]> = {};
   for (const name of fs.readdirSync(folder)) {
     const { result }: { result: readonly Script[] } = JSON.parse(fs.readFileSync(join(folder, name), 'utf8'));
@@ -92,7 +95,10 @@ export async function noticing(root: string, coverage: Coverage, mutation: Mutat
   const path = join(root, file);
   const text = fs.readFileSync(path, 'utf8');
   const parts = text.split(from);
-  if (parts.length !== 2) throw new Error(`${file} has "${from}" ${parts.length - 1} times; it must be once`);
+  if (parts.length !== 2)
+    throw new Error(
+      `${file} has "${from}" ${parts.length - 1} times, and a mutation needs it once; correct it in scripts/mutate/mutations.yaml`,
+    );
   const runsOf = (test: string) => Object.keys(coverage[test] ?? {}).length;
   const all = listCandidates(coverage, mutation, parts[0]?.length ?? 0).toSorted(
     (a, b) => runsOf(a) - runsOf(b),
@@ -126,15 +132,14 @@ function copySources(): string {
   return root;
 }
 
-async function recordCoverage(root: string): Promise<Coverage> {
-  if (process.argv[2] !== undefined && fs.existsSync(RECORDED))
-    return JSON.parse(fs.readFileSync(RECORDED, 'utf8'));
+async function recordCoverage(root: string, isPart: boolean): Promise<Coverage> {
+  if (isPart && fs.existsSync(RECORDED)) return JSON.parse(fs.readFileSync(RECORDED, 'utf8'));
   const coverage: Record<string, Coverage[string]> = {};
   const left = filesOf('short').values();
   const work = async () => {
     for (const test of left) {
       coverage[test] = await recordedFor(root, test);
-      process.stderr.write(`recorded ${Object.keys(coverage).length} test files\n`);
+      process.stderr.write(`recorded the coverage of ${Object.keys(coverage).length} test files\n`);
     }
   };
   await Promise.all(Array.from({ length: JOBS }, work));
@@ -142,19 +147,52 @@ async function recordCoverage(root: string): Promise<Coverage> {
   return coverage;
 }
 
-if (import.meta.main) {
+/** Breaks the behaviours in files whose path begins with `path`, and prints which test files notice. */
+async function run(path = ''): Promise<void> {
   const all: readonly Mutation[] = parse(fs.readFileSync(LIST, 'utf8'));
+  const chosen = all.filter(({ file }) => file.startsWith(path));
+  if (chosen.length === 0) {
+    console.error(`error: no mutation is in a file whose path begins with "${path}"; ${LIST} lists all`);
+    process.exitCode = EXIT_CODES.usage;
+    return;
+  }
   process.env['SHARED_REDIS'] = (await startStandalone(RUN_OPTIONS)).url;
   const root = copySources();
-  const chosen = all.filter(({ file }) => file.startsWith(process.argv[2] ?? ''));
-  const coverage = await recordCoverage(root);
+  const coverage = await recordCoverage(root, path !== '');
   const unnoticed: string[] = [];
   for (const mutation of chosen) {
     const { tried, by } = await noticing(root, coverage, mutation);
     if (by.length === 0) unnoticed.push(`${mutation.file}: ${mutation.breaks}`);
-    console.log(`${by.length} of ${tried} notice ${mutation.file}: ${mutation.breaks}`);
-    for (const test of by) console.log(`  ${test}`);
+    console.log(`${by.length} of ${tried} test files notice that this is broken in ${mutation.file}:`);
+    console.log(`  ${mutation.breaks}${by.map((test) => `\n    ${test}`).join('')}`);
   }
-  console.log([`${chosen.length} broken, ${unnoticed.length} noticed by nobody`, ...unnoticed].join('\n'));
-  process.exitCode = unnoticed.length > 0 ? 1 : 0;
+  console.log(`${chosen.length} mutations, of which no test file notices ${unnoticed.length}`);
+  for (const line of unnoticed) console.log(`  ${line}`);
+  process.exitCode = unnoticed.length > 0 ? EXIT_CODES.findings : EXIT_CODES.fine;
 }
+
+async function main(): Promise<void> {
+  const program = new Command('mutate')
+    .description(
+      'Breaks one behaviour after another in a copy of the sources, and says which test files of "npm test" notice',
+    )
+    .argument(
+      '[path]',
+      'take the files whose path begins with this, like src/checkout/access; default: all, which takes about half an hour',
+    )
+    .addHelpText(
+      'after',
+      '\nExit code: 0 when every mutation is noticed, 1 when one is not, 2 for a wrong call.',
+    )
+    .exitOverride()
+    .showHelpAfterError()
+    .action(run);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = toExitCode(error);
+  }
+}
+
+if (import.meta.main) await main();

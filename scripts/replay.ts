@@ -17,7 +17,7 @@ class Interrupted extends Error {
   readonly exitCode: number;
 
   constructor(signal: NodeJS.Signals, number: number) {
-    super(`${signal}: the replay was ended before it was through`);
+    super(`${signal} ended the replay before it was complete`);
     this.exitCode = 128 + number;
   }
 }
@@ -28,27 +28,30 @@ class Interrupted extends Error {
  */
 async function main(): Promise<void> {
   const program = new Command('replay')
-    .description('Replays recorded payments against the service and prints what it saw')
-    .argument('<file>', 'NDJSON or .csv, one recorded payment a line; see scripts/replay/README.md')
+    .description('Replays recorded payments, and prints what these rules would have answered')
+    .argument(
+      '<file>',
+      'a .csv file, or NDJSON with one recorded payment a line; see scripts/replay/README.md',
+    )
     .option(
       '--column <member=heading>',
-      'the column of a CSV file that holds a member',
+      'the column of a CSV file that holds a member, like clientIdKey=customer; may be repeated',
       collectPairs,
-      new Map(),
     )
     .option(
       '--constant <member=value>',
-      'what a member is in every row of a CSV file',
+      'the value of a member in every row of a CSV file, like method=card; may be repeated',
       collectPairs,
-      new Map(),
     )
     .option(
       '--value <member:text=value>',
-      'what a text of a CSV file means, like outcome:paid=PAID',
+      'what a text in a CSV file stands for, like outcome:paid=PAID; may be repeated',
       collectPairs,
-      new Map(),
     )
-    .option('--data-dir <folder>', 'keep the store there, for "journal export" and "decisions find"')
+    .option(
+      '--data-dir <folder>',
+      'keep the store in this folder, for the commands "journal export" and "decisions find"',
+    )
     .option('--json', 'print one JSON object')
     .exitOverride()
     .showHelpAfterError()
@@ -61,37 +64,40 @@ async function main(): Promise<void> {
 }
 
 /** Adds `NAME=VALUE` to the pairs of an option that may be given several times. */
-function collectPairs(text: string, pairs: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+function collectPairs(text: string, pairs: Pairs = new Map()): Pairs {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must look like NAME=VALUE.');
   return new Map([...pairs, [text.slice(0, at), text.slice(at + 1)]]);
 }
 
+type Pairs = ReadonlyMap<string, string>;
+
 interface Options {
-  readonly column: ReadonlyMap<string, string>;
-  readonly constant: ReadonlyMap<string, string>;
-  readonly value: ReadonlyMap<string, string>;
+  readonly column?: Pairs;
+  readonly constant?: Pairs;
+  readonly value?: Pairs;
   readonly dataDir?: string;
   readonly json?: true;
 }
 
-async function run(path: string, { column, constant, value, dataDir, json }: Options): Promise<void> {
+async function run(path: string, options: Options): Promise<void> {
+  const { column = new Map(), constant = new Map(), value = new Map(), dataDir, json } = options;
   const progress = await createProgressBar();
-  const options = {
+  const settings = {
     env: process.env,
     dataDir: dataDir ?? null,
     mapping: { columns: column, constants: constant, values: value },
     signal: createInterruption(),
     onProgress: progress.show,
   };
-  const replayed = await replay(path, options).finally(() => progress.stop());
+  const replayed = await replay(path, settings).finally(() => progress.stop());
   const summary = summarize(replayed);
   console.log(json === true ? JSON.stringify(summary) : report(path, replayed, summary));
   const { badLines } = replayed;
   if (badLines.length === 0) return;
   for (const line of badLines.slice(0, BAD_LINES_SHOWN)) console.error(line);
   const others = badLines.length - BAD_LINES_SHOWN;
-  if (others > 0) console.error(`${others} more lines were left out`);
+  if (others > 0) console.error(`and ${others} more lines that could not be replayed`);
   process.exitCode = EXIT_CODES.findings;
 }
 

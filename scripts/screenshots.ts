@@ -53,7 +53,7 @@ async function startDemo() {
   const { promise: isReady, resolve, reject } = Promise.withResolvers<void>();
   demo.stdout.setEncoding('utf8').on('data', (text: string) => {
     told += text;
-    if (told.includes('Ctrl-C ends it')) resolve();
+    if (told.includes('Ctrl-C ends the demo')) resolve();
   });
   demo.stderr.pipe(process.stderr);
   demo.once('exit', () => reject(new Error(`the demo ended:\n${told}`)));
@@ -67,7 +67,7 @@ type Demo = Awaited<ReturnType<typeof startDemo>>;
 async function take(name: string, browser: Browser, { url, keys }: Demo): Promise<void> {
   const picture = PICTURES[name];
   if (picture === undefined)
-    throw new Error(`there is no picture ${name}; it is one of ${Object.keys(PICTURES)}`);
+    throw new Error(`there is no picture "${name}"; choose from ${Object.keys(PICTURES).join(', ')}`);
   const { person, hash, shows, before = async () => {} } = picture;
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page } = await openConsole(browser, url, { ...LOOK, colorScheme }, hash);

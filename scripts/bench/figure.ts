@@ -31,7 +31,14 @@ export function figuresOf(part: string) {
 /** Creates the row for a part that threw, so that its missing figures are noticed. */
 export function notMeasured(part: string, error: unknown): Figure {
   const [why] = String(error).split('\n');
-  return { part, name: `not measured: ${why}`, value: Number.NaN, unit: '', target: null, failed: true };
+  return {
+    part,
+    name: `could not be measured: ${why}`,
+    value: Number.NaN,
+    unit: '',
+    target: null,
+    failed: true,
+  };
 }
 
 export type Judgement = 'pass' | 'MISS' | 'FAILED' | '';

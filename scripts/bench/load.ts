@@ -94,7 +94,7 @@ end
 /** Parses the line that the script prints at its end. Its times are in us. */
 export function parseWrk(output: string): LoadResult {
   const [, numbers] = /^RESULT ([\d ]+)$/m.exec(output) ?? [];
-  if (numbers === undefined) throw new Error(`wrk gave no result:\n${output}`);
+  if (numbers === undefined) throw new Error(`wrk printed no result:\n${output}`);
   const [requests = 0, micros = 0, p50 = 0, p99 = 0, failures = 0] = numbers.split(' ').map(Number);
   return {
     requests,

@@ -110,7 +110,11 @@ describe('npm run demo', () => {
     const [port, platformPort, folder] = [await freePort(), await freePort(), temporaryDirectory()];
     const env = { ...process.env, PORT: String(port), PLATFORM_PORT: String(platformPort), TMPDIR: folder };
     const demo = startNode(['scripts/demo.ts'], { env: { ...env, REDIS_URL: 'redis://127.0.0.1:1' } });
-    await until('it says what to look at', async () => demo.stdout().includes('Ctrl-C ends it'), 240_000);
+    await until(
+      'it says what to look at',
+      async () => demo.stdout().includes('Ctrl-C ends the demo'),
+      240_000,
+    );
     const keys = new Map(
       [...demo.stdout().matchAll(/^ {2}(\w+) +(ka_\S+)$/gm)].map(([, who, key]) => [who, key]),
     );

@@ -20,7 +20,7 @@ export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
   try {
-    plan.onProgress('growth: weighing clients');
+    plan.onProgress('growth: measuring the bytes of a client');
     const weight = await weigh(small);
     const sizes = await compareSizes(plan, small, large);
     const heat = await compareHeat(plan, small);

@@ -33,8 +33,8 @@ export async function measureInstructions(): Promise<readonly Figure[]> {
   const name = 'load and commit: thousand instructions of redis-server';
   return [
     figure(name, plain, '', { atMost: 170 }),
-    figure('the same on a device and an address: thousand instructions', onDevices, ''),
-    figure('the same where ten share both: thousand instructions', shared, ''),
+    figure('load and commit with a device and an address: thousand instructions', onDevices, ''),
+    figure('load and commit where ten clients share both: thousand instructions', shared, ''),
     ...bytes,
   ];
 }

@@ -36,7 +36,7 @@ export async function* measureKeptDecisions(plan: Plan): AsyncGenerator<Figure> 
   let kept = 0;
   for (const share of SHARES) {
     const count = Math.round(share * plan.keptDecisions);
-    plan.onProgress(`decisions: inserting up to ${count.toLocaleString('en')}`);
+    plan.onProgress(`decisions: inserting ${count.toLocaleString('en')} decisions`);
     const inFile = await insertDecisions(dataDir, count - kept);
     kept = count;
     yield* await measureSize(plan, dataDir, accessKey, { kept, inFile });

@@ -53,7 +53,7 @@ export interface Kept {
 
 export const diskFull: Scenario = {
   name: 'disk-full',
-  does: 'fills the disk under SQLite and under the append-only file of Redis: no 200 that was not saved, recovery within 5 s of space',
+  does: 'Fills the disk under SQLite, and under the append-only file of Redis. No verdict may be answered 200 and not saved, and verdicts must be given again within 5 s of free space.',
   limitSeconds: 300,
   run: async (run) => {
     const [one, other] = [mountSmallDisk(), mountSmallDisk()];
@@ -123,13 +123,13 @@ async function createFigures(service: ServiceNode, seen: FullDisk): Promise<read
   const whileFull = samples.filter((each) => each.sentAtMs > fullAtMs && each.answeredAtMs < freedAtMs);
   const recoveryMs = (firstVerdictMs(samples, freedAtMs) ?? Number.NaN) - freedAtMs;
   return [
-    never(`200s not saved, of ${kept.acknowledged}`, kept.lost),
-    never(`503s whose step was taken all the same, of ${kept.refused}`, kept.refusedButTaken),
-    never(`answers that are neither 200 nor 503`, kept.otherAnswers),
-    never(`service crashed`, seen.crashed ? 1 : 0),
-    atMost(`first verdict after there is space`, recoveryMs / 1000, 5, 's'),
+    never(`verdicts answered 200 and not saved, of ${kept.acknowledged}`, kept.lost),
+    never(`verdicts answered 503 and saved nevertheless, of ${kept.refused}`, kept.refusedButTaken),
+    never(`answers other than 200 and 503`, kept.otherAnswers),
+    never(`crashes of the service`, seen.crashed ? 1 : 0),
+    atMost(`first verdict after space is free`, recoveryMs / 1000, 5, 's'),
     reported(
-      `200s while the disk is full`,
+      `answers of 200 while the disk is full`,
       `${whileFull.filter(({ status }) => status === 200).length} of ${whileFull.length}`,
     ),
     reported(`slowest answer while the disk is full`, `${latencyPercentile(whileFull, 100).toFixed(0)} ms`),

@@ -32,6 +32,8 @@ const REPLICA_BEHIND_MS = 1_000;
 
 const COMPARED = 20;
 const ASKED_AGAIN_MAX = 5;
+/** Examples go to standard error, because they are too long for the table. */
+const EXAMPLES_SHOWN = 3;
 
 const COME_BACK = 'masters that come back';
 const REPLACED = 'masters that are replaced';
@@ -39,7 +41,7 @@ const REPLACED = 'masters that are replaced';
 /** Tries all faults of a fleet, one after the other, and checks that it recovers by itself. */
 export const fleet: Scenario = {
   name: 'fleet',
-  does: 'three nodes with disks of their own on a Redis Cluster and an archive in S3, behind HAProxy; nodes, shipper, masters and S3 killed, stopped and cut off in turn, S3 narrow and slow, also while payers are erased: every acknowledged verdict is archived exactly once, and the fleet recovers by itself',
+  does: 'Runs three nodes behind HAProxy, each with its own disk, on a Redis Cluster and an archive in S3. Kills, stops and cuts off nodes, the shipper, Redis masters and S3 in turn, and slows S3 down, also while payers are erased. Every acknowledged verdict must be in the archive once, and the fleet must recover by itself.',
   needs: ['redis-server', 'haproxy'],
   limitSeconds: 1_800,
   run: async (run) => [
@@ -68,7 +70,9 @@ async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<r
     if (fault === undefined) break;
     happened.push(await runFault(fault, FAULT_MS[size]));
     await delay(PAUSE_MS[size]);
-    run.report(`${name}: ${fault.name}; ${failed(load.samples).length} of ${load.samples.length} failed`);
+    run.report(
+      `${name}: ${fault.name}; ${failed(load.samples).length} of ${load.samples.length} requests failed so far`,
+    );
   }
   const healthyMs = await waitUntilHealthy(tried);
   const samples = await load.stop();
@@ -79,16 +83,18 @@ async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<r
   const { gaps } = await shippedBackup(tried, folder);
   const archived = await archivedDecisions(folder);
   const { differing, late } = await compareAnswers(tried.nodes, acknowledged);
+  for (const one of differing.slice(0, EXAMPLES_SHOWN)) run.report(`${name}: answered differently: ${one}`);
+  for (const one of late.slice(0, EXAMPLES_SHOWN)) run.report(`${name}: answered 503 at first: ${one}`);
   await tried.stop();
   return [
     reported(`faults`, String(happened.length)),
     atLeast(`verdicts acknowledged`, acknowledged.length, 1),
     reported(
-      `not answered 200 at first, and asked again`,
+      `verdicts without a 200 at first, asked for again`,
       countsText(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
     ),
     never(
-      `payers in the archive of ${tried.erased.size} who were erased`,
+      `payers still in the archive, of ${tried.erased.size} erased`,
       archived.filter(({ clientIdKey }) => tried.erased.has(clientIdKey)).length,
     ),
     ...compareWithArchive(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
@@ -97,9 +103,10 @@ async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<r
       gaps.reduce((sum, { entries }) => sum + entries, 0),
     ),
     never(`questions that nodes answer differently`, differing.length),
-    ...(differing.length === 0 ? [] : [reported(`these`, differing.slice(0, 3).join('; '))]),
-    ...(late.length === 0 ? [] : [reported(`first answered 503`, `${late.length}, as ${late[0]}`)]),
-    atMost(`every node healthy after the last fault`, healthyMs / 1000, HEALTHY_WITHIN_MS / 1000, 's'),
+    ...(late.length === 0
+      ? []
+      : [reported(`questions that were answered 503 at first`, String(late.length))]),
+    atMost(`time until every node was healthy again`, healthyMs / 1000, HEALTHY_WITHIN_MS / 1000, 's'),
   ];
 }
 
@@ -150,7 +157,8 @@ function compareWithArchive(name: string, account: Account, { report }: Scenario
   const { acknowledged, archived, hasReplicas } = account;
   const counts = countsOf(archived.map(({ decisionId }) => decisionId));
   const missing = acknowledged.filter((sample) => !counts.has(sample.decisionId ?? ''));
-  for (const { orderRef, clientIdKey } of missing) report(`${name}: ${orderRef} of ${clientIdKey} is gone`);
+  for (const { orderRef, clientIdKey } of missing)
+    report(`${name}: the verdict on ${orderRef} of ${clientIdKey} is not in the archive`);
   const lacked = hasReplicas ? missing.filter((sample) => mayReplicaLack(sample, account.happened)) : [];
   const twice = [...counts.values()].filter((count) => count > 1);
   const ordersTwice = [...countsOf(archived.map(({ orderRef }) => orderRef))].filter(
@@ -160,8 +168,8 @@ function compareWithArchive(name: string, account: Account, { report }: Scenario
   const unlessReplaced = (figure: string, seen: number) =>
     hasReplicas ? reported(figure, String(seen)) : never(figure, seen);
   return [
-    never(`acknowledged verdicts that are not in the archive`, missing.length - lacked.length),
-    ...(hasReplicas ? [unlessReplaced('of these gone with a master that was replaced', lacked.length)] : []),
+    never(`acknowledged verdicts missing in the archive`, missing.length - lacked.length),
+    ...(hasReplicas ? [unlessReplaced('lost with a master that was replaced', lacked.length)] : []),
     never(`decisions that are in the archive twice`, twice.length),
     unlessReplaced('orders that were decided twice', ordersTwice.length),
     unlessReplaced('payers who were shown two requisites within a wait', shownTwo.length),

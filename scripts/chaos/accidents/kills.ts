@@ -57,17 +57,17 @@ export async function killAgainAndAgain(plan: KillPlan, { quick, report }: Scena
   while (rounds.length < KILLS[quick ? 'quick' : 'full']) {
     const done = await killRound(plan, rounds.length);
     rounds.push(done);
-    report(`kill ${rounds.length}: ${done.samples.length} verdicts asked for`);
+    report(`kill ${rounds.length}: ${done.samples.length} verdicts were asked for`);
   }
   const count = (what: 'acknowledged' | 'refused' | 'refusedButTaken' | 'lostOnRetry' | 'doubled') =>
     rounds.reduce((sum, { [what]: some }) => sum + some.length, 0);
   const figures: readonly Figure[] = [
     reported('kills', String(rounds.length)),
     atLeast('verdicts acknowledged before a kill', count('acknowledged'), rounds.length),
-    reported('not answered 200, and asked for again', String(count('refused'))),
-    reported('of these, steps that had been taken', String(count('refusedButTaken'))),
-    never('verdicts of retries lost', count('lostOnRetry')),
-    never('verdicts doubled, with the retries under their key', count('doubled')),
+    reported('verdicts without a 200, asked for again', String(count('refused'))),
+    reported('of these, decided before the kill', String(count('refusedButTaken'))),
+    never('verdicts lost that a retry was given', count('lostOnRetry')),
+    never('orders decided twice, retries included', count('doubled')),
   ];
   return { rounds, figures };
 }
@@ -126,7 +126,7 @@ export const SAMPLES_A_ROUND_MAX = 2_000;
 /** Kills the service under load again and again. It starts on the same SQLite file. */
 export const serviceKills: Scenario = {
   name: 'service-kills',
-  does: 'kill -9 of the service under load on SQLite, 50 times: no acknowledged verdict is lost or doubled',
+  does: 'Kills the service with SIGKILL under load on SQLite, 50 times. No acknowledged verdict may be lost or doubled.',
   limitSeconds: 600,
   run: async (run) => {
     const service = await startServiceNode();
@@ -150,7 +150,7 @@ const ANSWER_LIMIT_MS = 300;
 /** Kills Redis under load again and again. It comes back with what its append-only file holds. */
 export const redisKills: Scenario = {
   name: 'redis-kills',
-  does: 'kill -9 of Redis (AOF, everysec) under load, 50 times: acknowledged verdicts are lost only within what everysec allows, none is doubled',
+  does: 'Kills Redis (AOF, everysec) with SIGKILL under load, 50 times. Acknowledged verdicts may be lost only within the two seconds of everysec, and none may be doubled.',
   needs: ['redis-server'],
   limitSeconds: 600,
   run: killRedis,
@@ -171,11 +171,11 @@ async function killRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   return [
     ...figures,
     reported('acknowledged verdicts lost', String(lostAgesMs.length)),
-    atMost('oldest of them, before the kill', Math.max(0, ...lostAgesMs), EVERYSEC_BOUND_MS, 'ms'),
-    never('answers that were neither 200 nor 503', others.length),
+    atMost('age of the oldest lost one at the kill', Math.max(0, ...lostAgesMs), EVERYSEC_BOUND_MS, 'ms'),
+    never('answers other than 200 and 503', others.length),
     atMost('slowest answer', slowestUsableMs(samples, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
     reported(
-      'first verdict after Redis answers again, median and slowest',
+      'first verdict after Redis is back, median and slowest',
       `${wholeMs(50)} and ${wholeMs(100)} ms`,
     ),
   ];

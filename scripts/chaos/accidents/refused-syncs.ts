@@ -13,7 +13,7 @@ const END_LIMIT_MS = 10_000;
 /** The disk refuses to sync, again and again. The service ends itself, and starts on what the disk holds. */
 export const refusedSyncs: Scenario = {
   name: 'refused-syncs',
-  does: 'lets the disk refuse every sync under load on SQLite, 50 times: the service ends itself without another answer of 200, and no acknowledged verdict is lost or doubled',
+  does: 'Lets the disk refuse every sync under load on SQLite, 50 times. The service must end itself without another answer of 200, and no acknowledged verdict may be lost or doubled.',
   needs: ['cc'],
   limitSeconds: 600,
   run: async (run) => {
@@ -46,8 +46,8 @@ export const refusedSyncs: Scenario = {
     return [
       ...figures,
       requireNoneLost(rounds),
-      never('200s to what was asked while the disk refused', late.length),
-      never('refusals after which the service went on', survived),
+      never('answers of 200 to requests after the refusal', late.length),
+      never('refusals after which the service kept running', survived),
     ];
   },
 };

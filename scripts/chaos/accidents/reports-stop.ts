@@ -15,23 +15,23 @@ const GIVE_UP_MS = 300_000;
 /** Lets the platform's own program stop reporting, while callers go on and nobody looks. */
 export const reportsStop: Scenario = {
   name: 'reports-stop',
-  does: 'the reports of outcomes stop while requisites are granted: the metric of the alert says so when three times the usual time is over, no earlier, and is quiet again once reports come',
+  does: "Stops the reports of outcomes while requisites are still granted. The alert's metric must show it after three times the usual time and no earlier, and must clear once reports come again.",
   limitSeconds: 420,
   run: async ({ report }) => {
     const service = await startServiceNode();
-    report('reporting every order');
+    report('every order is reported');
     await placeOrder(service, 'usual', true);
     const early = await stopped(service);
-    report('reporting nothing any more');
+    report('no order is reported any more');
     await placeOrder(service, 'silent', false);
     const noticedSeconds = (await waitForAlert(service, true)) / 1000;
     await placeOrder(service, 'again', true);
     const quietSeconds = (await waitForAlert(service, false)) / 1000;
     return [
       never('alerts while every order is reported', early ? 1 : 0),
-      atLeast('until it is noticed', noticedSeconds, SILENT_SECONDS - 15, 's'),
-      atMost('until it is noticed', noticedSeconds, NOTICED_SECONDS_MAX, 's'),
-      atMost('until it is quiet again', quietSeconds, 65, 's'),
+      atLeast('time until the alert', noticedSeconds, SILENT_SECONDS - 15, 's'),
+      atMost('time until the alert', noticedSeconds, NOTICED_SECONDS_MAX, 's'),
+      atMost('time until the alert clears', quietSeconds, 65, 's'),
     ];
   },
 };

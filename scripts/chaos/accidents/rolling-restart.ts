@@ -17,7 +17,7 @@ const START_LIMIT_MS = 20_000;
 
 export const rollingRestart: Scenario = {
   name: 'rolling-restart',
-  does: 'restarts each of two nodes behind HAProxy in turn, ten times under load: no request may fail',
+  does: 'Restarts each of two nodes behind HAProxy in turn, ten times under load. No request may fail.',
   needs: ['haproxy', 'redis-server'],
   limitSeconds: 360,
   run: async (run) => {
@@ -48,7 +48,7 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
       await until('the node is ready', () => node.isReady());
       await delay(PAUSE_MS);
     }
-    run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} failed so far`);
+    run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} requests failed so far`);
   }
   const samples = await load.stop();
   const recorded = await recordedDecisions(
@@ -57,11 +57,11 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
   );
   const failures = failed(samples).map(({ refusal, status }) => refusal ?? status ?? 'no answer');
   return [
-    never(`failed requests of ${samples.length} in ${restarts * nodes.length} restarts`, failures.length),
+    never(`failed requests, of ${samples.length} in ${restarts * nodes.length} restarts`, failures.length),
     never('acknowledged verdicts lost', lost(samples, recorded).length),
-    never('verdicts that took two steps', doubled(recorded).length),
-    ...(failures.length === 0 ? [] : [reported('what the failures were', countsText(failures))]),
-    reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
+    never('orders decided twice', doubled(recorded).length),
+    ...(failures.length === 0 ? [] : [reported('kinds of failures', countsText(failures))]),
+    reported('p99 during the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
     reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
   ];
 }

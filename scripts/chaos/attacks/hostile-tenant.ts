@@ -44,7 +44,7 @@ const CALM_CPU_SECONDS = 0.1;
 /** Lets one tenant ask for as much of one thing as it can, beside a neighbour's callers. */
 export const hostileTenant: Scenario = {
   name: 'hostile-tenant',
-  does: 'one tenant storms with verdicts, lists, drafts, evidence, searches, reads of the audit and bodies that never end, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
+  does: 'Lets one tenant flood the service with verdicts, lists, drafts, evidence, searches, reads of the audit, and bodies that never end, each in turn. No request of its neighbour may be refused, and the p99 of the neighbour may be at most 1.5 times that without the flood (medians of alternating windows).',
   limitSeconds: 2_400,
   run: async (run) => [
     ...(await runStormOnControl(run)),
@@ -100,9 +100,12 @@ async function runStormsBeside(
     const worked = statuses.filter((status) => WORKED.has(status)).length;
     const refused = (await Promise.all(neighbours)).filter((status) => status !== 200);
     figures.push(
-      never(`refused of ${neighbours.length} ${storm} of the neighbour and readyz beside it`, refused.length),
-      atLeast(`${what}, answered or refused as too much`, worked, 1),
-      reported(`${what}, statuses`, countsText(statuses)),
+      never(
+        `requests of the neighbour and of readyz refused beside ${what}, of ${neighbours.length}`,
+        refused.length,
+      ),
+      atLeast(`requests of ${what} that were answered or refused as too many`, worked, 1),
+      reported(`statuses of ${what}`, countsText(statuses)),
       ...turnFigures(what, rounds, 1.5, service.log()),
     );
   }
@@ -140,7 +143,8 @@ async function beginStorm(
     cwd: process.cwd(),
   });
   await until(`the storm of ${storm} was answered`, async () => {
-    if (stormer.stderr() !== '') throw new Error(`the storm of ${storm} ended: ${stormer.stderr()}`);
+    if (stormer.stderr() !== '')
+      throw new Error(`the storm of ${storm} ended too early: ${stormer.stderr()}`);
     return stormer.stdout() !== '';
   });
   return async () => {

@@ -24,7 +24,7 @@ interface Look {
 
 export const soak: Scenario = {
   name: 'soak',
-  does: 'ten minutes at half of the load that the service can bear: heap and handles stay flat',
+  does: 'Runs for ten minutes at half of the load that the service can bear. Heap and handles must stay flat.',
   limitSeconds: 800,
   run: async (run) => soakAtHalfLoad(await startServiceNode(), run),
 };
@@ -38,7 +38,7 @@ async function soakAtHalfLoad(
   const full = await atFull.stop();
   const perSecond = Math.max(1, Math.floor(full.length / (CAPACITY_MS / 1000) / 2));
   const seconds = SOAK_SECONDS[quick ? 'quick' : 'full'];
-  report(`${seconds} s at ${perSecond} verdicts a second, half of what this machine reached`);
+  report(`runs ${seconds} s at ${perSecond} verdicts a second, which is half of what this machine can do`);
   const looks: Look[] = [];
   const latenciesMs: number[] = [];
   let asked = full.length;
@@ -57,8 +57,8 @@ async function soakAtHalfLoad(
   return [
     reported('half load', `${perSecond}/s for ${seconds} s on SQLite`),
     ...flatness(looks),
-    never('requests not answered 200', failures),
-    reported('median of the p99s between two looks', `${percentile(latenciesMs, 50).toFixed(1)} ms`),
+    never('requests without a 200', failures),
+    reported('median of the p99s of all looks', `${percentile(latenciesMs, 50).toFixed(1)} ms`),
   ];
 }
 
@@ -72,11 +72,14 @@ export function flatness(looks: readonly Look[]): readonly Figure[] {
     const counts = some.map((look) => look.handles);
     return percentile(counts, 50);
   };
-  const compared = 'last third against first after warm-up';
+  const compared = 'growth from the first to the last third';
   return [
-    atMost(`heap floor, ${compared}`, floor(late) - floor(early), HEAP_GROWTH_MIB_MAX, 'MiB'),
-    atMost(`handles, ${compared}`, handles(late) - handles(early), HANDLES_MORE_MAX),
-    reported('heap floor first and last', `${floor(early).toFixed(1)} and ${floor(late).toFixed(1)} MiB`),
+    atMost(`heap floor: ${compared}`, floor(late) - floor(early), HEAP_GROWTH_MIB_MAX, 'MiB'),
+    atMost(`handles: ${compared}`, handles(late) - handles(early), HANDLES_MORE_MAX),
+    reported(
+      'heap floor in the first and the last third',
+      `${floor(early).toFixed(1)} and ${floor(late).toFixed(1)} MiB`,
+    ),
   ];
 }
 

@@ -37,5 +37,5 @@ export function missingPrograms(programs: readonly string[], { report }: Scenari
 /** Reports a scenario, or a part of one, that this machine cannot run. */
 export function notRun(what: string, report: ScenarioRun['report']): Figure {
   report(`SKIPPED: ${what}`);
-  return reported('NOT RUN', what);
+  return reported('SKIPPED', what);
 }

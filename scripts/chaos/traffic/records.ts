@@ -69,7 +69,8 @@ export async function retryAll(target: Target, asks: readonly Ask[]): Promise<re
   const answered: Sample[] = [];
   for (const ask of asks) {
     const sample = await retryOnce(connection, target, ask);
-    if (sample === null) throw new Error(`${ask.orderRef} is never answered`);
+    if (sample === null)
+      throw new Error(`the verdict on ${ask.orderRef} is still not given after ${LOOKUP_TRIES} tries`);
     answered.push(sample);
   }
   connection.close();
@@ -99,5 +100,5 @@ export async function firstSuccess(target: Target, name: string, limitMs: number
     await delay(PAUSE_MS / 5);
   }
   connection.close();
-  throw new Error(`no verdict within ${limitMs} ms`);
+  throw new Error(`no verdict was given within ${limitMs} ms`);
 }

@@ -44,7 +44,7 @@ export async function takeTurns<T>(
     await delay(settleMs);
     rounds.push({ alone, beside, result });
     const [without, withIt] = [alone, beside].map((samples) => formatMs(latencyPercentile(samples, 99)));
-    report(`${store}, round ${rounds.length}: p99 ${without} without, ${withIt} with ${what}`);
+    report(`${store}, round ${rounds.length}: p99 is ${without} without and ${withIt} beside ${what}`);
   }
   return rounds;
 }
@@ -65,9 +65,9 @@ export function turnFigures(
   const reasons = (samples: readonly Sample[]) =>
     causesOf(samples, log).map(([why, count]) => reported(`of these: ${why}`, String(count)));
   return [
-    never(`refused of ${beside.length} verdicts beside ${what}`, failed(beside).length),
+    never(`verdicts refused beside ${what}, of ${beside.length}`, failed(beside).length),
     ...reasons(beside),
-    reported(`refused of ${alone.length} without it`, String(failed(alone).length)),
+    reported(`verdicts refused without it, of ${alone.length}`, String(failed(alone).length)),
     ...reasons(alone),
     atMost(`p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
     ...p99Figures(what, rounds),

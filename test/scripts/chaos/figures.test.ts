@@ -122,12 +122,12 @@ describe('too many callers', () => {
     const load = (verdictsASecond: number) => ({ verdictsASecond, p99Ms: 1, memoryMib: 100 });
     const figures = overFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
     expect(figures.map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`)).to.deep.equal([
-      'verdicts a second at peak before, over, and at peak after: 80, 95, 120 ',
-      'p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms ',
-      'goodput of peak: 95 % pass',
-      'accepted p99 of peak: 100 % pass',
-      'goodput of peak within 5 s after: 89 % MISS',
-      'p99 of peak within 5 s after: 100 % pass',
+      'verdicts a second: peak load before, overload, peak load after: 80, 95, 120 ',
+      'p99: peak load before, overload, peak load after: 1.0, 1.0, 1.0 ms ',
+      'goodput against the peak load: 95 % pass',
+      'p99 of accepted requests against the peak load: 100 % pass',
+      'goodput against the peak load, within 5 s after: 89 % MISS',
+      'p99 against the peak load, within 5 s after: 100 % pass',
     ]);
   });
 });

@@ -28,14 +28,14 @@ function* sizes(archive: Archive): Generator<Figure> {
 }
 
 async function* verifying({ onProgress }: Plan, archiveDir: string): AsyncGenerator<Figure> {
-  onProgress('archive: verifying');
+  onProgress('archive: verifying its decisions');
   const ask = { archiveDir, rulesDir: dirname(RULES_FOLDER), onProgress: () => {} };
   const { result, cpuSeconds } = await used(() =>
     verifyArchive({ ...ask, signalSecrets: [], from: null, to: null, threads: 1 }),
   );
   const { checked, reproduced } = result;
   yield figure('decisions verified', checked, '');
-  yield figure('of these not reproduced', checked - reproduced, '', { atMost: 0 });
+  yield figure('verified decisions that were not reproduced', checked - reproduced, '', { atMost: 0 });
   const speed = checked / cpuSeconds;
   yield figure('decisions verified a CPU second', speed, '/s');
 }

@@ -13,7 +13,7 @@ const EVENTS_PER_CPU_SECOND_MIN = 40_000;
 /** Measures the speed of a backtest on the made-up day per CPU second, and its memory. */
 export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
-  plan.onProgress('backtest');
+  plan.onProgress('backtest: asking the version that decided');
   const rules = currentRules();
   const place = { kind: 'archive', folder: day.folder } as const;
   const ask = { place, from: null, to: null, platform: PLATFORM, threads: 1 };

@@ -30,7 +30,7 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
   const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
     for (let done = 0; done < decisions; done += PORTION) {
-      onProgress(`archive: ${done} of ${decisions} decisions are made`);
+      onProgress(`archive: made up ${done} of ${decisions} decisions`);
       const drafts = new RowBuffer(archive);
       const entries = history.take(Math.min(PORTION, decisions - done));
       // The entries are numbered as Redis numbers them: by its clock, and by a number within a millisecond.

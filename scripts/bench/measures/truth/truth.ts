@@ -36,7 +36,7 @@ async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
   for (let seed = 1; seed <= Math.ceil(seeds / 7); seed++) checked.push(...(await exactKinds(seed)));
   for (const [name, some] of Map.groupBy(checked, (one) => one.name)) {
     const wrong = some.filter((one) => !isTrue(one)).length;
-    yield figure(`${name}: wrong, of ${formatCount(some.length, 'world')}`, wrong, '', { atMost: 0 });
+    yield figure(`${name}: wrong figures in ${formatCount(some.length, 'world')}`, wrong, '', { atMost: 0 });
   }
   yield* predicted(seeds);
 }
@@ -58,7 +58,7 @@ async function* predicted(seeds: number): AsyncGenerator<Figure> {
   }
   const held = told.filter(({ low, high, came }) => low <= came && came <= high).length;
   yield figure(
-    `reversals to come: within what was predicted, of ${formatCount(told.length, 'world')}`,
+    `reversals to come: predictions that held, in ${formatCount(told.length, 'world')}`,
     held,
     '',
     {
@@ -76,7 +76,7 @@ function* drawn({ draws }: Plan): Generator<Figure> {
     all += recommended(same);
     const often = `of ${draws} draws looked at ${LOOKS} times`;
     const wrongMax = { atMost: Math.floor(ERRORS_MAX.split * draws) };
-    yield figure(`equal versions at ${split}: recommends, ${often}`, recommended(same), '', wrongMax);
+    yield figure(`equal versions at ${split}: one is recommended, ${often}`, recommended(same), '', wrongMax);
     const better = heavy.run({
       draws: Math.ceil(draws / 2),
       clients: CLIENTS,
@@ -87,9 +87,14 @@ function* drawn({ draws }: Plan): Generator<Figure> {
     yield* covered(`no difference at ${split}`, same);
     yield* covered(`a fifth more at ${split}`, better);
   }
-  yield figure(`equal versions at all splits: recommends, of ${SPLITS.length * draws}`, all, '', {
-    atMost: Math.floor(ERRORS_MAX.all * SPLITS.length * draws),
-  });
+  yield figure(
+    `equal versions at all splits: one is recommended, of ${SPLITS.length * draws} draws`,
+    all,
+    '',
+    {
+      atMost: Math.floor(ERRORS_MAX.all * SPLITS.length * draws),
+    },
+  );
   const runs = Math.ceil(draws / 7);
   const power = new DrawnExperiments(LIGHT).run({
     draws: runs,
@@ -131,7 +136,7 @@ function* heldBy(name: string, told: readonly Rerun[]): Generator<Figure> {
   const truth = told.reduce((sum, one) => sum + one.truth, 0) / told.length;
   const held = told.filter(({ low, high }) => low <= truth && truth <= high).length;
   const wrong = told.filter(({ low, high }) => (low > 0 && truth < 0) || (high < 0 && truth > 0)).length;
-  yield figure(`${name}: intervals that have the mean of the reruns, of ${told.length}`, held, '', {
+  yield figure(`${name}: intervals that hold the mean of the reruns, of ${told.length}`, held, '', {
     atLeast: Math.floor(HELD_MIN * told.length),
   });
   yield figure(`${name}: intervals wholly on the wrong side of 0`, wrong, '', {
