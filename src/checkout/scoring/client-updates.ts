@@ -143,7 +143,7 @@ function noteUnsure(error: unknown, note: () => void): void {
 }
 
 /** Throws NotAdmitted if the rate limit refused the request. */
-export function requireAdmitted(admitted: boolean | undefined): void {
+function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
 }
 

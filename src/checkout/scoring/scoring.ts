@@ -45,13 +45,7 @@ import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { type ArchivedOrders, PrefetchedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
-import {
-  type ClientChange,
-  ClientUpdates,
-  type LoadedClient,
-  type ProcessClock,
-  requireAdmitted,
-} from './client-updates.ts';
+import { type ClientChange, ClientUpdates, type LoadedClient, type ProcessClock } from './client-updates.ts';
 import {
   findNotedPayment,
   hasNoDevicesOrAttributes,
@@ -184,13 +178,11 @@ export class ScoringService {
     const client = this.#parts.store.clientKeys.of(platform, body.clientIdKey);
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
     const { idempotencyKey } = context;
-    if (idempotencyKey !== null) {
-      requireAdmitted(await context.admitted);
-      await this.#claim(platform, body, idempotencyKey);
-    }
+    const claimed =
+      idempotencyKey === null ? context.admitted : this.#claim(ask, idempotencyKey, context.admitted);
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: SightingsSeen | null = null;
-    const turn = { operation: 'verdict', client, also, admitted: context.admitted };
+    const turn = { operation: 'verdict', client, also, admitted: claimed };
     const decide = async ({ state, now, answer }: LoadedClient) => {
       if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
       const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
@@ -390,12 +382,28 @@ export class ScoringService {
     return this.#parts.archivedOrders ? RETENTION.displacedOrderMs : RETENTION.decisionMs;
   }
 
-  async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
-    const request = JSON.stringify(sortBodyMembers(body));
-    // The hash is a number, because Redis stores a number in the space of a pointer to a text.
-    const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
-    const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
-    if (claimed !== requestHash) throw new IdempotencyKeyReused();
+  /**
+   * Claims an Idempotency-Key for an admitted request, while its client is loaded. Resolves to whether the request is
+   * admitted. Rejects with IdempotencyKeyReused.
+   */
+  #claim(
+    { client, body }: Pick<VerdictAsk, 'client' | 'body'>,
+    idempotencyKey: string,
+    admitted: Promise<boolean> | undefined,
+  ): Promise<boolean> {
+    const claimed = (async () => {
+      if ((await admitted) === false) return false;
+      const request = JSON.stringify(sortBodyMembers(body));
+      // The hash is a number, because Redis stores a number in the space of a pointer to a text.
+      const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
+      const { store } = this.#parts;
+      const first = await store.claimIdempotencyKey(client.platform, idempotencyKey, requestHash);
+      if (first !== requestHash) throw new IdempotencyKeyReused();
+      return true;
+    })();
+    // When the client cannot be loaded, nobody waits for the claim any more.
+    claimed.catch(() => {});
+    return claimed;
   }
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: DecisionInput): Verdicts {
