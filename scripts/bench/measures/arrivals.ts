@@ -13,12 +13,26 @@ const figure = figuresOf('arrivals');
 const RATE_PER_SECOND = 200;
 const WARM_UP_SECONDS = 5;
 
-/** What callers wait at a moderate rate, from when a request was due. */
+const SERVERS = ['skeleton', 'Redis', 'SQLite'] as const;
+
+/** A server that is measured; the service is named by its store. */
+type Server = (typeof SERVERS)[number];
+
+/** The latency that callers see at a moderate rate, and what a verdict then costs beside the skeleton. */
 export async function* measureArrivals(plan: Plan): AsyncGenerator<Figure> {
-  yield* await measureOn(plan, 'SQLite', {});
   const redis = await startStandalone();
   try {
-    yield* await measureOn(plan, 'Redis', { redisUrl: redis.url });
+    const cpu = new Map<Server, number>();
+    for (const server of SERVERS) {
+      const { cpuMicros, figures } = await measureOn(plan, server, server === 'SQLite' ? '' : redis.url);
+      cpu.set(server, cpuMicros);
+      yield* figures;
+    }
+    const skeletonMicros = cpu.get('skeleton') ?? Number.NaN;
+    for (const store of ['SQLite', 'Redis'] as const) {
+      const ratio = (cpu.get(store) ?? Number.NaN) / skeletonMicros;
+      yield figure(`${store} CPU / skeleton CPU at ${RATE_PER_SECOND} requests a second`, ratio, 'x');
+    }
   } finally {
     await redis.stop();
   }
@@ -26,37 +40,39 @@ export async function* measureArrivals(plan: Plan): AsyncGenerator<Figure> {
 
 async function measureOn(
   { arrivalSeconds, dataDir: folder, onProgress }: Plan,
-  store: 'SQLite' | 'Redis',
-  { redisUrl }: { readonly redisUrl?: string },
-): Promise<readonly Figure[]> {
-  const dataDir = join(folder, `arrivals-on-${store}`);
+  server: Server,
+  redisUrl: string,
+): Promise<{ readonly cpuMicros: number; readonly figures: readonly Figure[] }> {
+  const dataDir = join(folder, `arrivals-on-${server}`);
   mkdirSync(dataDir);
-  const key = await issueKey({ dataDir, redisUrl });
-  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl ?? '' });
+  const key = await issueKey({ dataDir, redisUrl: redisUrl === '' ? undefined : redisUrl });
+  const script = server === 'skeleton' ? 'scripts/bench/servers/skeleton.ts' : 'src/main.ts';
+  const service = await startMeasured(script, { DATA_DIR: dataDir, REDIS_URL: redisUrl });
   try {
     const target = { callerUrl: service.url, platformUrl: '', key };
     const run = (seconds: number, prefix: string) =>
       runOpenLoop(target, planArrivals(RATE_PER_SECOND, seconds), prefix);
-    onProgress(`arrivals: ${RATE_PER_SECOND} requests a second on ${store} for ${arrivalSeconds} s`);
+    onProgress(`arrivals: ${RATE_PER_SECOND} requests a second on ${server} for ${arrivalSeconds} s`);
     await run(WARM_UP_SECONDS, 'warm-up');
     const [cpu, written] = [await service.cpuMicros(), await service.writtenBytes()];
     const { latenciesMs, latenessMs, failures } = await run(arrivalSeconds, 'counted');
     const each = (used: number) => used / latenciesMs.length;
     const cpuMicros = each((await service.cpuMicros()) - cpu);
     const writtenKb = each((await service.writtenBytes()) - written) / 1000;
-    const name = `${store} at ${RATE_PER_SECOND} requests a second`;
-    return [
+    const name = `${server} at ${RATE_PER_SECOND} requests a second`;
+    const figures = [
       ...[50, 99, 99.9].map((percent) =>
         figure(`${name}: p${percent}`, percentile(latenciesMs, percent), 'ms'),
       ),
       figure(`${name}: slowest`, percentile(latenciesMs, 100), 'ms'),
       figure(`${name}: p99 of how late the load sends`, percentile(latenessMs, 99), 'ms'),
       figure(`${name}: CPU a verdict`, cpuMicros, 'us'),
-      ...(store === 'SQLite'
+      ...(server === 'SQLite'
         ? [figure(`${name}: kB written a verdict`, writtenKb, 'kB', { atMost: 8 })]
         : []),
       figure(`${name}: requests that failed`, failures, '', { atMost: 0 }),
     ];
+    return { cpuMicros, figures };
   } finally {
     await service.stop();
   }
