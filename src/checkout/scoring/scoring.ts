@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-import { NamedError } from '#base/named-error.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
@@ -33,7 +31,6 @@ import {
   addAttributes,
   type Pseudonymizers,
   type ScoreBody,
-  sortBodyMembers,
   toScoreRequest,
   toVerdictRequest,
   type VerdictBody,
@@ -55,6 +52,7 @@ import {
   type SightingsSeen,
 } from './device-sightings.ts';
 import { WaitEndingLimit } from './ended-waits.ts';
+import { claimWhenAdmitted } from './idempotency-claim.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { findKnownOrder, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
@@ -145,9 +143,6 @@ export interface OutcomeRecorder {
   record(report: OrderReport): Promise<OutcomeResult>;
 }
 
-/** The Idempotency-Key was used before with a different request. */
-export class IdempotencyKeyReused extends NamedError {}
-
 /** The operations that change a client. Each loads the state, decides by a pure function, and commits. */
 export class ScoringService {
   readonly #parts: ScoringServiceParts;
@@ -177,10 +172,12 @@ export class ScoringService {
   ): Promise<AnsweredVerdict> {
     const client = this.#parts.store.clientKeys.of(platform, body.clientIdKey);
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
-    const { idempotencyKey } = context;
-    const claimed =
-      idempotencyKey === null ? context.admitted : this.#claim(ask, idempotencyKey, context.admitted);
+    const { idempotencyKey, admitted } = context;
     const also = idempotencyKey === null ? {} : { idempotencyKey };
+    const claimed =
+      idempotencyKey === null
+        ? admitted
+        : claimWhenAdmitted(this.#parts.store, { platform, body, idempotencyKey, admitted });
     let seen: SightingsSeen | null = null;
     const turn = { operation: 'verdict', client, also, admitted: claimed };
     const decide = async ({ state, now, answer }: LoadedClient) => {
@@ -380,30 +377,6 @@ export class ScoringService {
 
   get #displacedMs(): number {
     return this.#parts.archivedOrders ? RETENTION.displacedOrderMs : RETENTION.decisionMs;
-  }
-
-  /**
-   * Claims an Idempotency-Key for an admitted request, while its client is loaded. Resolves to whether the request is
-   * admitted. Rejects with IdempotencyKeyReused.
-   */
-  #claim(
-    { client, body }: Pick<VerdictAsk, 'client' | 'body'>,
-    idempotencyKey: string,
-    admitted: Promise<boolean> | undefined,
-  ): Promise<boolean> {
-    const claimed = (async () => {
-      if ((await admitted) === false) return false;
-      const request = JSON.stringify(sortBodyMembers(body));
-      // The hash is a number, because Redis stores a number in the space of a pointer to a text.
-      const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
-      const { store } = this.#parts;
-      const first = await store.claimIdempotencyKey(client.platform, idempotencyKey, requestHash);
-      if (first !== requestHash) throw new IdempotencyKeyReused();
-      return true;
-    })();
-    // When the client cannot be loaded, nobody waits for the claim any more.
-    claimed.catch(() => {});
-    return claimed;
   }
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: DecisionInput): Verdicts {

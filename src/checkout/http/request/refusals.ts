@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Shape } from '#base/shapes.ts';
 import { QueueFull } from '#base/work/fair-queue.ts';
 import { TooManyWaiting } from '#checkout/scoring/client-updates.ts';
-import { IdempotencyKeyReused } from '#checkout/scoring/scoring.ts';
+import { IdempotencyKeyReused } from '#checkout/scoring/idempotency-claim.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import {

@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto';
+import { NamedError } from '#base/named-error.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { sortBodyMembers, type VerdictBody } from '#decision/requests.ts';
+import type { Store } from '#state/store.ts';
+
+/** The Idempotency-Key was used before with a different request. */
+export class IdempotencyKeyReused extends NamedError {}
+
+/** A verdict request that claims its Idempotency-Key. */
+interface ClaimingRequest {
+  readonly platform: PlatformName;
+  readonly body: VerdictBody;
+  readonly idempotencyKey: string;
+  /** Resolves to whether the rate limit admits the request. If missing, it does. */
+  readonly admitted: Promise<boolean> | undefined;
+}
+
+/**
+ * Claims the Idempotency-Key of a request once the request is admitted. Resolves to whether it is admitted. Rejects
+ * with IdempotencyKeyReused. The caller loads the client meanwhile; when that fails, nobody waits for the claim.
+ */
+export function claimWhenAdmitted(store: Store, request: ClaimingRequest): Promise<boolean> {
+  const claimed = claim(store, request);
+  claimed.catch(() => {});
+  return claimed;
+}
+
+async function claim(
+  store: Store,
+  { platform, body, idempotencyKey, admitted }: ClaimingRequest,
+): Promise<boolean> {
+  if ((await admitted) === false) return false;
+  const request = JSON.stringify(sortBodyMembers(body));
+  // The hash is a number, because Redis stores a number in the space of a pointer to a text.
+  const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
+  const first = await store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
+  if (first !== requestHash) throw new IdempotencyKeyReused();
+  return true;
+}
