@@ -71,7 +71,7 @@ const LINE_CHARACTERS_MAX = 110;
 const VERBS: ReadonlySet<string> = new Set(
   `
     accept acquire add advance agree allow answer append apply are ask assemble assess assign audit
-    authenticate back begin bind bound build call check choose classify climb close collect combine
+    authenticate back begin bind bound build call check choose claim classify climb close collect combine
     compact compare compile complete compose compress compute conclude connect convert copy count counts
     create cut date decide declare decode delay derive describe diff draw edit encode end erase escape
     estimate evaluate examine excuse expire explain explore export extend fetch filter find fold follow foresee

@@ -18,22 +18,14 @@ interface ClaimingRequest {
 
 /**
  * Claims the Idempotency-Key of a request once the request is admitted. Resolves to whether it is admitted. Rejects
- * with IdempotencyKeyReused. The caller loads the client meanwhile; when that fails, nobody waits for the claim.
+ * with IdempotencyKeyReused.
  */
-export function claimWhenAdmitted(store: Store, request: ClaimingRequest): Promise<boolean> {
-  const claimed = claim(store, request);
-  claimed.catch(() => {});
-  return claimed;
-}
-
-async function claim(
-  store: Store,
-  { platform, body, idempotencyKey, admitted }: ClaimingRequest,
-): Promise<boolean> {
+export async function claimIdempotencyKey(store: Store, request: ClaimingRequest): Promise<boolean> {
+  const { platform, body, idempotencyKey, admitted } = request;
   if ((await admitted) === false) return false;
-  const request = JSON.stringify(sortBodyMembers(body));
+  const text = JSON.stringify(sortBodyMembers(body));
   // The hash is a number, because Redis stores a number in the space of a pointer to a text.
-  const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
+  const requestHash = String(hash('sha256', text, 'buffer').readBigInt64LE());
   const first = await store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
   if (first !== requestHash) throw new IdempotencyKeyReused();
   return true;

@@ -52,7 +52,7 @@ import {
   type SightingsSeen,
 } from './device-sightings.ts';
 import { WaitEndingLimit } from './ended-waits.ts';
-import { claimWhenAdmitted } from './idempotency-claim.ts';
+import { claimIdempotencyKey } from './idempotency-claim.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { findKnownOrder, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
@@ -177,7 +177,9 @@ export class ScoringService {
     const claimed =
       idempotencyKey === null
         ? admitted
-        : claimWhenAdmitted(this.#parts.store, { platform, body, idempotencyKey, admitted });
+        : claimIdempotencyKey(this.#parts.store, { platform, body, idempotencyKey, admitted });
+    // When the client cannot be loaded, nobody waits for the claim.
+    claimed?.catch(() => {});
     let seen: SightingsSeen | null = null;
     const turn = { operation: 'verdict', client, also, admitted: claimed };
     const decide = async ({ state, now, answer }: LoadedClient) => {
