@@ -104,7 +104,7 @@ export class ClientUpdates {
     return this.alone(client, async () => {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
         const loaded = await this.#store.load(client, also);
-        requireAdmitted(await admitted);
+        if ((await admitted) === false) throw new NotAdmitted();
         const { result, change } = await decide(this.#toLoadedClient(loaded));
         if (change === null) return result;
         const next = compactState(change.state, change.state.lastAt);
@@ -140,11 +140,6 @@ export class ClientUpdates {
 /** Calls `note` if the store failed, because a store that went away may have recorded the commit. */
 function noteUnsure(error: unknown, note: () => void): void {
   if (error instanceof StoreUnavailable) note();
-}
-
-/** Throws NotAdmitted if the rate limit refused the request. */
-function requireAdmitted(admitted: boolean | undefined): void {
-  if (admitted === false) throw new NotAdmitted();
 }
 
 /**
