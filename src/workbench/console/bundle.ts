@@ -1,5 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
+import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
+import { OPERATORS } from '#decision/rules/condition.ts';
+import { type FoundFact, findFacts } from '#decision/rules/fact-finder.ts';
+
+/** The words of rule files, which the page's editor completes and explains. */
+export interface RuleWords {
+  readonly facts: readonly FoundFact[];
+  readonly operators: readonly string[];
+  readonly groups: readonly string[];
+  readonly verdicts: readonly string[];
+}
 
 /** The page's files by name, as browsers get them. */
 export type PageBundle = Readonly<Record<string, string>>;
@@ -12,6 +24,16 @@ const BUILT = join(import.meta.dirname, '..', '..', 'console', 'bundled.json');
 /** Returns the page's files, bundled now or with the image. */
 export async function buildBundle(): Promise<PageBundle> {
   return existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8')) : bundle();
+}
+
+function listRuleWords(): RuleWords {
+  const facts = findFacts(NO_DECLARED_ATTRIBUTES, null).flatMap((question) => question.facts);
+  return {
+    facts: [...new Map(facts.map((fact) => [fact.name, fact])).values()],
+    operators: OPERATORS,
+    groups: CLIENT_GROUPS,
+    verdicts: VERDICTS,
+  };
 }
 
 /**
@@ -27,6 +49,8 @@ async function bundle(): Promise<PageBundle> {
       outdir: '/',
       chunkNames: '[name]',
       bundle: true,
+      // A text stays in the file that uses it; an object would be a file of its own that all others load first.
+      define: { RULE_WORDS: JSON.stringify(JSON.stringify(listRuleWords())) },
       // The font is served as it is.
       external: ['*.woff2'],
       splitting: true,

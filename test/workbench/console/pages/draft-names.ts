@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { until } from '../../../servers/until.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
+import { discardDrafts } from '../discard-drafts.ts';
 
 interface Kept {
   readonly from: string;
@@ -11,6 +12,8 @@ interface Kept {
 }
 
 describeConsole("the names of the console's drafts", (tab) => {
+  after(() => discardDrafts(tab.shop));
+
   const begin = async (version: string) => {
     await tab.page.getByLabel('name').fill(version);
     await tab.button('Begin').click();

@@ -7,11 +7,14 @@ import { until } from '../../../servers/until.ts';
 import { countCurrentCases } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
+import { discardDrafts } from '../discard-drafts.ts';
 
 const LARGE_FIRST_ORDER =
   '\n  - { name: large-first-order, priority: 55, conditions: { all: [{ fact: amount, operator: greaterThan, value: 5000 }, { fact: currency, operator: equal, value: EUR }] }, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\notherwise:';
 
 describeConsole("the console's page Draft", (tab) => {
+  after(() => discardDrafts(tab.shop));
+
   const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
   const named = async (version: string) => {
     await tab.page.getByLabel('name').fill(version);

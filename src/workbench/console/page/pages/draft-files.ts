@@ -1,5 +1,7 @@
+import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CodeEditor, FileRemark } from '#workbench/console/page/parts/editor/code-editor.ts';
+import type { ExplainedFact } from '#workbench/console/page/parts/editor/rule-words.ts';
 import { onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { type ValueEdits, ValueFields } from '#workbench/console/page/parts/values.ts';
@@ -9,7 +11,7 @@ import {
   type WorkingCopy,
   withFile,
 } from '#workbench/console/page/parts/working-copy.ts';
-import type { CheckedDraft } from '#workbench/console/page/questions.ts';
+import { type CheckedDraft, LISTS, type Session } from '#workbench/console/page/questions.ts';
 
 /** The file and the position that the reader wants to see. */
 export interface Wanted {
@@ -27,6 +29,7 @@ interface FileEditorProps {
   /** How often the files were changed other than in the editor. */
   readonly rewritten: number;
   readonly values: ValueEdits;
+  readonly session: Session;
 }
 
 /** The files of a draft, one of them open. */
@@ -39,6 +42,7 @@ export function FileEditor({
   setWanted,
   rewritten,
   values,
+  session,
 }: FileEditorProps) {
   const paths = listPaths(copy);
   const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
@@ -58,8 +62,7 @@ export function FileEditor({
     </div>
     <div class="workplace">
       <div>
-        ${h(Code, { copy, path, at: wanted.path === path ? wanted.at : null, edit, rewritten, remarks })}
-        <p class="faint">Escape and then Tab leaves the editor.</p>
+        ${h(Code, { copy, path, wanted, setWanted, edit, rewritten, remarks, session })}
       </div>
       ${h(ValueFields, { key: path, path, checked, remarks, values, go })}
     </div>
@@ -87,17 +90,14 @@ function listFileRemarks(path: string, checked: CheckedDraft | null): readonly F
   return [...of(checked.problems, 'error'), ...of(checked.notes, 'info')];
 }
 
-interface CodeProps {
-  readonly copy: WorkingCopy;
+interface CodeProps
+  extends Pick<FileEditorProps, 'copy' | 'wanted' | 'setWanted' | 'edit' | 'rewritten' | 'session'> {
   readonly path: string;
-  readonly at: FileRemark['at'] | null;
-  readonly edit: FileEditorProps['edit'];
-  readonly rewritten: number;
   readonly remarks: readonly FileRemark[];
 }
 
-/** The editor itself, which is loaded when it is first needed. */
-function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
+/** The editor itself, which is loaded when it is first needed, and what the fact at its cursor means. */
+function Code({ copy, path, wanted, setWanted, edit, rewritten, remarks, session }: CodeProps) {
   const place = useRef<HTMLDivElement | null>(null);
   const [editor, setEditor] = useState<CodeEditor | null>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -106,9 +106,12 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
     setError(null);
     setTries(tries + 1);
   };
+  const [fact, setFact] = useState<ExplainedFact | null>(null);
+  const lists = useAnswer(isAllowed(session, 'lists:read') ? LISTS : null).data?.lists ?? [];
   // The editor always calls the functions of the last drawing.
-  const latest = useRef({ copy, edit });
-  latest.current = { copy, edit };
+  const latest = useRef({ copy, edit, lists });
+  latest.current = { copy, edit, lists };
+  const at = wanted.path === path ? wanted.at : null;
   useEffect(() => {
     let left = false;
     let made: CodeEditor | null = null;
@@ -118,6 +121,11 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
         // A text that the page gave to the editor is no edit.
         onChange: (changed, text) => {
           if (latest.current.copy.files[changed] !== text) latest.current.edit(changed, text);
+        },
+        onFact: setFact,
+        names: {
+          files: () => latest.current.copy.files,
+          sharedLists: () => [...new Set(latest.current.lists.map(({ list }) => list))],
         },
       });
       setEditor(made);
@@ -132,7 +140,44 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
   useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
   return html`${error && h(Trouble, { error, retry })}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
-    <div class="editor" ref=${place}></div>`;
+    <div class="editor" ref=${place}></div>
+    <div class="meaning">
+      <div role="status">${fact && renderMeaning(fact, listPlacesOf(fact, copy), setWanted)}</div>
+      <p class="faint" hidden=${fact !== null}>
+        Control and Space complete a word. Escape and then Tab leaves the editor.
+      </p>
+    </div>`;
+}
+
+/** A fact in words, with every place of the rules that asks for it. */
+function renderMeaning(
+  { name, values, notes, description }: ExplainedFact,
+  places: ReturnType<typeof listPlacesOf>,
+  setWanted: FileEditorProps['setWanted'],
+) {
+  return html`<p><b>${name}</b> <span class="faint">${[values, ...notes].join(', ')}</span></p>
+    <p>${description}</p>
+    <p class="places">
+      Asked for in
+      ${places.map(
+        ({ path, at }) => html` <button type="button" onClick=${() => setWanted({ path, at })}>
+          ${path}:${at.line}
+        </button>`,
+      )}
+    </p>`;
+}
+
+function listPlacesOf({ name }: ExplainedFact, { files }: WorkingCopy) {
+  const asked = new RegExp(`\\bfact["']?:\\s*["']?(?=${name}\\b)`);
+  return Object.entries(files)
+    .filter(([path]) => !path.includes('/'))
+    .flatMap(([path, text]) =>
+      text.split('\n').flatMap((line, index) => {
+        const found = asked.exec(line);
+        if (found === null) return [];
+        return [{ path, at: { line: index + 1, column: found.index + found[0].length + 1 } }];
+      }),
+    );
 }
 
 function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>) {

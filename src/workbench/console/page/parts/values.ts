@@ -69,7 +69,10 @@ export function ValueFields({ path, checked, remarks, values, go }: ValuesProps)
     const own = told.filter((one) => one.constant === constant).map(({ remark }) => remark);
     return h(Value, { key: constant.path, constant, remarks: own, values, go });
   };
-  return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${onSubmit(() => {})}>
+  // While no field can be used, the keyboard scrolls the form itself.
+  const scrolled = read.length === 0 ? { tabindex: 0 } : {};
+  return html`<form class="values" aria-label=${`Values in ${path}`} ...${scrolled}
+    onSubmit=${onSubmit(() => {})}>
     <h3>Values</h3>
     <p class="faint">A value is written into the YAML when you leave its field.</p>
     <div role="status">

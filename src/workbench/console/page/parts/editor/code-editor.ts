@@ -1,4 +1,4 @@
-import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
+import { autocompletion, closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
@@ -13,6 +13,14 @@ import {
   lineNumbers,
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import {
+  completionTheme,
+  createCompletionSource,
+  type DraftNames,
+  type ExplainedFact,
+  explainAtPointer,
+  findFactAt,
+} from './rule-words.ts';
 
 /** A message about a position in the file. Line and column count from 1. */
 export interface FileRemark {
@@ -23,6 +31,9 @@ export interface FileRemark {
 
 interface EditorParts {
   readonly onChange: (path: string, text: string) => void;
+  /** Hears which fact the cursor is on; null: on none. */
+  readonly onFact: (fact: ExplainedFact | null) => void;
+  readonly names: DraftNames;
 }
 
 /**
@@ -35,6 +46,7 @@ export class CodeEditor {
   #parts: EditorParts;
   #states: Map<string, EditorState> = new Map();
   #path = '';
+  #fact: ExplainedFact | null = null;
 
   constructor(place: HTMLElement, parts: EditorParts) {
     this.#parts = parts;
@@ -59,6 +71,7 @@ export class CodeEditor {
     this.#path = path;
     const known = this.#states.get(path);
     this.#view.setState(known?.doc.toString() === text ? known : this.#stateOf(path, text));
+    this.#tellFact();
   }
 
   mark(remarks: readonly FileRemark[]) {
@@ -85,8 +98,17 @@ export class CodeEditor {
     this.#view.destroy();
   }
 
+  #tellFact() {
+    const { state } = this.#view;
+    const fact = findFactAt(state, state.selection.main.head)?.fact ?? null;
+    if (fact !== this.#fact) this.#parts.onFact(fact);
+    this.#fact = fact;
+  }
+
   #stateOf(path: string, text: string) {
-    const { onChange } = this.#parts;
+    const { onChange, names } = this.#parts;
+    // Cases and lists are written in other words.
+    const isOfRules = !/^(?:cases|lists)\//.test(path);
     return EditorState.create({
       doc: text,
       extensions: [
@@ -99,6 +121,14 @@ export class CodeEditor {
         highlightActiveLine(),
         highlightActiveLineGutter(),
         search({ top: true }),
+        EditorView.lineWrapping,
+        isOfRules
+          ? [
+              autocompletion({ override: [createCompletionSource(names)], icons: false }),
+              explainAtPointer,
+              completionTheme,
+            ]
+          : [],
         look,
         EditorView.contentAttributes.of({ 'aria-label': path, tabindex: '0' }),
         keymap.of([
@@ -108,8 +138,9 @@ export class CodeEditor {
           ...historyKeymap,
           ...lintKeymap,
         ]),
-        EditorView.updateListener.of(({ docChanged, state }) => {
+        EditorView.updateListener.of(({ docChanged, selectionSet, state }) => {
           if (docChanged) onChange(path, state.doc.toString());
+          if (docChanged || selectionSet) this.#tellFact();
         }),
       ],
     });

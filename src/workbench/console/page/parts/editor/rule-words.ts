@@ -1,0 +1,156 @@
+import { type Completion, type CompletionContext, snippetCompletion } from '@codemirror/autocomplete';
+import type { EditorState, Extension } from '@codemirror/state';
+import { EditorView, hoverTooltip } from '@codemirror/view';
+import type { RuleWords } from '#workbench/console/bundle.ts';
+
+/** JSON that the bundler puts in, so that the page has the words of the service that it belongs to. */
+declare const RULE_WORDS: string;
+
+/** A fact that rules may ask for, as analysts look it up. */
+export type ExplainedFact = RuleWords['facts'][number];
+
+/** Names that only this draft and its platform have. */
+export interface DraftNames {
+  readonly files: () => Readonly<Record<string, string>>;
+  /** The shared lists that may be seen. */
+  readonly sharedLists: () => readonly string[];
+}
+
+const { facts, operators, groups, verdicts }: RuleWords = JSON.parse(RULE_WORDS);
+
+const FACTS: ReadonlyMap<string, ExplainedFact> = new Map(facts.map((fact) => [fact.name, fact]));
+
+const FACT_OPTIONS: readonly Completion[] = facts.map(({ name, values, description }) => ({
+  label: name,
+  type: 'variable',
+  detail: values,
+  info: description,
+}));
+
+const COMPARISON = snippetCompletion('- { fact: #{name}, operator: #{equal}, value: #{value} }', {
+  label: '- { fact, operator, value }',
+  type: 'keyword',
+  info: 'A comparison of a fact with a value',
+});
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+const WINDOWS = ['10m', '30m', '1h', '6h', '24h', '7d', '30d'];
+
+/** What may stand behind a member like `fact:`. */
+function listValuesOf(member: string, line: string, names: DraftNames): readonly Completion[] | null {
+  const asked = FACTS.get(/\bfact["']?:\s*["']?(\w+)/.exec(line)?.[1] ?? '');
+  switch (member) {
+    case 'fact':
+      return FACT_OPTIONS;
+    case 'operator':
+      return listOptions(operators, 'keyword');
+    case 'group':
+      return listOptions(groups, 'enum');
+    case 'verdict':
+      return listOptions(verdicts, 'enum');
+    case 'otherwise':
+      return listOptions([...groups, ...verdicts], 'enum');
+    case 'window':
+      return sortAsListed(listOptions(listWindows(asked), 'constant'));
+    case 'list':
+      return [
+        ...listOptions(listOwnLists(names.files()), 'constant', 'of this rule set'),
+        ...listOptions(names.sharedLists(), 'constant', 'shared'),
+      ];
+    case 'value':
+      return listOptions(listWordsOf(asked), 'enum');
+    default:
+      return null;
+  }
+}
+
+function listOptions(labels: readonly string[], type: string, detail?: string): readonly Completion[] {
+  return labels.map((label) => ({ label, type, ...(detail !== undefined && { detail }) }));
+}
+
+/** In this order, and not by the letters. */
+function sortAsListed(options: readonly Completion[]): readonly Completion[] {
+  return options.map((option, index) => ({ ...option, boost: options.length - index }));
+}
+
+/** The usual windows that are not longer than the fact counts. */
+function listWindows(fact: ExplainedFact | undefined): readonly string[] {
+  const longest = fact?.notes.map((note) => /^up to (\S+)$/.exec(note)?.[1]).find(Boolean);
+  if (longest === undefined) return WINDOWS;
+  return WINDOWS.filter((window) => toSeconds(window) <= toSeconds(longest));
+}
+
+function toSeconds(duration: string) {
+  return Number.parseInt(duration, 10) * (SECONDS[duration.at(-1) ?? ''] ?? 0);
+}
+
+function listOwnLists(files: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(files).flatMap((path) => /^lists\/(.+)\.yaml$/.exec(path)?.[1] ?? []);
+}
+
+/** The values of a fact that are words, like those of `clientGroup`. */
+function listWordsOf(fact: ExplainedFact | undefined): readonly string[] {
+  const values = fact?.values ?? '';
+  if (values === 'true or false') return ['true', 'false'];
+  return values.match(/\b[A-Z][A-Z_]+\b/g) ?? [];
+}
+
+/** Completes what a member of a rule may have, from the words of the service and of the draft. */
+export function createCompletionSource(names: DraftNames) {
+  return ({ state, pos, explicit }: CompletionContext) => {
+    const line = state.doc.lineAt(pos);
+    const before = line.text.slice(0, pos - line.from);
+    const [, member = '', typed = ''] = /\b([a-z]\w*)["']?:\s*["']?([\w-]*)$/i.exec(before) ?? [];
+    const options = listValuesOf(member, line.text, names);
+    if (options !== null) return { from: pos - typed.length, options, validFor: /^[\w-]*$/ };
+    const [, indent] = /^(\s*)-?\s*$/.exec(before) ?? [];
+    if (!explicit || indent === undefined) return null;
+    return { from: line.from + indent.length, options: [COMPARISON] };
+  };
+}
+
+/** The fact that a rule asks for at a place of the text, with where it stands. */
+export function findFactAt(state: EditorState, at: number) {
+  const word = state.wordAt(at);
+  if (word === null) return null;
+  const fact = FACTS.get(state.sliceDoc(word.from, word.to));
+  const { from } = state.doc.lineAt(word.from);
+  const isAsked = /\bfact["']?:\s*["']?$/.test(state.sliceDoc(from, word.from));
+  return fact !== undefined && isAsked ? { fact, from: word.from, to: word.to } : null;
+}
+
+/** Explains the fact that the pointer is on. */
+export const explainAtPointer: Extension = hoverTooltip((view, at) => {
+  const found = findFactAt(view.state, at);
+  if (found === null) return null;
+  const { fact, from, to } = found;
+  const create = () => {
+    const dom = document.createElement('div');
+    dom.className = 'cm-meaning';
+    const head = document.createElement('b');
+    head.textContent = `${fact.name}: ${[fact.values, ...fact.notes].join(', ')}`;
+    const text = document.createElement('p');
+    text.textContent = fact.description;
+    dom.append(head, text);
+    return { dom };
+  };
+  return { pos: from, end: to, above: true, create };
+});
+
+export const completionTheme: Extension = EditorView.theme({
+  '.cm-meaning, .cm-tooltip.cm-completionInfo': {
+    padding: '8px 12px',
+    font: '13px / 20px var(--sans, system-ui)',
+  },
+  '.cm-meaning p': { margin: '4px 0 0' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { font: '12px / 1.6 var(--mono)' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '2px 8px' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
+    backgroundColor: 'var(--accent-soft)',
+    color: 'var(--ink)',
+  },
+  '.cm-completionDetail': { color: 'var(--ink-faint)' },
+  // Beside the list is no room; once a fact is chosen, its meaning stands below the editor.
+  '@media (max-width: 600px)': { '.cm-tooltip.cm-completionInfo': { display: 'none' } },
+});
