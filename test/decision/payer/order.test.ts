@@ -111,6 +111,15 @@ describe('what is known of an order', () => {
     expect(resultOf(orderOf(undatedPaid(9), takenBack(5)))).to.deep.equal(takenBack(5));
   });
 
+  it('is paid again by a payment with a moment, also when one without came in the same millisecond', () => {
+    for (const reports of [
+      [takenBack(5), undatedPaid(9), paid(9)],
+      [undatedPaid(9), paid(9), takenBack(5)],
+      [paid(9), undatedPaid(9), takenBack(5)],
+    ])
+      expect(resultOf(orderOf(...reports))).to.deep.equal(paid(9));
+  });
+
   it('is of the latest failure, and of one moment of the stronger one', () => {
     expect(resultOf(orderOf(unpaid(5, 'TECHNICAL'), unpaid(6, null)))).to.deep.equal(unpaid(6, null));
     expect(resultOf(orderOf(unpaid(5, 'DECLINED'), unpaid(5, 'EXPIRED')))).to.deep.equal(
