@@ -252,10 +252,7 @@ function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/**
- * Whether two reports are equal in result, moment, amount and `undated`. A payment with a moment is no repeat of one
- * that merely arrived then, because it alone undoes an earlier reversal.
- */
+/** Whether two reports are equal, also in `undated`, because only a dated payment undoes an earlier reversal. */
 function isSameReport(a: DatedReport, b: DatedReport): boolean {
   return compareReports(a, b) === 0;
 }
