@@ -8,7 +8,7 @@ import { forgetVisits } from './visits.ts';
  */
 let platform: string | null = new URLSearchParams(location.search).get('platform');
 
-export function follow(session: Session | null) {
+export function followSession(session: Session | null) {
   const next = session?.platform ?? null;
   if (next !== platform) {
     forgetVisits();
@@ -48,14 +48,14 @@ export function getTypingPerson() {
 const UNREACHABLE_RETRY_SECONDS = 5;
 
 /** The present state of an answer. */
-export interface Answer<T> {
+export interface AnswerState<T> {
   readonly data: T | null;
-  readonly error: Refusal | null;
+  readonly error: ServiceRefusal | null;
   readonly reload: () => void;
 }
 
 /** A refusal of the service, with the service's own words about what is wrong. */
-export class Refusal extends Error {
+export class ServiceRefusal extends Error {
   readonly status: number;
   readonly retryAfterSeconds: number | null;
 
@@ -71,8 +71,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Sends a request of the person who is signed in. Throws Refusal. A `body` that is a text consists of lines
- * of JSON.
+ * Sends a request of the person who is signed in. Throws ServiceRefusal. A `body` that is a text consists of
+ * lines of JSON.
  */
 export async function askService<T>(
   method: Method,
@@ -83,7 +83,7 @@ export async function askService<T>(
   return (await sendWithCredentials(method, question, body, signal)).value;
 }
 
-/** Returns the answer to a GET as it was sent, to be saved. Throws Refusal. */
+/** Returns the answer to a GET as it was sent, to be saved. Throws ServiceRefusal. */
 export async function askServiceForText(question: Question<unknown>): Promise<string> {
   return (await sendWithCredentials('GET', question)).text;
 }
@@ -103,7 +103,7 @@ async function sendWithCredentials(
   const value = readValue(answer.headers.get('Content-Type') ?? '', text);
   if (answer.status === PROPOSED) {
     const secret = value.key === undefined ? '' : ` ${SECRET} ${value.key}`;
-    throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.${secret}`);
+    throw new ServiceRefusal(PROPOSED, `${WAITS} ${value.proposalId}.${secret}`);
   }
   if (answer.ok && all !== undefined && value.next !== null) {
     const next = `${path.replace(/&after=.*/, '')}&after=${encodeURIComponent(value.next)}`;
@@ -116,7 +116,7 @@ async function sendWithCredentials(
   const retryAfter = answer.headers.get('Retry-After');
   const detail = value?.detail ?? `The service answered ${answer.status}.`;
   const otherwise = answer.status >= 500 ? UNREACHABLE_RETRY_SECONDS : null;
-  throw new Refusal(answer.status, detail, retryAfter === null ? otherwise : Number(retryAfter));
+  throw new ServiceRefusal(answer.status, detail, retryAfter === null ? otherwise : Number(retryAfter));
 }
 
 function readValue(type: string, text: string) {
@@ -152,7 +152,7 @@ async function send(
     return { answer, text: await answer.text() };
   } catch {
     const detail = 'The service cannot be reached. Check that it runs, then try again.';
-    throw new Refusal(0, detail, UNREACHABLE_RETRY_SECONDS);
+    throw new ServiceRefusal(0, detail, UNREACHABLE_RETRY_SECONDS);
   }
 }
 
@@ -180,7 +180,7 @@ const LOST_MS = 30_000;
 export function useAnswer<T>(
   question: Question<T> | null,
   every: number | ((data: T) => number) = 0,
-): Answer<T> {
+): AnswerState<T> {
   const path = question?.path ?? null;
   const [known, setKnown] = useState(() => startUnanswered(question));
   const [round, setRound] = useState(0);
@@ -215,20 +215,20 @@ export function useAnswer<T>(
     return () => clearInterval(timer);
   }, [everyMs]);
   heals.current = (error?.retryAfterSeconds ?? null) !== null;
-  useHealing(error, reload);
+  useRetry(error, reload);
   return { data, error, reload };
 }
 
 function startUnanswered<T>(_question: Question<T> | null): {
   path: string | null;
   data: T | null;
-  error: Refusal | null;
+  error: ServiceRefusal | null;
 } {
   return { path: null, data: null, error: null };
 }
 
 /** Requests again at the time that the service gave, and when somebody has signed in again. */
-export function useHealing(error: Refusal | null, again: () => void) {
+export function useRetry(error: ServiceRefusal | null, again: () => void) {
   useEffect(() => {
     if (error === null) return undefined;
     const seconds = error.retryAfterSeconds;

@@ -1,4 +1,12 @@
-import { askService, follow, isAllowed, Refusal, reloadAnswers, startWithAnswers, useAnswer } from './api.ts';
+import {
+  askService,
+  followSession,
+  isAllowed,
+  reloadAnswers,
+  ServiceRefusal,
+  startWithAnswers,
+  useAnswer,
+} from './api.ts';
 import { h, html, listenOnWindow, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
@@ -8,20 +16,20 @@ import { formatPlatform, showTimesInUtc } from './parts/format.ts';
 import type { Choice } from './parts/found.ts';
 import { renderIcon } from './parts/icon.ts';
 import { toPath, toVersionPath } from './parts/links.ts';
-import { Loading, renderEmpty, Trouble } from './parts/notice.ts';
-import { readTime, TIME_WORDS, type Time, TimeBar } from './parts/time-span.ts';
+import { Loading, RefusalNotice, renderEmpty } from './parts/notice.ts';
+import { readTime, type ShownTime, TIME_PARAMETERS, TimeBar } from './parts/time-span.ts';
 import { findPlace, type PageEntry, PLACES, type PlaceEntry } from './places.ts';
 import { RULE_FOLDERS, type Session, SIGN_IN } from './questions.ts';
 import { VisitCache } from './visits.ts';
 
 function App() {
   const [session, setSession] = useState<Session | null>(null);
-  const [ended, setEnded] = useState<Refusal | null>(null);
-  const [trouble, setTrouble] = useState<Refusal | null>(null);
+  const [ended, setEnded] = useState<ServiceRefusal | null>(null);
+  const [trouble, setTrouble] = useState<ServiceRefusal | null>(null);
   const [checking, setChecking] = useState(true);
   const [provider, setProvider] = useState<string | null>(null);
   const enter = (found: Session) => {
-    follow(found);
+    followSession(found);
     // With the platform in its address, a link shows everybody the view of its sender.
     history.replaceState(history.state, '', `${location.pathname}${toPlatformUrl(found.platform)}`);
     setEnded(null);
@@ -30,7 +38,7 @@ function App() {
     reloadAnswers();
   };
   const leave = () => {
-    follow(null);
+    followSession(null);
     setEnded(null);
     setSession(null);
   };
@@ -43,7 +51,7 @@ function App() {
   useEffect(() => {
     const end = (event: Event) => {
       const words = event instanceof CustomEvent ? event.detail : null;
-      setEnded(new Refusal(401, words ?? 'The session has ended.'));
+      setEnded(new ServiceRefusal(401, words ?? 'The session has ended.'));
     };
     check()
       .catch(setTrouble)
@@ -53,7 +61,7 @@ function App() {
   if (checking) return html`<main>${h(Loading, {})}</main>`;
   if (trouble !== null)
     return html`<main>
-      ${h(Trouble, { error: trouble, retry: () => check().catch(setTrouble) })}
+      ${h(RefusalNotice, { error: trouble, retry: () => check().catch(setTrouble) })}
       ${
         trouble.status === 403 &&
         html`<p><a href=${location.pathname}>Open the first page that this session may see</a></p>`
@@ -188,7 +196,7 @@ function Navigation({
   places,
   current,
   words,
-}: Pick<PlacePartsProps, 'places' | 'current'> & Pick<Time, 'words'>) {
+}: Pick<PlacePartsProps, 'places' | 'current'> & Pick<ShownTime, 'words'>) {
   const here = useRef<HTMLElement | null>(null);
   // On a narrow screen the navigation scrolls, and begins at the current place.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
@@ -269,7 +277,7 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
     here?.pages.filter((one) => !one.isOpened && one.path.includes('*') === (version !== '')) ?? [];
   if (parts.length < 2 || current === null) return null;
   const time = Object.fromEntries(
-    [...query].filter(([name]) => name === 'days' || TIME_WORDS.includes(name)),
+    [...query].filter(([name]) => name === 'days' || TIME_PARAMETERS.includes(name)),
   );
   const to = (path: string) =>
     version === '' ? toPath(path, time) : toVersionPath(version, path.split('/')[2], time);

@@ -1,4 +1,4 @@
-import type { Time } from './parts/time-span.ts';
+import type { ShownTime } from './parts/time-span.ts';
 import type { Session } from './questions.ts';
 
 /** A place on the page, from the address after its hash: `#/rules/VERSION/ask/ID?days=…`. */
@@ -15,5 +15,5 @@ export interface Place {
 export interface PageProps {
   readonly session: Session;
   readonly place: Place;
-  readonly time: Time;
+  readonly time: ShownTime;
 }

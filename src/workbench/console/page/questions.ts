@@ -122,12 +122,12 @@ export const REPORTING: Question<Reporting> = { path: 'reporting' };
 export const explorationQuestion = (query: URLSearchParams) => to<Explored>`explore?${query}`;
 
 export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
-export const EXPERIMENT: JobQuestion<Experiment> = { path: 'evidence' };
+export const EXPERIMENT_QUESTION: JobQuestion<Experiment> = { path: 'evidence' };
 export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
 export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
 export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };
 export const OPEN_PROPOSALS: Question<ProposalList> = { path: 'proposals?state=open' };
-export const decideProposal = (proposalId: string, way: 'approve' | 'reject') =>
+export const decideProposalQuestion = (proposalId: string, way: 'approve' | 'reject') =>
   to<Proposal>`proposals/${proposalId}/${way}`;
 
 export const KEYS: Question<AccessKeyList> = { path: 'keys?limit=500', all: 'keys' };
@@ -141,15 +141,17 @@ export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
 
 export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lists' };
 /** The newest entries of a list, the entries after a position, or the entry for a value. */
-export const listEntries = (list: string, which: { limit?: string; after?: string; value?: string }) =>
-  to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
+export const listEntriesQuestion = (
+  list: string,
+  which: { limit?: string; after?: string; value?: string },
+) => to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
 /** A list to be made. */
 export const sharedListQuestion = (list: string) => to<object>`lists/${list}`;
 /** Many changes of a list as lines, answered by a line each. */
-export const listLines = (list: string) =>
+export const listLinesQuestion = (list: string) =>
   to<{ line: number; result?: string; detail?: string }[]>`lists/${list}/entries`;
 /** One value of a list. The answer is the entry, or nothing. */
-export const listEntry = (list: string, value: string) =>
+export const listEntryQuestion = (list: string, value: string) =>
   to<object | null>`lists/${list}/entries?value=${value}`;
 
 export const EVIDENCE_JOBS: Question<EvidenceJobList> = { path: 'evidence' };
@@ -186,7 +188,7 @@ export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };
 export const savedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
 
 /** The things whose names contain a text. */
-export const findQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
+export const findByPartQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
 
 export const decisionsQuestion = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
 export const decisionQuestion = (decisionId: string) => to<Decision>`decisions/${decisionId}`;
@@ -210,4 +212,5 @@ export const clientLinksQuestion = (clientIdKey: string) =>
  */
 export const clientMemberQuestion = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
   to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;
-export const endWait = (clientIdKey: string) => to<object>`client/wait/end?clientIdKey=${clientIdKey}`;
+export const endWaitQuestion = (clientIdKey: string) =>
+  to<object>`client/wait/end?clientIdKey=${clientIdKey}`;

@@ -3,18 +3,18 @@ import { h, html, useEffect, useRef, useState } from '#workbench/console/page/ht
 import type { CodeEditor, FileRemark } from '#workbench/console/page/parts/editor/code-editor.ts';
 import type { ExplainedFact } from '#workbench/console/page/parts/editor/rule-words.ts';
 import { onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
-import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { type ValueEdits, ValueFields } from '#workbench/console/page/parts/values.ts';
 import {
   listPaths,
   removeFile,
+  replaceFileText,
   type WorkingCopy,
-  withFile,
 } from '#workbench/console/page/parts/working-copy.ts';
 import { type CheckedDraft, LISTS, type Session } from '#workbench/console/page/questions.ts';
 
 /** The file and the position that the reader wants to see. */
-export interface Wanted {
+export interface WantedPosition {
   readonly path: string;
   readonly at: FileRemark['at'] | null;
 }
@@ -24,8 +24,8 @@ interface FileEditorProps {
   readonly change: (copy: WorkingCopy) => void;
   readonly edit: (path: string, text: string) => void;
   readonly checked: CheckedDraft | null;
-  readonly wanted: Wanted;
-  readonly setWanted: (wanted: Wanted) => void;
+  readonly wanted: WantedPosition;
+  readonly setWanted: (wanted: WantedPosition) => void;
   /** How often the files were changed other than in the editor. */
   readonly rewritten: number;
   readonly values: ValueEdits;
@@ -138,7 +138,7 @@ function Code({ copy, path, wanted, setWanted, edit, rewritten, remarks, session
   useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path, rewritten]);
   useEffect(() => editor?.mark(remarks), [editor, path, rewritten, remarks]);
   useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
-  return html`${error && h(Trouble, { error, retry })}
+  return html`${error && h(RefusalNotice, { error, retry })}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
     <div class="editor" ref=${place}></div>
     <div class="meaning">
@@ -186,7 +186,7 @@ function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'ch
     attempt(async () => {
       const path = ALONE.includes(kind) ? `${kind}.yaml` : `${kind}/${name}.yaml`;
       if (copy.files[path] !== undefined) throw new Error(`${path} is there already.`);
-      change(withFile(copy, path, BEGINNINGS[kind] ?? ''));
+      change(replaceFileText(copy, path, BEGINNINGS[kind] ?? ''));
       setWanted({ path, at: null });
     }),
   );

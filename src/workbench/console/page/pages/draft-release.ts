@@ -1,6 +1,6 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
-import { renderReasonField, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { renderReasonField, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { goTo, renderField } from '#workbench/console/page/parts/form.ts';
 import {
   count,
@@ -50,12 +50,12 @@ interface ReleaseProps {
 /**
  * The last step: an operator releases the draft. A person who may not release proposes it to those who may.
  */
-export function Release({ draft: { copy, standing, take }, checked, list, session }: ReleaseProps) {
+export function ReleaseStep({ draft: { copy, standing, take }, checked, list, session }: ReleaseProps) {
   const { version, from, revision } = copy;
   const [told, setTold] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
   const proposals = useAnswer(revision === null ? null : OPEN_PROPOSALS);
-  const { propose, dialog } = useProposal((leadsTo: string | null) => {
+  const { propose, dialog } = useConfirmedChange((leadsTo: string | null) => {
     if (leadsTo === null) proposals.reload();
     else goTo(leadsTo);
   });

@@ -1,22 +1,22 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import { renderCases } from '#workbench/console/page/parts/differences.ts';
-import { renderAnswer, renderEmpty, Trouble } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { DraftStatus, useDraft } from '#workbench/console/page/parts/open-draft.ts';
 import { useValueEdits } from '#workbench/console/page/parts/values.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
   listUnreadCases,
+  replaceFileText,
   startDraft,
   toWorkingCopy,
-  useCheck,
+  useDraftCheck,
   type WorkingCopy,
-  withFile,
 } from '#workbench/console/page/parts/working-copy.ts';
 import type { CheckedDraft, Draft, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
 import { keptDraftQuestion, ruleFolderQuestion } from '#workbench/console/page/questions.ts';
-import { FileEditor, type Wanted } from './draft-files.ts';
-import { Release } from './draft-release.ts';
+import { FileEditor, type WantedPosition } from './draft-files.ts';
+import { ReleaseStep } from './draft-release.ts';
 
 interface DraftProps {
   readonly version: string;
@@ -50,12 +50,12 @@ type WorkbenchProps = Omit<DraftProps, 'version' | 'isKept'> & { readonly begun:
 function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const draft = useDraft(begun);
   const { copy, change } = draft;
-  const [wanted, setWanted] = useState((): Wanted => ({ path: 'verdicts.yaml', at: null }));
-  const check = useCheck(copy);
+  const [wanted, setWanted] = useState((): WantedPosition => ({ path: 'verdicts.yaml', at: null }));
+  const check = useDraftCheck(copy);
   const { checked, current } = check;
   const go = (at: CheckedDraft['problems'][number]['at']) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
-  const edit = (path: string, text: string) => change(withFile(copy, path, text));
+  const edit = (path: string, text: string) => change(replaceFileText(copy, path, text));
   // The editor also shows changes that were not typed into it.
   const [rewritten, setRewritten] = useState(0);
   const rewrite = (changed: WorkingCopy) => {
@@ -76,7 +76,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
       ${checked?.coverage && renderCases(checked.coverage, session, { copy, change: rewrite })}
       ${checked && renderUnreadCases(checked, go)}
     </div>
-    ${h(Release, { draft, checked: current, list, session })}`;
+    ${h(ReleaseStep, { draft, checked: current, list, session })}`;
 }
 
 const STALE = 'Results of the text before your last change; the new ones are on their way.';
@@ -100,10 +100,10 @@ type Remark = CheckedDraft['problems'][number];
 type GoTo = (at: Remark['at']) => void;
 
 /** The remarks about the draft, each with a link to its position. */
-function renderRemarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: GoTo) {
+function renderRemarks({ checked, checking, error }: ReturnType<typeof useDraftCheck>, go: GoTo) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
     <h2>Problems ${checked && sum(checked)}</h2>
-    ${error && h(Trouble, { error })}
+    ${error && h(RefusalNotice, { error })}
     ${
       error &&
       error.retryAfterSeconds !== null &&

@@ -17,8 +17,8 @@ import {
   convertToUtc,
   formatMinuteWord,
   renderMinuteField,
-  type Time,
-  writeSpan,
+  type ShownTime,
+  toSpanParameters,
 } from '#workbench/console/page/parts/time-span.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type {
@@ -65,7 +65,7 @@ const OPEN_FIELDS_MAX = 3;
 interface OneQuestionProps {
   version: string;
   query: URLSearchParams;
-  time: Time;
+  time: ShownTime;
   question: AskedQuestion;
   jobs: EvidenceJobList['jobs'];
   again: () => void;
@@ -175,7 +175,7 @@ function toJobBody({ options, ...asked }: JobBody) {
 }
 
 /** Reads the question from the address, with the options apart, as jobs have them. */
-function readQuestion(question: AskedQuestion, version: string, query: URLSearchParams, { span }: Time) {
+function readQuestion(question: AskedQuestion, version: string, query: URLSearchParams, { span }: ShownTime) {
   const options: Record<string, unknown> = {};
   for (const { name, kind } of question.options) {
     const value = name === 'version' ? version : query.get(name);
@@ -184,13 +184,13 @@ function readQuestion(question: AskedQuestion, version: string, query: URLSearch
     else options[name] = kind === 'number' ? Number(value) : value;
   }
   if (question.options.some(({ name }) => name === 'by')) options['by'] ??= chooseSlice(span);
-  return { kind: question.kind, options, ...writeSpan(span) };
+  return { kind: question.kind, options, ...toSpanParameters(span) };
 }
 
 /** The longest time of which a trend by days can still be read. */
 const LONG_MS = 60 * 86_400_000;
 
-function chooseSlice({ from = 0, to = Date.now() }: Time['span']) {
+function chooseSlice({ from = 0, to = Date.now() }: ShownTime['span']) {
   return to - from > LONG_MS ? 'week' : 'day';
 }
 

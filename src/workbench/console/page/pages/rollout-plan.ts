@@ -1,7 +1,7 @@
 import { askService } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import {
-  type Proposal,
+  type PlannedChange,
   renderReasonField,
   renderVersionField,
 } from '#workbench/console/page/parts/confirm.ts';
@@ -10,12 +10,12 @@ import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench
 
 /** The change of a version that somebody plans, as the service takes it. */
 
-export type Mode = 'shadow' | 'canary' | 'active';
+export type PlanMode = 'shadow' | 'canary' | 'active';
 
 /** The change of a version that somebody plans. `keeps` has the other canaries that stay. */
-export interface Plan {
+export interface RolloutPlan {
   readonly version: string;
-  readonly mode: Mode;
+  readonly mode: PlanMode;
   readonly percent: string;
   readonly guard: string;
   readonly keeps: boolean;
@@ -23,9 +23,9 @@ export interface Plan {
 
 export const FIRST_PLAN = { mode: 'shadow', percent: '10', guard: '5', keeps: true } as const;
 
-export const MODES: readonly Mode[] = ['shadow', 'canary', 'active'];
+export const PLAN_MODES: readonly PlanMode[] = ['shadow', 'canary', 'active'];
 
-export const ACTIONS: Readonly<Record<Mode, string>> = {
+export const PLAN_ACTIONS: Readonly<Record<PlanMode, string>> = {
   shadow: 'Shadow',
   canary: 'Start the canary of',
   active: 'Activate',
@@ -35,16 +35,16 @@ export const ACTIONS: Readonly<Record<Mode, string>> = {
  * Says exactly what the click will do. `mayReturn` says whether one person alone may return to the version.
  */
 export function describePlan(
-  plan: Plan,
+  plan: RolloutPlan,
   rollout: Rollout,
   session: Session,
   mayReturn: boolean,
-): Proposal<Following> {
+): PlannedChange<Following> {
   const { version, mode } = plan;
   const { active } = rollout;
   const isOnTrial = rollout.candidates.some((one) => one.version === version && one.mode === 'canary');
   const isNewShare = mode === 'canary' && isOnTrial;
-  const action = isNewShare ? `Give ${version} ${plan.percent} %` : `${ACTIONS[mode]} ${version}`;
+  const action = isNewShare ? `Give ${version} ${plan.percent} %` : `${PLAN_ACTIONS[mode]} ${version}`;
   return {
     title: `${action}?`,
     action,
@@ -79,24 +79,24 @@ export function describePlan(
 }
 
 /** Lists the other canaries, which may stay on trial. */
-export function listOtherCanaries({ version }: Pick<Plan, 'version'>, { candidates }: Rollout) {
+export function listOtherCanaries({ version }: Pick<RolloutPlan, 'version'>, { candidates }: Rollout) {
   return candidates
     .filter((one) => one.mode === 'canary' && one.version !== version)
     .map((one) => ({ version: one.version, percent: one.percent }));
 }
 
-function toRolloutBody(plan: Plan, rollout: Rollout) {
+function toRolloutBody(plan: RolloutPlan, rollout: Rollout) {
   const { version, mode, percent, guard, keeps } = plan;
   if (mode !== 'canary') return { version, mode };
   const also = keeps ? listOtherCanaries(plan, rollout) : [];
-  const isGuarded = guard !== '' && !isForAll(plan, also);
+  const isGuarded = guard !== '' && !isForAllPayers(plan, also);
   const body = { version, mode, percent: Number(percent), ...(also.length > 0 ? { also } : {}) };
   return isGuarded ? { ...body, guard: Number(guard) } : body;
 }
 
 /** Whether no payers are left with whom a guard could compare the canaries. */
-export function isForAll(
-  { percent, keeps }: Pick<Plan, 'percent' | 'keeps'>,
+export function isForAllPayers(
+  { percent, keeps }: Pick<RolloutPlan, 'percent' | 'keeps'>,
   beside: ReturnType<typeof listOtherCanaries>,
 ) {
   const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
@@ -111,14 +111,15 @@ function formatShare({ version, percent }: { readonly version: string; readonly 
   return `${version} (${percent} %)`;
 }
 
-function describeGuard(plan: Plan, beside: ReturnType<typeof listOtherCanaries>) {
-  if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
+function describeGuard(plan: RolloutPlan, beside: ReturnType<typeof listOtherCanaries>) {
+  if (isForAllPayers(plan, beside))
+    return 'No guard: no clients of the active version are left to compare with.';
   return plan.guard === ''
     ? 'No guard: it stays until somebody ends it.'
     : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
 }
 
-function listEffects(plan: Plan, rollout: Rollout) {
+function listEffects(plan: RolloutPlan, rollout: Rollout) {
   const { version, mode, percent, keeps } = plan;
   const { active, candidates } = rollout;
   const beside = listOtherCanaries(plan, rollout);

@@ -1,7 +1,7 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { type InputEvent, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import {
   counted,
@@ -24,14 +24,14 @@ import type {
 } from '#workbench/console/page/questions.ts';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
 import {
-  ACTIONS,
   describePlan,
   FIRST_PLAN,
   formatShares,
-  isForAll,
+  isForAllPayers,
   listOtherCanaries,
-  MODES,
-  type Plan,
+  PLAN_ACTIONS,
+  PLAN_MODES,
+  type RolloutPlan,
 } from './rollout-plan.ts';
 import { Stages } from './stages.ts';
 import { RollBackButtons } from './take-back.ts';
@@ -43,7 +43,7 @@ type Candidate = Rollout['candidates'][number];
 interface Changing extends Pick<RolloutStatus, 'previous'> {
   readonly rollout: Rollout;
   readonly session: Session;
-  readonly propose: (change: Proposal<Following>) => void;
+  readonly propose: (change: PlannedChange<Following>) => void;
 }
 
 /**
@@ -60,7 +60,7 @@ export function RolloutsPage({ session }: PageProps) {
     rollout?.candidates.length ? TRIAL_MS : STILL_MS,
   );
   const [told, setTold] = useState<string | null>(null);
-  const { propose, dialog } = useProposal((following: Following) => {
+  const { propose, dialog } = useConfirmedChange((following: Following) => {
     setTold(describeFollowing(following));
     status.reload();
   });
@@ -205,7 +205,7 @@ function PlanForm({
   propose,
 }: Omit<Changing, 'previous'> & { others: readonly RuleFolder[] }) {
   const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
-  const [plan, setPlan] = useState((): Plan => ({ ...FIRST_PLAN, version: preferred }));
+  const [plan, setPlan] = useState((): RolloutPlan => ({ ...FIRST_PLAN, version: preferred }));
   const { version, mode, percent, guard, keeps } = plan;
   const chosen = others.find((one) => one.version === version);
   const isReleased = chosen?.released ?? false;
@@ -215,7 +215,7 @@ function PlanForm({
     setPlan({ ...plan, [name]: event.currentTarget.value });
   const range = { type: 'number', min: '0.1', max: '100', step: '0.1' } as const;
   const share = { ...range, required: true, value: percent, onInput: take('percent') };
-  const points = { ...range, disabled: isForAll(plan, beside), value: guard, onInput: take('guard') };
+  const points = { ...range, disabled: isForAllPayers(plan, beside), value: guard, onInput: take('guard') };
   const mayReturn = mode === 'active' && wasActiveBefore(rollout, chosen);
   const submit = onSubmit(() => propose(describePlan(plan, rollout, session, mayReturn)));
   return html`<form class="stack" onSubmit=${submit}>
@@ -226,7 +226,7 @@ function PlanForm({
     })}
     <fieldset class="fields">
       <legend>How</legend>
-      ${MODES.map((one) => {
+      ${PLAN_MODES.map((one) => {
         const state = { checked: mode === one, disabled: one !== 'shadow' && !isReleased };
         const pick = () => setPlan({ ...plan, mode: one });
         return html`<label class="row">
@@ -252,7 +252,7 @@ function PlanForm({
           </label>`
         }`
     }
-    <div class="buttons"><button type="submit" class="button-accent">${ACTIONS[mode]} …</button></div>
+    <div class="buttons"><button type="submit" class="button-accent">${PLAN_ACTIONS[mode]} …</button></div>
   </form>`;
 }
 

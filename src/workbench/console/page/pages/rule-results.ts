@@ -3,18 +3,18 @@ import {
   countAllOrders,
   EvidenceTableView,
   formatCell,
+  ORDER_STATUSES,
   renderEvidenceTables,
   renderIntervalBar,
   renderNotes,
   renderOrdersBar,
   renderStatusLegend,
-  STATUSES,
 } from '#workbench/console/page/parts/evidence.ts';
 import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable, sortRows, useSort } from '#workbench/console/page/parts/table.ts';
-import type { Time } from '#workbench/console/page/parts/time-span.ts';
+import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
 
@@ -23,7 +23,7 @@ export function renderRulesOnOutcomes(
   report: RulesReport,
   version: string,
   rule: string,
-  words: Time['words'],
+  words: ShownTime['words'],
 ) {
   const { orders, rules, unpaidShare, notes, tables } = report;
   if (report.decisions === 0) return renderNotes(notes);
@@ -33,7 +33,7 @@ export function renderRulesOnOutcomes(
   const ofFlags = tables.filter(({ name }) => name === 'flags');
   const figures = [
     ['orders', count(countAllOrders(orders))],
-    ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
+    ...ORDER_STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
     [
       'unpaid share',
       unpaidShare === null ? '–' : formatPercent(100 * unpaidShare.value),
@@ -225,7 +225,7 @@ function renderTrend(slices: NonNullable<RuleReport['by']>) {
 
 function renderTrendColumn({ orders }: NonNullable<RuleReport['by']>[number], x: number, most: number) {
   let top = HEIGHT;
-  return STATUSES.map(({ name, color }) => {
+  return ORDER_STATUSES.map(({ name, color }) => {
     const height = (HEIGHT * orders[name]) / most;
     top -= height;
     const place = { x, y: top, width: STEP - 1, height };

@@ -18,7 +18,7 @@ import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
 import { toPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { Loading, renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import type { Time } from '#workbench/console/page/parts/time-span.ts';
+import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
   renameDraft,
@@ -72,7 +72,7 @@ function renderVersionsTable(
   list: readonly RuleFolder[],
   kept: readonly DraftSummary[],
   rollout: Rollout | null,
-  words: Time['words'],
+  words: ShownTime['words'],
 ) {
   const sound = list.filter((one) => one.sound);
   const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
@@ -103,7 +103,7 @@ function renderVersionsTable(
   </section>`;
 }
 
-function renderWays(version: string, words: Time['words']) {
+function renderWays(version: string, words: ShownTime['words']) {
   return html`<span class="ways">
     <a href=${toVersionPath(version, 'results', words)}>results</a>
     <a href=${toVersionPath(version, 'changes')}>changes</a>

@@ -1,8 +1,8 @@
-import { askService, Refusal } from '#workbench/console/page/api.ts';
+import { askService, ServiceRefusal } from '#workbench/console/page/api.ts';
 import { h, html, listenOnWindow, useEffect, useRef } from '#workbench/console/page/html.ts';
 import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
 import { renderIcon } from '#workbench/console/page/parts/icon.ts';
-import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { SESSION, type Session, SIGN_IN, type SignIn } from '#workbench/console/page/questions.ts';
 
 interface Entering {
@@ -11,7 +11,7 @@ interface Entering {
 }
 
 interface EnteringAgain extends Entering {
-  refusal: Refusal;
+  refusal: ServiceRefusal;
   leave: () => void;
 }
 
@@ -27,7 +27,7 @@ export function SignInPage({ enter, provider }: Entering) {
   const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
   return html`<main class="sign-in">
     <h1 class="brand">${renderIcon('Brand')}Client Scoring</h1>
-    ${outcome && h(Trouble, { error: new Refusal(401, outcome) })}
+    ${outcome && h(RefusalNotice, { error: new ServiceRefusal(401, outcome) })}
     ${h(WithProvider, { provider, target: '_self' })}
     ${h(WithKey, { enter })}
   </main>`;
@@ -52,7 +52,7 @@ export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) 
   };
   return html`<dialog ref=${dialog} class="sign-in-again" aria-labelledby="sign-in-again" ...${stay}>
     <h2 id="sign-in-again">Sign in again</h2>
-    ${h(Trouble, { error: refusal })}
+    ${h(RefusalNotice, { error: refusal })}
     <p class="faint">What you typed stays as it is.</p>
     ${h(WithProvider, { provider, target: '_blank' })}
     ${h(WithKey, { enter })}

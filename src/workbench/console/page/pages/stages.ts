@@ -1,17 +1,17 @@
 import { isAllowed } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
-import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
+import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import type { Following, Rollout, Session } from '#workbench/console/page/questions.ts';
-import { describePlan, FIRST_PLAN, type Plan } from './rollout-plan.ts';
+import { describePlan, FIRST_PLAN, type RolloutPlan } from './rollout-plan.ts';
 
 interface StagesProps {
   readonly candidate: Rollout['candidates'][number];
   readonly rollout: Rollout;
   readonly session: Session;
-  readonly propose: (change: Proposal<Following>) => void;
+  readonly propose: (change: PlannedChange<Following>) => void;
 }
 
-type Stage = Pick<Plan, 'mode' | 'percent'> & { readonly name: string };
+type Stage = Pick<RolloutPlan, 'mode' | 'percent'> & { readonly name: string };
 
 /** The stages of a version from a comparison to all payers. */
 const STAGES: readonly Stage[] = [

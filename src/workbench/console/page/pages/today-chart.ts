@@ -1,7 +1,11 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import { Chart, MarkList } from '#workbench/console/page/parts/chart.ts';
-import { COUNT_FIELDS, RuleNames, renderFilterField } from '#workbench/console/page/parts/filter-field.ts';
+import {
+  COUNT_FIELDS,
+  RuleNameOptions,
+  renderFilterField,
+} from '#workbench/console/page/parts/filter-field.ts';
 import { goTo, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
 import {
   count,
@@ -14,18 +18,18 @@ import {
 import { listMarks } from '#workbench/console/page/parts/marks.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { formatMinuteWord, withWords } from '#workbench/console/page/parts/time-span.ts';
+import { formatAddress, formatMinuteWord } from '#workbench/console/page/parts/time-span.ts';
 import { assignColors, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
 import {
   computeEarlierLine,
-  FILTERS,
+  FILTER_NAMES,
   getSearchParameter,
   getSlotSpan,
   SPLIT_NAMES,
-  sum,
-  toDecisions,
+  sumUp,
+  toDecisionsAddress,
 } from './today-view.ts';
 
 const MEASURES = ['count', 'share', 'money'] as const;
@@ -65,7 +69,7 @@ export function SplitDecisions({
     [found, earlier.against, earlier.agoMs, view],
   );
   const brush = (from: number, to: number) =>
-    goTo(withWords({ span: null, from: formatMinuteWord(from), to: formatMinuteWord(to - 1) }));
+    goTo(formatAddress({ span: null, from: formatMinuteWord(from), to: formatMinuteWord(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag across the chart to zoom in';
   const chart = { title, note, kind: 'bars' as const, at, series, marks, before, brush };
@@ -85,7 +89,7 @@ export function SplitDecisions({
 function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'attributes' | 'session'>) {
   const { query, by, verdict, measure } = view;
   const splits = [...SPLIT_NAMES, ...attributes.map((name) => `attribute(${name})`)];
-  const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
+  const go = (name: string) => (value: string) => goTo(formatAddress({ [name]: value }));
   const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
       ${renderChoice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
@@ -93,7 +97,7 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
       ${renderChoice('As', MEASURES, { chosen: measure, go: go('measure') })}
       <div class="buttons">
         ${set.map(
-          ({ name, label }) => html`<a class="chip" href=${withWords({ [name]: null })}
+          ({ name, label }) => html`<a class="chip" href=${formatAddress({ [name]: null })}
             aria-label=${`Remove the filter ${label} ${query.get(name)}`}>
             ${label}: ${query.get(name)} <span aria-hidden="true">✕</span>
           </a>`,
@@ -115,12 +119,12 @@ function FoldedFilters({ query, session }: { query: URLSearchParams; session: Se
 
 /** Filters that narrow the counted decisions by several properties at once. */
 function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
-  const none = Object.fromEntries(FILTERS.map((name) => [name, null]));
-  const submit = onSubmit((values) => goTo(withWords({ ...none, ...values })));
+  const none = Object.fromEntries(FILTER_NAMES.map((name) => [name, null]));
+  const submit = onSubmit((values) => goTo(formatAddress({ ...none, ...values })));
   const version = query.get('ruleVersion') ?? undefined;
-  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(withWords(none))}>
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(formatAddress(none))}>
     ${COUNT_FIELDS.map((one) => renderFilterField(one, query.get(one.name) ?? undefined))}
-    ${isAllowed(session, 'rules:read') && h(RuleNames, { version })}
+    ${isAllowed(session, 'rules:read') && h(RuleNameOptions, { version })}
     <div class="buttons">
       <button type="submit" class="button-accent">Apply</button><button type="reset">Clear</button>
     </div>
@@ -147,8 +151,8 @@ function toSeries({ values, all }: Exploration, measure: string) {
       }[measure] ?? decisions,
     total:
       measure === 'money'
-        ? `${count(Math.round(sum(money[currency] ?? [])))} ${currency}`
-        : count(sum(decisions)),
+        ? `${count(Math.round(sumUp(money[currency] ?? [])))} ${currency}`
+        : count(sumUp(decisions)),
   }));
 }
 
@@ -156,7 +160,7 @@ function findMainCurrency(values: Exploration['values']) {
   const sums = new Map<string, number>();
   for (const { money } of values)
     for (const [currency, amounts] of Object.entries(money))
-      sums.set(currency, (sums.get(currency) ?? 0) + sum(amounts));
+      sums.set(currency, (sums.get(currency) ?? 0) + sumUp(amounts));
   return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '–';
 }
 
@@ -178,16 +182,18 @@ function ExploredValues({ found, view }: { found: Exploration; view: View }) {
     found.values,
     ({ value, decisions, money: amounts, orders }) => {
       const own = value !== null && parameter !== null ? { [parameter]: value } : null;
-      const number = count(sum(decisions));
+      const number = count(sumUp(decisions));
       const deeper = by === 'rule' ? {} : { by: 'rule' };
       return [
-        own === null ? (value ?? 'others') : html`<a href=${withWords({ ...own, ...deeper })}>${value}</a>`,
-        own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
-        formatShare(sum(decisions), sum(found.all)),
+        own === null
+          ? (value ?? 'others')
+          : html`<a href=${formatAddress({ ...own, ...deeper })}>${value}</a>`,
+        own === null ? number : html`<a href=${toDecisionsAddress(view, found, own)}>${number}</a>`,
+        formatShare(sumUp(decisions), sumUp(found.all)),
         ...(money
           ? [
-              Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `),
-              orders === null ? '–' : formatShare(sum(orders.paid), sum(orders.granted)),
+              Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sumUp(asked)))} ${name} `),
+              orders === null ? '–' : formatShare(sumUp(orders.paid), sumUp(orders.granted)),
             ]
           : []),
       ];

@@ -7,7 +7,7 @@ import {
   formatDuration,
   formatPercent,
 } from '#workbench/console/page/parts/format.ts';
-import { withWords } from '#workbench/console/page/parts/time-span.ts';
+import { formatAddress } from '#workbench/console/page/parts/time-span.ts';
 import {
   compareWithUsual,
   toUsualHoursQuery,
@@ -103,7 +103,7 @@ function describeUnusualShare(
 ) {
   const points = Math.abs(share - usual).toFixed(1);
   const where = share > usual ? 'above' : 'below';
-  const way = withWords({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
+  const way = formatAddress({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
     <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} the same hours of the
     last eight days.</b>${' '}

@@ -1,6 +1,6 @@
 import { isAllowed } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
-import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
+import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { count, counted, formatDateTime, shortenDigest } from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
@@ -19,10 +19,10 @@ import { RollBackButtons } from './take-back.ts';
 type Candidate = Rollout['candidates'][number];
 
 /** Shows which versions decide and which are on trial, with buttons that roll them back. */
-export function renderDeciding(
+export function renderDecidingVersions(
   { rollout, unreadable, trials, previous }: RolloutStatus,
   session: Session,
-  propose: (change: Proposal<Following>) => void,
+  propose: (change: PlannedChange<Following>) => void,
 ) {
   if (unreadable) return h(UnreadableRollout, {});
   if (rollout === null)

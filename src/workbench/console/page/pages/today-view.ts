@@ -4,7 +4,7 @@ import { useMemo } from '#workbench/console/page/html.ts';
 import { COUNT_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
 import { readMoment, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
-import { formatMinuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
+import { formatMinuteWord, type ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { type Explored, explorationQuestion } from '#workbench/console/page/questions.ts';
 
 /**
@@ -26,20 +26,20 @@ const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
 const PARAMETERS: ReadonlyMap<string, string> = new Map(Object.entries(SPLIT_MEMBERS));
 
 /** The parameters that narrow the counted decisions. */
-export const FILTERS = COUNT_FIELDS.map(({ name }) => name);
+export const FILTER_NAMES = COUNT_FIELDS.map(({ name }) => name);
 
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
 
 export interface View {
   readonly query: URLSearchParams;
-  readonly time: Time;
+  readonly time: ShownTime;
   readonly by: string;
   readonly verdict: string | null;
   readonly measure: string;
 }
 
-export function readView(query: URLSearchParams, time: Time): View {
+export function readView(query: URLSearchParams, time: ShownTime): View {
   const [by, measure] = [query.get('by') ?? 'verdict', query.get('measure') ?? 'count'];
   return { query, time, by, verdict: query.get('verdict'), measure };
 }
@@ -56,7 +56,7 @@ function toNarrowedQuery({ query, by, verdict, measure }: View) {
   const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
   const split = attribute === undefined ? { by } : { attribute };
   const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
-  for (const name of FILTERS) if (query.has(name)) asked.set(name, query.get(name) ?? '');
+  for (const name of FILTER_NAMES) if (query.has(name)) asked.set(name, query.get(name) ?? '');
   if (measure === 'money') asked.set('include', 'money');
   return asked;
 }
@@ -160,16 +160,18 @@ export function toChangeQuery(found: Exploration, view: View, verdict: string, a
 
 /** Computes a share of all decisions, in percent. */
 export function computeShare(found: Exploration, value: string) {
-  const all = sum(found.all);
-  return all === 0 ? 0 : (100 * sum(found.values.find((one) => one.value === value)?.decisions ?? [])) / all;
+  const all = sumUp(found.all);
+  return all === 0
+    ? 0
+    : (100 * sumUp(found.values.find((one) => one.value === value)?.decisions ?? [])) / all;
 }
 
-export function sum(numbers: readonly number[]) {
+export function sumUp(numbers: readonly number[]) {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** Returns the address of the list of decisions of this time, narrowed further by parameters of Find. */
-export function toDecisions(
+export function toDecisionsAddress(
   { query, verdict }: View,
   found: Exploration,
   more: Readonly<Record<string, string>>,
@@ -180,7 +182,7 @@ export function toDecisions(
     to: formatMinuteWord(to - 1),
     ...(verdict && { verdict }),
   });
-  for (const name of FILTERS) if (query.has(name)) listed.set(name, query.get(name) ?? '');
+  for (const name of FILTER_NAMES) if (query.has(name)) listed.set(name, query.get(name) ?? '');
   for (const [name, value] of Object.entries(more)) listed.set(name, value);
   return toDecisionsPath(Object.fromEntries(listed));
 }

@@ -1,11 +1,11 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
-import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
+import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { renderName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { withWords } from '#workbench/console/page/parts/time-span.ts';
-import { VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import { formatAddress } from '#workbench/console/page/parts/time-span.ts';
+import { VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
 import {
   explorationQuestion,
   type Following,
@@ -19,9 +19,9 @@ import {
   DAY_MS,
   getSearchParameter,
   getSlotSpan,
-  sum,
+  sumUp,
   toChangeQuery,
-  toDecisions,
+  toDecisionsAddress,
   WEEK_MS,
 } from './today-view.ts';
 
@@ -37,7 +37,7 @@ const COLUMNS = [
 interface RemedyContext {
   readonly session: Session;
   readonly status: RolloutStatus | null;
-  readonly propose: (change: Proposal<Following>) => void;
+  readonly propose: (change: PlannedChange<Following>) => void;
 }
 
 interface WhyChangedProps extends RemedyContext {
@@ -54,7 +54,7 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSlotSpan(found);
   const { against: before, agoMs } = earlier;
   const moved =
-    before === null || sum(before.all) === 0 ? null : findMovedVerdicts(found, before, view.verdict);
+    before === null || sumUp(before.all) === 0 ? null : findMovedVerdicts(found, before, view.verdict);
   const query = useMemo(
     () => (moved === null ? null : toChangeQuery(found, view, moved.rose, agoMs)),
     [from, view, agoMs, moved?.rose],
@@ -63,7 +63,7 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
     useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
   const ways = listEarlierTimes(to - from, agoMs);
   // A shorter time is compared with the time right before it, whatever was decided a day earlier.
-  if (before !== null && sum(before.all) === 0 && to - from < agoMs)
+  if (before !== null && sumUp(before.all) === 0 && to - from < agoMs)
     return html`<section class="card">
       <h2>Why it changed</h2>
       ${ways}
@@ -107,7 +107,7 @@ function listEarlierTimes(longMs: number, agoMs: number) {
       .filter(([, , ms]) => ms >= longMs)
       .map(([name, text, ms]) => {
         const current = ms === agoMs ? 'page' : undefined;
-        return html`<a href=${withWords({ against: name })} aria-current=${current}>${text}</a>`;
+        return html`<a href=${formatAddress({ against: name })} aria-current=${current}>${text}</a>`;
       })}
   </nav>`;
 }
@@ -117,7 +117,7 @@ function listEarlierTimes(longMs: number, agoMs: number) {
  * verdict that moved the other way.
  */
 function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
-  const moves = VERDICTS.map(({ name }) => ({
+  const moves = VERDICT_SIGNS.map(({ name }) => ({
     name,
     points: computeShare(found, name) - computeShare(before, name),
   })).toSorted((a, b) => b.points - a.points);
@@ -135,8 +135,10 @@ function toContributionRow(
   const parameter = getSearchParameter(dimension);
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
   return [
-    html`<a href=${withWords({ by: dimension, verdict: rose })}>${dimension}</a>`,
-    narrow === null ? value : html`<a href=${toDecisions(view, found, narrow)}>${renderName(value)}</a>`,
+    html`<a href=${formatAddress({ by: dimension, verdict: rose })}>${dimension}</a>`,
+    narrow === null
+      ? value
+      : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderName(value)}</a>`,
     ...[count(before.part), count(after.part), count(Math.round(difference))],
     formatPercent(100 * share),
   ];

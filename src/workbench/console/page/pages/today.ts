@@ -1,23 +1,23 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
-import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import { renderFigures, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
+import { renderFigures, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
 import type { Reporting } from '#workbench/console/page/questions.ts';
 import { explorationQuestion, REPORTING, ROLLOUT_STATUS } from '#workbench/console/page/questions.ts';
 import { SplitDecisions } from './today-chart.ts';
 import { TodayStatus } from './today-state.ts';
-import { renderDeciding, renderNodesTable } from './today-versions.ts';
+import { renderDecidingVersions, renderNodesTable } from './today-versions.ts';
 import type { Earlier, Exploration, View } from './today-view.ts';
 import {
   computeShare,
-  FILTERS,
+  FILTER_NAMES,
   readView,
-  sum,
-  toDecisions,
+  sumUp,
+  toDecisionsAddress,
   toExploreQuery,
   useEarlier,
 } from './today-view.ts';
@@ -44,12 +44,12 @@ export function TodayPage({ session, place, time }: PageProps) {
   const reporting = useAnswer(isAllowed(session, 'figures') && isNext ? REPORTING : null, EVERY_MS).data;
   const rollout = useAnswer(isAllowed(session, 'rules:read') && isNext ? ROLLOUT_STATUS : null, EVERY_MS);
   const status = rollout.data;
-  const { propose, dialog } = useProposal(rollout.reload);
+  const { propose, dialog } = useConfirmedChange(rollout.reload);
   const found = verdicts.data?.exploration ?? null;
   const earlier = useEarlier(found, view);
   return html`
     ${h(TodayStatus, { session, found, reporting, status })}
-    ${status && renderDeciding(status, session, propose)}
+    ${status && renderDecidingVersions(status, session, propose)}
     ${mayCount && renderAnswer(verdicts, (all) => renderCounts(all.exploration, view, reporting, earlier))}
     ${
       hasChart(found, view) &&
@@ -68,11 +68,11 @@ export function TodayPage({ session, place, time }: PageProps) {
 /** Tells whether to show the chart: for verdicts, or for filters, so that they can be removed. */
 function hasChart(found: Exploration | null, { query, verdict }: View): found is Exploration {
   if (found === null) return false;
-  return sum(found.all) > 0 || verdict !== null || FILTERS.some((name) => query.has(name));
+  return sumUp(found.all) > 0 || verdict !== null || FILTER_NAMES.some((name) => query.has(name));
 }
 
 /** Chooses how often to ask again. A time that is over does not change any more. */
-function choosePollMs({ name, span }: Time) {
+function choosePollMs({ name, span }: ShownTime) {
   if (span.to !== undefined || span.asOf !== undefined) return 0;
   return name === 'hour' || name === 'day' ? EVERY_MS : EVERY_MINUTE_MS;
 }
@@ -81,15 +81,15 @@ function choosePollMs({ name, span }: Time) {
  * The figures of a time against the same time a day and a week earlier. Each figure links to its decisions.
  */
 function renderCounts(found: Exploration, view: View, reporting: Reporting | null, { day, week }: Earlier) {
-  const decisions = sum(found.all);
+  const decisions = sumUp(found.all);
   if (decisions === 0)
     return renderEmpty(
       'No verdict in this time',
       html`Figures and a chart stand here as soon as a checkout calls POST /v1/client/verdict. To see them
       with a made-up shop, run <code>npm run demo</code>.`,
     );
-  const items = VERDICTS.map(({ name, color }) => {
-    const to = toDecisions(view, found, { verdict: name });
+  const items = VERDICT_SIGNS.map(({ name, color }) => {
+    const to = toDecisionsAddress(view, found, { verdict: name });
     const value = html`<a href=${to}>${formatPercent(computeShare(found, name))}</a>`;
     const title = html`<i class="dot" style=${{ background: `var(${color})` }}></i>${name}`;
     return [
@@ -102,7 +102,7 @@ function renderCounts(found: Exploration, view: View, reporting: Reporting | nul
   return renderFigures([
     [
       'verdicts',
-      html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`,
+      html`<a href=${toDecisionsAddress(view, found, {})}>${count(decisions)}</a>`,
       [renderTimesSince(found, day, 'day'), renderTimesSince(found, week, 'week')],
     ],
     ...items,
@@ -119,14 +119,14 @@ function renderChange(difference: number, text: string, ago: string): Html {
 }
 
 function renderPointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {
-  if (earlier === null || sum(earlier.all) === 0) return null;
+  if (earlier === null || sumUp(earlier.all) === 0) return null;
   const points = Number((computeShare(found, verdict) - computeShare(earlier, verdict)).toFixed(1));
   return renderChange(points, `${Math.abs(points).toFixed(1)} points`, ago);
 }
 
 function renderTimesSince(found: Exploration, earlier: Exploration | null, ago: string) {
-  const before = earlier === null ? 0 : sum(earlier.all);
+  const before = earlier === null ? 0 : sumUp(earlier.all);
   if (before === 0) return null;
-  const share = Math.round((100 * (sum(found.all) - before)) / before);
+  const share = Math.round((100 * (sumUp(found.all) - before)) / before);
   return renderChange(share, `${count(Math.abs(share))} %`, ago);
 }

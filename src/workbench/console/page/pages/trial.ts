@@ -18,9 +18,9 @@ import {
   declareNumberColumns,
   renderTable,
 } from '#workbench/console/page/parts/table.ts';
-import { GROUPS } from '#workbench/console/page/parts/verdict.ts';
+import { GROUP_COLORS } from '#workbench/console/page/parts/verdict.ts';
 import {
-  EXPERIMENT,
+  EXPERIMENT_QUESTION,
   type Experiment,
   type Rollout,
   type Session,
@@ -32,7 +32,7 @@ type Candidate = Rollout['candidates'][number];
 type Difference = TrialCounts['shadow']['differences'][number];
 
 /** The names of the groups with which a change may end. */
-const GROUP_NAMES: readonly string[] = GROUPS.map(({ name }) => name);
+const GROUP_NAMES: readonly string[] = GROUP_COLORS.map(({ name }) => name);
 
 const ORDERS_MAX = 5;
 
@@ -176,12 +176,14 @@ function renderClientsBy(
 export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
   const [jobId, setJobId] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
-  const answer = useJob(jobId, EXPERIMENT);
+  const answer = useJob(jobId, EXPERIMENT_QUESTION);
   const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
   if (canary === undefined || !isAllowed(session, 'rules')) return null;
   const begun = `On trial with these shares since ${formatDateTime(canary.stageSince)}.`;
   const again = () =>
-    attempt(async () => setJobId((await askService('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
+    attempt(async () =>
+      setJobId((await askService('POST', EXPERIMENT_QUESTION, { kind: 'experiment' })).jobId),
+    );
   const worked = ({ since, notes, tables, trend }: Experiment) => html`
     ${renderNotes(since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`])}
     ${trend.length > 0 && h(Trend, { trend })}

@@ -1,7 +1,7 @@
 import type UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { count as countText, formatClock, formatDateTime, formatDay, formatMinute } from './format.ts';
-import type { Mark } from './marks.ts';
+import type { TimeMark } from './marks.ts';
 import { declareNumberColumns, renderTable } from './table.ts';
 import { renderPill } from './verdict.ts';
 
@@ -26,7 +26,7 @@ interface ChartProps {
   readonly at: readonly number[];
   readonly series: readonly Series[];
   readonly format?: (value: number) => string;
-  readonly marks?: readonly Mark[];
+  readonly marks?: readonly TimeMark[];
   /** The values of another time, slot by slot, which are laid over the bars as a dashed line. */
   readonly before?: Pick<Series, 'name' | 'values'> | null;
   /** Receives the beginning and the end of a dragged selection, epoch ms. */
@@ -36,7 +36,7 @@ interface ChartProps {
 interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush' | 'before'> {
   /** Receives the index of the slot under the pointer. */
   readonly setPlace: (place: number | null) => void;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly TimeMark[];
   /** The heights of the slots. */
   readonly heights: readonly number[];
 }
@@ -148,7 +148,7 @@ function useScheme() {
   return dark;
 }
 
-const NO_MARKS: readonly Mark[] = [];
+const NO_MARKS: readonly TimeMark[] = [];
 
 /**
  * Formats the time of a slot: `14:03` within a day, with the date if slots are of several days. `isMoment`
@@ -381,7 +381,7 @@ function readColor(property: string) {
 }
 
 /** The marks of a chart in words. */
-export function MarkList({ title, marks }: { title: string; marks: readonly Mark[] }) {
+export function MarkList({ title, marks }: { title: string; marks: readonly TimeMark[] }) {
   if (marks.length === 0) return null;
   return html`<section class="card">
     <h2>${title}</h2>

@@ -14,7 +14,7 @@ interface NamedTitle {
  * A change that somebody is about to make. `act` makes the change with the typed values. A refusal is
  * shown.
  */
-export interface Proposal<T> {
+export interface PlannedChange<T> {
   readonly title: string | NamedTitle;
   /** The text of the button. */
   readonly action: string;
@@ -28,8 +28,8 @@ export interface Proposal<T> {
  * The changes of a page. `propose` asks for confirmation in `dialog` before a change is made. `done` gets
  * the result. A reason that was typed and not sent stands there again if the same change is proposed again.
  */
-export function useProposal<T>(done: (result: T) => void) {
-  const [proposal, propose] = useState<Proposal<T> | null>(null);
+export function useConfirmedChange<T>(done: (result: T) => void) {
+  const [proposal, propose] = useState<PlannedChange<T> | null>(null);
   const close = () => propose(null);
   const finish = (result: T) => {
     close();
@@ -51,7 +51,7 @@ function Confirm<T>({
   done,
   cancel,
   children,
-}: Proposal<T> & { done: (result: T) => void; cancel: () => void }) {
+}: PlannedChange<T> & { done: (result: T) => void; cancel: () => void }) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
   const titleText = typeof title === 'string' ? title : `${title.before} ${title.name}${title.after}`;

@@ -4,7 +4,7 @@ import { formatDateTime, formatFact, formatMoney } from './format.ts';
 import { toDecisionPath, toOrderPath, toPayerPath } from './links.ts';
 import { renderName } from './name.ts';
 import { declareColumns, declareNumberColumns, renderTable } from './table.ts';
-import { renderFlagPill, renderPill, type Tone, Verdict } from './verdict.ts';
+import { renderFlagPill, renderPill, type Tone, VerdictPill } from './verdict.ts';
 
 const COLUMNS = [
   'time',
@@ -50,7 +50,7 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
     html`<a href=${toDecisionPath(decisionId)}>
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
-    h(Verdict, decision),
+    h(VerdictPill, decision),
     html`<a href=${toOrderPath(orderRef)} title=${orderRef}>${renderName(orderRef)}</a>`,
     html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${renderName(clientIdKey)}</a>`,
     ...[formatAmount(decision), formatMethod(decision)],

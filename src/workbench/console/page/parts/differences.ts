@@ -10,9 +10,9 @@ import type {
 import { COMPARE_DRAFT, REWRITE_CASES, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
 import { counted, formatFact } from './format.ts';
 import { toVersionPath } from './links.ts';
-import { Loading, renderAnswer, Trouble, useAttempt } from './notice.ts';
+import { Loading, RefusalNotice, renderAnswer, useAttempt } from './notice.ts';
 import { renderPill, type Tone } from './verdict.ts';
-import { type WorkingCopy, withFile } from './working-copy.ts';
+import { replaceFileText, type WorkingCopy } from './working-copy.ts';
 
 type Example = RuleDiff['examples'][number];
 
@@ -42,7 +42,7 @@ export function ComparedDraft({
   useEffect(() => {
     askService('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
   }, []);
-  if (error) return h(Trouble, { error });
+  if (error) return h(RefusalNotice, { error });
   return diff === null ? h(Loading, {}) : renderDifferences(diff);
 }
 
@@ -165,7 +165,12 @@ function NewLengths({ copy, change }: CasesOfDraft) {
   const { version, files } = copy;
   const look = () => attempt(() => askService('POST', REWRITE_CASES, { version, files }).then(setFound));
   const write = () =>
-    change(Object.entries(found?.files ?? {}).reduce((all, [path, text]) => withFile(all, path, text), copy));
+    change(
+      Object.entries(found?.files ?? {}).reduce(
+        (all, [path, text]) => replaceFileText(all, path, text),
+        copy,
+      ),
+    );
   return html`<div class="buttons">
       <button type="button" onClick=${look}>Show new lengths of waits</button>
       ${

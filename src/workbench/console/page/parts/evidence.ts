@@ -1,4 +1,4 @@
-import { type Answer, askService, useAnswer } from '#workbench/console/page/api.ts';
+import { type AnswerState, askService, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html } from '#workbench/console/page/html.ts';
 import {
   type Estimate,
@@ -11,11 +11,11 @@ import {
   type Presentation,
 } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, formatShare, VERSION_NAME } from './format.ts';
-import { Loading, Trouble, useAttempt } from './notice.ts';
+import { Loading, RefusalNotice, useAttempt } from './notice.ts';
 import { type ColumnKind, renderTable, sortRows, useSort } from './table.ts';
 
 /** The outcomes of orders, in the sequence in which they are stacked. */
-export const STATUSES = [
+export const ORDER_STATUSES = [
   { name: 'paid', words: 'paid', color: '--get-new' },
   { name: 'unpaid', words: 'unpaid', color: '--block' },
   { name: 'turnedAway', words: 'turned away', color: '--wait' },
@@ -28,9 +28,11 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
 
 /** A bar of orders by outcome. Its length is their share of `most`. */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
-  const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
+  const words = ORDER_STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(
+    ', ',
+  );
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
-    ${STATUSES.map(({ name, color }) => {
+    ${ORDER_STATUSES.map(({ name, color }) => {
       const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
       return html`<i style=${{ width, background: `var(${color})` }}></i>`;
     })}
@@ -40,7 +42,7 @@ export function renderOrdersBar(orders: OrderCounts, most: number) {
 /** The meaning of the bars' colours. */
 export function renderStatusLegend() {
   return html`<ul class="legend">
-    ${STATUSES.map(
+    ${ORDER_STATUSES.map(
       ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
     )}
   </ul>`;
@@ -170,7 +172,10 @@ const FOLLOW_MS = 1000;
  * Follows a job by its id until it is over. `work` is the kind of the job, which gives the type of the
  * result.
  */
-export function useJob<Result>(jobId: string | null, work: JobQuestion<Result>): Answer<FinishedJob<Result>> {
+export function useJob<Result>(
+  jobId: string | null,
+  work: JobQuestion<Result>,
+): AnswerState<FinishedJob<Result>> {
   const question = jobId === null ? null : evidenceJobQuestion(jobId, work);
   const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
   const { data, error } = answer;
@@ -188,10 +193,10 @@ export function isUnderWay({ state }: EvidenceJob) {
  * more.
  */
 export function renderJobResult<Result>(
-  { answer: { data, error }, again }: { answer: Answer<FinishedJob<Result>>; again: () => void },
+  { answer: { data, error }, again }: { answer: AnswerState<FinishedJob<Result>>; again: () => void },
   shown: (result: Result, job: EvidenceJob) => Html,
 ) {
-  if (data === null) return error ? h(Trouble, { error, retry: again }) : h(Loading, {});
+  if (data === null) return error ? h(RefusalNotice, { error, retry: again }) : h(Loading, {});
   const { job, result } = data;
   if (result !== null) return shown(result, job);
   switch (job.state) {

@@ -27,7 +27,7 @@ export const COUNT_FIELDS = SEARCH_FIELDS.filter(({ name }) => !NOT_COUNTED.incl
 const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
 const RULE_VERSION = { pattern: VERSION_NAME, title: VERSION_FORM };
 
-/** An input for a member of a search. It proposes rules if `RuleNames` stands beside it. */
+/** An input for a member of a search. It proposes rules if `RuleNameOptions` stands beside it. */
 export function renderFilterField({ name, label, value }: SearchField, chosen: string | undefined) {
   const input = { name, defaultValue: chosen, maxlength: 256 };
   switch (value) {
@@ -44,7 +44,7 @@ export function renderFilterField({ name, label, value }: SearchField, chosen: s
 }
 
 /** The rules to choose from: those that give verdicts in the requested version, or in the active one. */
-export function RuleNames({ version }: { version: string | undefined }) {
+export function RuleNameOptions({ version }: { version: string | undefined }) {
   const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
   const wanted = version ?? status.data?.rollout?.active.version;
   const { data } = useAnswer(wanted === undefined ? null : ruleFolderQuestion(wanted));

@@ -2,14 +2,14 @@ import { askService, isAllowed } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import {
   type FoundRecords,
-  findQuestion,
+  findByPartQuestion,
   type Session,
   type VerdictCommand,
 } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, formatDay } from './format.ts';
 import { toDecisionPath, toDecisionsPath, toOrderPath, toPath, toPayerPath } from './links.ts';
 import { renderName } from './name.ts';
-import { Verdict } from './verdict.ts';
+import { VerdictPill } from './verdict.ts';
 
 /** A thing to choose: a place to which it leads, or an action. */
 export interface Choice {
@@ -26,7 +26,7 @@ export interface ChoiceGroup {
 }
 
 /** A search while somebody types. */
-export interface Search {
+export interface SearchState {
   readonly groups: readonly ChoiceGroup[];
   readonly isUnderWay: boolean;
   /** The result of the search, for people. Empty if nothing is searched. */
@@ -39,7 +39,7 @@ const PAUSE_MS = 250;
 
 const CHARACTERS_MIN = 2;
 
-const NOTHING: Omit<Search, 'isUnderWay'> = { groups: [], words: '', isRefused: false };
+const NOTHING: Omit<SearchState, 'isUnderWay'> = { groups: [], words: '', isRefused: false };
 
 /** Whether the session has a grant with which something can be found. */
 function mayFind(session: Session) {
@@ -50,7 +50,7 @@ function mayFind(session: Session) {
  * Finds things whose name contains the text, when the typing pauses. Never shows an answer about another
  * text.
  */
-export function useSearch(session: Session, text: string): Search {
+export function useSearch(session: Session, text: string): SearchState {
   const [told, setTold] = useState({ ...NOTHING, of: '' });
   const isTooShort = [...text].length < CHARACTERS_MIN;
   const isAsked = !isTooShort && mayFind(session);
@@ -59,7 +59,7 @@ export function useSearch(session: Session, text: string): Search {
     const leaving = new AbortController();
     const tell = (search: typeof NOTHING) => leaving.signal.aborted || setTold({ ...search, of: text });
     const look = () =>
-      askService('GET', findQuestion(text), undefined, leaving.signal).then(
+      askService('GET', findByPartQuestion(text), undefined, leaving.signal).then(
         (found) => tell(toSearch(session, text, found)),
         (error: Error) => tell({ ...NOTHING, words: error.message, isRefused: true }),
       );
@@ -138,7 +138,7 @@ function toGroups(session: Session, found: FoundRecords): readonly ChoiceGroup[]
 }
 
 function renderVerdictAt(verdict: VerdictCommand, at: string) {
-  return html`${h(Verdict, { verdict })} <span class="when">${formatDateTime(at)}</span>`;
+  return html`${h(VerdictPill, { verdict })} <span class="when">${formatDateTime(at)}</span>`;
 }
 
 /** Links a payer. A person who may not open payers is led to the payer's decisions. */

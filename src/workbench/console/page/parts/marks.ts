@@ -21,7 +21,7 @@ interface Span {
  * An event that is drawn as a line across the time. An alert is an event that the service raised and keeps.
  * The service does not know the alerts of Prometheus.
  */
-export interface Mark {
+export interface TimeMark {
   readonly at: number;
   readonly text: string;
   /** A few letters for the chart. Null if only the line is drawn. */
@@ -41,7 +41,7 @@ export function listMarks(
     gaps: Explored['exploration']['gaps'];
   },
   { from, to }: Span,
-): readonly Mark[] {
+): readonly TimeMark[] {
   return [
     ...(rollout?.history ?? []).map(toRolloutMark),
     ...lists.map(({ list, changedAt }) =>
@@ -53,7 +53,7 @@ export function listMarks(
     .sort((a, b) => a.at - b.at);
 }
 
-function createMark(at: number, text: string, label: string | null, isAlert = false): Mark {
+function createMark(at: number, text: string, label: string | null, isAlert = false): TimeMark {
   return { at, text, label, isAlert };
 }
 

@@ -1,4 +1,4 @@
-import type { Answer } from '#workbench/console/page/api.ts';
+import type { AnswerState } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 
 /** Says that there is nothing, and what to do about it. */
@@ -16,7 +16,7 @@ interface TroubleProps {
 }
 
 /** A refusal in the service's own words, with a button to try again. */
-export function Trouble({ error, retry }: TroubleProps) {
+export function RefusalNotice({ error, retry }: TroubleProps) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>${chooseTitle(error.status)}</strong>
     <p>${error.message}</p>
@@ -25,8 +25,8 @@ export function Trouble({ error, retry }: TroubleProps) {
 }
 
 /** Renders an answer when it is there. Until then, says what it waits for or what is wrong. */
-export function renderAnswer<T>({ data, error, reload }: Answer<T>, shown: (data: T) => Html) {
-  const trouble = error && h(Trouble, { error, retry: reload });
+export function renderAnswer<T>({ data, error, reload }: AnswerState<T>, shown: (data: T) => Html) {
+  const trouble = error && h(RefusalNotice, { error, retry: reload });
   if (data === null) return trouble ?? h(Loading, {});
   return html`${trouble}${shown(data)}`;
 }
@@ -45,7 +45,7 @@ export function useAttempt() {
       .catch(setError)
       .finally(() => setIsBusy(false));
   };
-  return { attempt, isBusy, trouble: error && h(Trouble, { error }) };
+  return { attempt, isBusy, trouble: error && h(RefusalNotice, { error }) };
 }
 
 /** Chooses the title of a refusal. `status` is undefined for an error that is no answer of the service. */

@@ -1,10 +1,10 @@
-import { askService, getTypingPerson, type Refusal, useHealing } from '#workbench/console/page/api.ts';
+import { askService, getTypingPerson, type ServiceRefusal, useRetry } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { DRAFTS, keptDraftQuestion } from '#workbench/console/page/questions.ts';
 import { goTo, onSubmit, renderField } from './form.ts';
 import { VERSION_FORM, VERSION_NAME } from './format.ts';
 import { toVersionPath } from './links.ts';
-import { Trouble, useAttempt } from './notice.ts';
+import { RefusalNotice, useAttempt } from './notice.ts';
 import { renameDraft, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
 /** The pause in ms after which a typed line counts as complete. */
@@ -35,7 +35,7 @@ export interface OpenDraft {
   readonly take: (copy: WorkingCopy) => void;
   readonly standing: 'kept' | 'keeping' | 'not kept';
   /** Why the text is not kept. */
-  readonly error: Refusal | null;
+  readonly error: ServiceRefusal | null;
   readonly retry: () => void;
   readonly conflict: Conflict | null;
   /** The author of a change that was taken over because nothing was typed here. */
@@ -53,7 +53,7 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
   const [copy, setCopy] = useState(() => typed.get(formatDraftName(version)) ?? begun);
   const [kept, setKept] = useState(begun);
   const [writing, setWriting] = useState(false);
-  const [error, setError] = useState<Refusal | null>(null);
+  const [error, setError] = useState<ServiceRefusal | null>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [changedBy, setChangedBy] = useState<string | null>(null);
   const [round, setRound] = useState(0);
@@ -99,7 +99,7 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
       removeEventListener('focusout', write);
     };
   }, [copy, isStill]);
-  useHealing(error, retry);
+  useRetry(error, retry);
   useEffect(() => {
     let left = false;
     const follow = async () => {
@@ -194,7 +194,7 @@ export function DraftStatus({ draft, bytesMax }: { draft: OpenDraft; bytesMax: n
   const isKnown = copy.revision !== null || standing !== 'kept';
   return html`${isKnown && html`<p class="faint" role="status">${STANDINGS[standing]}</p>`}
     ${told.map((words) => words && html`<p class="notice" role="status">${words}</p>`)}
-    ${error && h(Trouble, { error, retry })}
+    ${error && h(RefusalNotice, { error, retry })}
     ${conflict && h(TwoCopies, { draft, conflict })}`;
 }
 

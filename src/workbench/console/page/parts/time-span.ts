@@ -83,10 +83,10 @@ export type SpanName = keyof typeof SPANS_MS;
 const SPAN_NAMES: readonly SpanName[] = ['hour', 'day', 'week', 'month', 'quarter', 'all'];
 
 /** The query parameters that all places share. */
-export const TIME_WORDS: readonly string[] = ['span', 'from', 'to', 'asOf', 'zone'];
+export const TIME_PARAMETERS: readonly string[] = ['span', 'from', 'to', 'asOf', 'zone'];
 
 /** The time that the address names, or otherwise the default time of the place. */
-export interface Time {
+export interface ShownTime {
   /** The query parameters for addresses of other places. Empty if this address names no time. */
   readonly words: Readonly<Record<string, string>>;
   /** The name of the span. Null if the time lies between two moments. */
@@ -96,15 +96,17 @@ export interface Time {
 }
 
 /** Returns the time in the form of the API. */
-export function writeSpan(span: Time['span']): Readonly<Partial<Record<'from' | 'to' | 'asOf', string>>> {
+export function toSpanParameters(
+  span: ShownTime['span'],
+): Readonly<Partial<Record<'from' | 'to' | 'asOf', string>>> {
   return Object.fromEntries(Object.entries(span).map(([name, at]) => [name, writeMoment(at)]));
 }
 
 /**
  * Reads the time. Days and longer spans begin with a day of UTC, so that a question stays the same all day.
  */
-export function readTime(query: URLSearchParams, otherwise: SpanName): Time {
-  const words = Object.fromEntries([...query].filter(([name]) => TIME_WORDS.includes(name)));
+export function readTime(query: URLSearchParams, otherwise: SpanName): ShownTime {
+  const words = Object.fromEntries([...query].filter(([name]) => TIME_PARAMETERS.includes(name)));
   const known = readAsOf(query.get('asOf'));
   const { from, to } = readSpan({ from: query.get('from'), to: query.get('to') });
   if (from !== undefined) return { words, name: null, span: { from, ...(to && { to }), ...known } };
@@ -116,7 +118,7 @@ export function readTime(query: URLSearchParams, otherwise: SpanName): Time {
 }
 
 /** Returns this address with another time, or with other query parameters. */
-export function withWords(words: Readonly<Record<string, string | null | undefined>>) {
+export function formatAddress(words: Readonly<Record<string, string | null | undefined>>) {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);
   for (const [name, value] of Object.entries(words))
@@ -126,9 +128,9 @@ export function withWords(words: Readonly<Record<string, string | null | undefin
 }
 
 /** The time of the place that is shown, and the other times to choose from. */
-export function TimeBar({ time: { words, name, span } }: { time: Time }) {
+export function TimeBar({ time: { words, name, span } }: { time: ShownTime }) {
   const none = { span: null, from: null, to: null };
-  const submit = onSubmit((values) => goTo(withWords({ ...none, asOf: null, ...convertToUtc(values) })));
+  const submit = onSubmit((values) => goTo(formatAddress({ ...none, asOf: null, ...convertToUtc(values) })));
   const wordOf = (at: number | undefined) => (at === undefined ? null : formatMinuteWord(at));
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const minuteText = (at: number | undefined, otherwise: string) =>
@@ -138,7 +140,7 @@ export function TimeBar({ time: { words, name, span } }: { time: Time }) {
     <div class="segments">
       ${SPAN_NAMES.map((one) => {
         const link = {
-          href: withWords({ ...none, span: one }),
+          href: formatAddress({ ...none, span: one }),
           'aria-current': one === name ? 'page' : undefined,
         };
         return html`<a ...${link}>${one}</a>`;
@@ -153,7 +155,7 @@ export function TimeBar({ time: { words, name, span } }: { time: Time }) {
         <div class="buttons"><button type="submit">Show</button></div>
       </form>
     </details>
-    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(withWords({ zone })))}>
+    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(formatAddress({ zone })))}>
       <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
       ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
     </select>

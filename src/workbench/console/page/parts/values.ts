@@ -2,7 +2,7 @@ import { h, html, useEffect, useRef, useState } from '#workbench/console/page/ht
 import type { CheckedDraft } from '#workbench/console/page/questions.ts';
 import type { FileRemark } from './editor/code-editor.ts';
 import { onSubmit, onTyped } from './form.ts';
-import { type Constant, type WorkingCopy, withValues } from './working-copy.ts';
+import { type Constant, replaceConstantValues, type WorkingCopy } from './working-copy.ts';
 
 /**
  * Texts that were typed into fields, by the path of their constant. `written` is true when the text stands
@@ -37,7 +37,7 @@ export function useValueEdits(
     });
     if (waiting.length === 0) return;
     const values = Object.fromEntries(waiting.map(([path, { text }]) => [path, text]));
-    rewrite(withValues(copy, checked.constants, values));
+    rewrite(replaceConstantValues(copy, checked.constants, values));
   }, [edits, checked]);
   const edit = (path: string, text: string) =>
     setEdits((before) => ({ ...before, [path]: { text, written: false } }));

@@ -6,16 +6,16 @@ import { formatDuration } from './format.ts';
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
 
 /** The verdicts in the sequence in which they are stacked, each with the sign that stands for its colour. */
-export const VERDICTS = [
+export const VERDICT_SIGNS = [
   { name: 'GET_NEW', sign: '+', color: '--get-new' },
   { name: 'GET_SAME_STICKY', sign: '=', color: '--sticky' },
   { name: 'WAIT', sign: '~', color: '--wait' },
   { name: 'BLOCK', sign: '×', color: '--block' },
 ] as const;
 
-export const VERDICT_NAMES = VERDICTS.map(({ name }) => name);
+export const VERDICT_NAMES = VERDICT_SIGNS.map(({ name }) => name);
 
-export const GROUPS = [
+export const GROUP_COLORS = [
   { name: 'NEW', color: '--group-new' },
   { name: 'STICKY', color: '--sticky' },
   { name: 'PAYING', color: '--get-new' },
@@ -23,7 +23,7 @@ export const GROUPS = [
   { name: 'BLOCKED', color: '--block' },
 ] as const;
 
-export function Verdict({ verdict, waitSeconds }: { verdict: VerdictCommand; waitSeconds?: number }) {
+export function VerdictPill({ verdict, waitSeconds }: { verdict: VerdictCommand; waitSeconds?: number }) {
   const wait =
     verdict === 'WAIT' && waitSeconds
       ? html` <span class="num">${formatDuration(waitSeconds * 1000)}</span>`
@@ -34,7 +34,7 @@ export function Verdict({ verdict, waitSeconds }: { verdict: VerdictCommand; wai
 }
 
 function getSign(verdict: VerdictCommand) {
-  return VERDICTS.find(({ name }) => name === verdict)?.sign ?? '?';
+  return VERDICT_SIGNS.find(({ name }) => name === verdict)?.sign ?? '?';
 }
 
 /** A short word about a state: good, bad, note or plain. */
@@ -72,7 +72,7 @@ export function renderFigures(items: readonly (readonly [name: Html, value: Html
 }
 
 /** Known facts about a payer or a thing, a line each. */
-export function renderFacts(items: readonly (readonly [string, Html])[]) {
+export function renderKnownFacts(items: readonly (readonly [string, Html])[]) {
   return html`<dl class="about">
     ${items.map(([name, value]) => html`<div><dt class="faint">${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
@@ -80,7 +80,7 @@ export function renderFacts(items: readonly (readonly [string, Html])[]) {
 
 /** The colours of names that have a colour of their own. */
 const OWN_COLORS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries([...VERDICTS, ...GROUPS].map(({ name, color }) => [name, color])),
+  ...Object.fromEntries([...VERDICT_SIGNS, ...GROUP_COLORS].map(({ name, color }) => [name, color])),
   bot: '--block',
   'no bot': '--get-new',
   1: '--wait-1',

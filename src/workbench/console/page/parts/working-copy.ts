@@ -1,4 +1,4 @@
-import { askService, type Refusal, useHealing } from '#workbench/console/page/api.ts';
+import { askService, type ServiceRefusal, useRetry } from '#workbench/console/page/api.ts';
 import { useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CheckedDraft, Draft, OpenedRuleFolder } from '#workbench/console/page/questions.ts';
 import { CHECK_DRAFT, keptDraftQuestion } from '#workbench/console/page/questions.ts';
@@ -17,8 +17,8 @@ export interface WorkingCopy {
 }
 
 /**
- * Keeps the text as the platform's draft. Throws Refusal. The status is 412 if somebody else changed the
- * draft in the meantime.
+ * Keeps the text as the platform's draft. Throws ServiceRefusal. The status is 412 if somebody else changed
+ * the draft in the meantime.
  */
 export function saveDraft({ version, from, files, revision }: WorkingCopy) {
   return askService('PUT', keptDraftQuestion(version, revision), { from, files });
@@ -45,7 +45,7 @@ export function renameDraft(copy: WorkingCopy, version: string): WorkingCopy {
   return copy.version === version ? { ...copy, files } : { ...copy, version, files, revision: null };
 }
 
-export function withFile(copy: WorkingCopy, path: string, text: string): WorkingCopy {
+export function replaceFileText(copy: WorkingCopy, path: string, text: string): WorkingCopy {
   return { ...copy, files: { ...copy.files, [path]: text } };
 }
 
@@ -53,7 +53,7 @@ export function withFile(copy: WorkingCopy, path: string, text: string): Working
  * Returns the draft with other values of constants, by their paths. Everything else stays unchanged.
  * Whatever a value is, it stays one value of the file, so that the check finds what is wrong with it.
  */
-export function withValues(
+export function replaceConstantValues(
   copy: WorkingCopy,
   constants: readonly Constant[],
   values: Readonly<Record<string, string>>,
@@ -64,7 +64,7 @@ export function withValues(
     .toSorted((a, b) => b.from - a.from)
     .reduce((edited, { path, allowed, at: { file }, from, to }) => {
       const text = edited.files[file] ?? '';
-      return withFile(
+      return replaceFileText(
         edited,
         file,
         text.slice(0, from) + formatYaml(values[path] ?? '', allowed) + text.slice(to),
@@ -109,11 +109,11 @@ const TYPING_MS = 300;
  * last result stays until the next one. If the service has no time now, the request is repeated when the
  * service said. `current` is null if the last result is about an older text.
  */
-export function useCheck({ version, from, files }: WorkingCopy): {
+export function useDraftCheck({ version, from, files }: WorkingCopy): {
   checked: CheckedDraft | null;
   current: CheckedDraft | null;
   checking: boolean;
-  error: Refusal | null;
+  error: ServiceRefusal | null;
 } {
   const [known, setKnown] = useState((): Said => ({ files: null, of: null, checked: null, error: null }));
   const [answered, setAnswered] = useState(0);
@@ -136,7 +136,7 @@ export function useCheck({ version, from, files }: WorkingCopy): {
     return () => clearTimeout(timer);
   }, [files, known, answered]);
   const { checked, error } = known;
-  useHealing(error, () => setKnown((before) => ({ ...before, files: null })));
+  useRetry(error, () => setKnown((before) => ({ ...before, files: null })));
   const current = known.of === files ? checked : null;
   return { checked, current, checking: known.files !== files, error };
 }
@@ -147,7 +147,7 @@ interface Said {
   /** The texts that `checked` is about. */
   readonly of: WorkingCopy['files'] | null;
   readonly checked: CheckedDraft | null;
-  readonly error: Refusal | null;
+  readonly error: ServiceRefusal | null;
 }
 
 /** Lists the problems because of which files of cases cannot be read. */

@@ -19,7 +19,12 @@ import { renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderFactsTable, renderRulesTrace } from '#workbench/console/page/parts/trace.ts';
-import { renderFigures, renderFlagPill, renderPill, Verdict } from '#workbench/console/page/parts/verdict.ts';
+import {
+  renderFigures,
+  renderFlagPill,
+  renderPill,
+  VerdictPill,
+} from '#workbench/console/page/parts/verdict.ts';
 import type { Decision, DecisionWhatIf, Explanation, Session } from '#workbench/console/page/questions.ts';
 import {
   clientHistoryQuestion,
@@ -48,7 +53,7 @@ function Explained({ explanation, session }: { explanation: Explanation; session
   ] as const;
   return html`<article>
     <section class="card">
-      <h2>${h(Verdict, decision)} <span class="reason">${decision.reason}</span></h2>
+      <h2>${h(VerdictPill, decision)} <span class="reason">${decision.reason}</span></h2>
       ${renderFigures([...renderDecisionFigures(decision), ...stood])}
       ${isAllowed(session, 'clients:read') && h(OrderOutcome, { decision })}
       <p>
@@ -160,6 +165,6 @@ function Then({ then: { version, decision, missing }, was }: { then: DecisionWha
       ${version} cannot say: the record does not hold ${missing.join(', ')}, which it asks for.
     </p>`;
   const isAlike = decision.verdict === was.verdict && decision.waitSeconds === was.waitSeconds;
-  return html`<p>${h(Verdict, decision)} by ${decision.rule}${isAlike && ', the same answer'}</p>
+  return html`<p>${h(VerdictPill, decision)} by ${decision.rule}${isAlike && ', the same answer'}</p>
     <p>${decision.reason}</p>`;
 }

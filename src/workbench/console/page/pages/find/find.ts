@@ -1,4 +1,4 @@
-import { askService, isAllowed, type Refusal, useAnswer } from '#workbench/console/page/api.ts';
+import { askService, isAllowed, type ServiceRefusal, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import {
@@ -8,18 +8,22 @@ import {
   formatMethod,
   formatOutcome,
 } from '#workbench/console/page/parts/decision-table.ts';
-import { RuleNames, renderFilterField, SEARCH_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
+import {
+  RuleNameOptions,
+  renderFilterField,
+  SEARCH_FIELDS,
+} from '#workbench/console/page/parts/filter-field.ts';
 import { goTo, onSubmit } from '#workbench/console/page/parts/form.ts';
 import { count, formatDateTime, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
-import { renderAnswer, renderEmpty, Trouble } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
-import type { Time } from '#workbench/console/page/parts/time-span.ts';
+import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { decisionsQuestion, type FoundDecisions, type Session } from '#workbench/console/page/questions.ts';
 import { VisitCache } from '#workbench/console/page/visits.ts';
 import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
-import { Payer } from './payer.ts';
+import { PayerDetails } from './payer.ts';
 
 /** The box, and the decisions that match a filter and a time. */
 export function FindPage(props: PageProps) {
@@ -36,7 +40,7 @@ export function FindPage(props: PageProps) {
 /** One payer. */
 export function PayerPage({ place: { item }, session }: PageProps) {
   return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
-    ${item !== '' && h(Payer, { key: item, clientIdKey: item, session })}`;
+    ${item !== '' && h(PayerDetails, { key: item, clientIdKey: item, session })}`;
 }
 
 /** One decision. */
@@ -92,7 +96,7 @@ function Pages({ first, left, question }: PagesProps) {
   // After the first page was requested again, the pages after it no longer fit.
   const more = kept.first === first ? kept.more : [];
   useEffect(() => lists.set({ key, first, more }), [first, kept]);
-  const [error, setError] = useState<Refusal | null>(null);
+  const [error, setError] = useState<ServiceRefusal | null>(null);
   const found = mergePages([first, ...more]);
   const older = () => {
     const next = new URLSearchParams(question);
@@ -116,7 +120,7 @@ function Pages({ first, left, question }: PagesProps) {
       ${found.next !== null && html`<button type="button" onClick=${older}>Show older ones</button>`}
       ${found.decisions.length > 0 && renderExport(found)}
     </div>
-    ${error && h(Trouble, { error, retry: older })}`;
+    ${error && h(RefusalNotice, { error, retry: older })}`;
 }
 
 function mergePages(pages: readonly FoundDecisions[]): FoundDecisions {
@@ -211,7 +215,7 @@ function readFilter(query: URLSearchParams): Filter {
  * Returns the filter in the form of the API. If the figures are as of a moment, decisions end at that
  * moment.
  */
-function toQuery(filter: Filter, { from, to, asOf }: Time['span']) {
+function toQuery(filter: Filter, { from, to, asOf }: ShownTime['span']) {
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);
   const query = new URLSearchParams([...filter]);
   if (from !== undefined) query.set('from', writeMoment(from));
@@ -221,7 +225,7 @@ function toQuery(filter: Filter, { from, to, asOf }: Time['span']) {
   return query;
 }
 
-function renderFilters(filter: Filter, session: Session, words: Time['words'], reload: () => void) {
+function renderFilters(filter: Filter, session: Session, words: ShownTime['words'], reload: () => void) {
   const submit = onSubmit((values) => {
     goTo(toDecisionsPath({ ...words, ...values }));
     reload();
@@ -231,7 +235,7 @@ function renderFilters(filter: Filter, session: Session, words: Time['words'], r
     some.map((one) => renderFilterField(one, filter.get(one.name)));
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toDecisionsPath(words))}>
     ${fields(FIRST)}
-    ${isAllowed(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
+    ${isAllowed(session, 'rules:read') && h(RuleNameOptions, { version: filter.get('ruleVersion') })}
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>

@@ -1,13 +1,17 @@
 import { askService, askServiceForText, isAllowed } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
-import { type Proposal, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
-import { endAfter, renderField, renderLastDayField } from '#workbench/console/page/parts/form.ts';
+import { type PlannedChange, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
+import { describeEnd, renderField, renderLastDayField } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { writeName } from '#workbench/console/page/parts/name.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
-import { clientMemberQuestion, endWait, erasedClientQuestion } from '#workbench/console/page/questions.ts';
+import {
+  clientMemberQuestion,
+  endWaitQuestion,
+  erasedClientQuestion,
+} from '#workbench/console/page/questions.ts';
 
 type Typed = Readonly<Record<string, string>>;
 
@@ -15,7 +19,7 @@ type Typed = Readonly<Record<string, string>>;
 export interface PayerActions {
   clientIdKey: string;
   session: Session;
-  propose: (change: Proposal<unknown>) => void;
+  propose: (change: PlannedChange<unknown>) => void;
 }
 
 /**
@@ -30,22 +34,22 @@ export function renderChangesByHand(
   const { clientIdKey, session, propose } = acts;
   const nameTitle = (before: string) => ({ before, name: clientIdKey, after: '?' });
   const at = (what: 'override' | 'binding') => clientMemberQuestion(clientIdKey, what);
-  const button = (words: string, change: Proposal<unknown>) =>
+  const button = (words: string, change: PlannedChange<unknown>) =>
     html`<button type="button" onClick=${() => propose(change)}>${words} …</button>`;
   const end = {
     title: nameTitle('End the wait of'),
     action: 'End the wait',
     act: ({ reason }: Typed) =>
-      askService('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
+      askService('POST', endWaitQuestion(clientIdKey), { reason, decisionId: wait?.decisionId }),
     children: html`<p>Tell the payer to try again: the checkout does not learn of it by itself.</p>
       ${renderReasonField()}`,
   };
-  const group = (name: 'BLOCKED' | 'TRUSTED', verb: string): Proposal<unknown> => ({
+  const group = (name: 'BLOCKED' | 'TRUSTED', verb: string): PlannedChange<unknown> => ({
     title: nameTitle(verb),
     action: `${verb} the payer`,
     tone: name === 'BLOCKED' ? 'bad' : 'accent',
     act: ({ reason, lastDay }) =>
-      askService('PUT', at('override'), { group: name, reason, ...endAfter(lastDay, '').expires }),
+      askService('PUT', at('override'), { group: name, reason, ...describeEnd(lastDay, '').expires }),
     children: html`<p>From the next request on, the group is ${name}, whatever the rules say.</p>
       ${renderReasonField()}${renderLastDayField('until it is lifted')}`,
   });
@@ -60,7 +64,7 @@ export function renderChangesByHand(
     action: 'Bind the payer',
     act: ({ lastDay, acceptors = '', ...body }: Typed) => {
       const acceptorKeys = acceptors.split(',').map((key) => key.trim());
-      return askService('PUT', at('binding'), { ...body, acceptorKeys, ...endAfter(lastDay, '').expires });
+      return askService('PUT', at('binding'), { ...body, acceptorKeys, ...describeEnd(lastDay, '').expires });
     },
     children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
       ${renderField('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
@@ -97,7 +101,7 @@ interface KeepOrEraseProps extends PayerActions {
 }
 
 /** The two things that a payer may demand: a file with all data, and the erasure. */
-export function KeepOrErase({ clientIdKey, session, propose, told }: KeepOrEraseProps) {
+export function ExportOrErase({ clientIdKey, session, propose, told }: KeepOrEraseProps) {
   const { attempt, isBusy, trouble } = useAttempt();
   const save = () =>
     attempt(async () => {

@@ -22,7 +22,7 @@ import {
   chooseGroupTone,
   renderFlagPill,
   renderPill,
-  Verdict,
+  VerdictPill,
 } from '#workbench/console/page/parts/verdict.ts';
 import type {
   Binding,
@@ -236,7 +236,7 @@ function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
     'aria-label': `why the verdict ${verdict} fell at ${formatClockSeconds(at)}`,
   };
   return html`<p class="moment-head">
-      <b>verdict</b> ${h(Verdict, decision)}
+      <b>verdict</b> ${h(VerdictPill, decision)}
       <span>order ${renderOrderLink(decision.orderRef, mayLook)}</span>
       ${early > 0 && renderPill(`${formatDuration(early)} too early`, 'bad')}
       ${decision.isBot && renderPill('bot', 'bad')}

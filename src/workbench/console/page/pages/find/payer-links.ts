@@ -1,7 +1,7 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import {
-  endAfter,
+  describeEnd,
   goTo,
   renderChoice,
   renderField,
@@ -12,12 +12,12 @@ import { toPayerPath } from '#workbench/console/page/parts/links.ts';
 import { renderName, renderNames, writeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { chooseGroupTone, renderPill, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import { chooseGroupTone, renderPill, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
 import {
   type ClientLinks,
   clientLinksQuestion,
   LISTS,
-  listEntry,
+  listEntryQuestion,
 } from '#workbench/console/page/questions.ts';
 import type { PayerActions } from './payer-actions.ts';
 
@@ -83,7 +83,9 @@ function renderClientCells(one: LinkedClient, isChosen: boolean, toggle: (client
   const sums = Object.entries(money).map(
     ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
   );
-  const answers = VERDICTS.flatMap(({ name }) => (verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`));
+  const answers = VERDICT_SIGNS.flatMap(({ name }) =>
+    verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`,
+  );
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
   const granted = paid + reversed + unpaid + unknown;
   return [
@@ -165,9 +167,9 @@ function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: 
       action: 'Put them on the list',
       tone: 'bad',
       act: async ({ list = '', reason, lastDay }) => {
-        const { expires } = endAfter(lastDay, '');
+        const { expires } = describeEnd(lastDay, '');
         for (const { clientIdKey } of chosen)
-          await askService('PUT', listEntry(list, clientIdKey), { reason, ...expires });
+          await askService('PUT', listEntryQuestion(list, clientIdKey), { reason, ...expires });
         goTo(`#/settings/lists/${list}`);
       },
       children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>

@@ -8,7 +8,7 @@ import {
   readMoment,
 } from '#workbench/console/page/parts/format.ts';
 import { toDecisionPath } from '#workbench/console/page/parts/links.ts';
-import { type Tone, Verdict } from '#workbench/console/page/parts/verdict.ts';
+import { type Tone, VerdictPill } from '#workbench/console/page/parts/verdict.ts';
 import type { ClientView, Decision } from '#workbench/console/page/questions.ts';
 
 type NextVerdict = ClientView['nextVerdict'];
@@ -32,7 +32,7 @@ export function PayerStatus({ view, reload }: { view: ClientView; reload: () => 
 function renderLastAnswer(decision: Decision, hasBegunWait: boolean) {
   return html`<p>
     <span class="faint">${hasBegunWait ? 'The wait began with' : 'The last answer was'}</span>${' '}
-    ${h(Verdict, decision)} ${decision.reason}${' '}
+    ${h(VerdictPill, decision)} ${decision.reason}${' '}
     <span class="faint">${decision.rule}, ${formatDateTime(decision.at)},</span>${' '}
     <a href=${toDecisionPath(decision.decisionId)}>rule by rule</a>
   </p>`;

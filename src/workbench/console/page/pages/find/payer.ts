@@ -1,22 +1,22 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
-import { useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
-import { chooseGroupTone, renderFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
+import { chooseGroupTone, renderKnownFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
 import { type ClientView, clientQuestion, type Session } from '#workbench/console/page/questions.ts';
-import { KeepOrErase, renderChangesByHand } from './payer-actions.ts';
+import { ExportOrErase, renderChangesByHand } from './payer-actions.ts';
 import { PayerHistory } from './payer-history.ts';
 import { PayerLinks } from './payer-links.ts';
 import { findDueWait, PayerStatus } from './payer-status.ts';
 
 /** One payer: the next answer, the decisions that a person may make, and the history. */
-export function Payer({ clientIdKey, session }: { clientIdKey: string; session: Session }) {
+export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; session: Session }) {
   const answer = useAnswer(clientQuestion(clientIdKey));
   const [changes, setChanges] = useState(0);
-  const { propose, dialog } = useProposal(() => {
+  const { propose, dialog } = useConfirmedChange(() => {
     setChanges((number) => number + 1);
     answer.reload();
   });
@@ -31,7 +31,7 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
       ${dialog}`;
   if (answer.error?.status === 404)
     return html`${renderEmpty('Nothing is known of this payer', KNOWN_BY_NAME)}
-      <div class="buttons">${h(KeepOrErase, { ...acts, told })}</div>
+      <div class="buttons">${h(ExportOrErase, { ...acts, told })}</div>
       ${dialog}`;
   return renderAnswer(
     answer,
@@ -44,14 +44,14 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
         ${h(PayerStatus, { view, reload: answer.reload })}
         <div class="buttons">
           ${renderChangesByHand(view, findDueWait(view), acts)}
-          ${h(KeepOrErase, { ...acts, told })}
+          ${h(ExportOrErase, { ...acts, told })}
         </div>
       </section>
       <div class="split">
         ${h(PayerHistory, { view, changes, session })}
         <section class="panel">
           <h2 class="only-read">About the payer</h2>
-          ${renderFacts(renderPayerFigures(view))}
+          ${renderKnownFacts(renderPayerFigures(view))}
           <details>
             <summary>Facts right now</summary>
             <p class="faint">What rules of ${view.ruleVersion} see now, before the next request.</p>

@@ -1,7 +1,7 @@
 import { askService, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { CopyButton, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDateTime, formatPlatform } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
@@ -10,7 +10,7 @@ import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { AccessKeyList, IssuedKey, People } from '#workbench/console/page/questions.ts';
 import { accessKeyQuestion, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '#workbench/console/page/questions.ts';
 
-type Propose = (change: Proposal<IssuedKey | null>) => void;
+type Propose = (change: PlannedChange<IssuedKey | null>) => void;
 
 /**
  * The keys that may call for the platform, the people who are signed in, and those who may sign in. Each
@@ -19,7 +19,7 @@ type Propose = (change: Proposal<IssuedKey | null>) => void;
 export function AccessPage({ session: { platform } }: PageProps) {
   const [keys, people] = [useAnswer(KEYS), useAnswer(PEOPLE)];
   const [issued, setIssued] = useState<IssuedKey | null>(null);
-  const { propose, dialog } = useProposal((made: IssuedKey | null) => {
+  const { propose, dialog } = useConfirmedChange((made: IssuedKey | null) => {
     if (made !== null) setIssued(made);
     keys.reload();
     people.reload();

@@ -10,10 +10,10 @@ import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/s
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import {
   convertToUtc,
+  formatAddress,
   readSpan,
   renderMinuteField,
-  withWords,
-  writeSpan,
+  toSpanParameters,
 } from '#workbench/console/page/parts/time-span.ts';
 import {
   AUDIT_CHECK,
@@ -21,7 +21,7 @@ import {
   auditEntriesQuestion,
   type AuditPage as Found,
 } from '#workbench/console/page/questions.ts';
-import { Proposals } from './proposals.ts';
+import { ProposalsSection } from './proposals.ts';
 
 type Entry = Found['entries'][number];
 
@@ -35,7 +35,7 @@ export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 
 /** The changes that wait for another person, and the entries of the audit. */
 export function AuditPage({ place: { query }, session }: PageProps) {
-  return html`${PROPOSERS.some((one) => isAllowed(session, one)) && h(Proposals, { session })}
+  return html`${PROPOSERS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
     ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
@@ -63,7 +63,7 @@ function Entries({ query }: { query: URLSearchParams }) {
             )
           : renderTable({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, renderCells)
       }
-      ${next !== null && html`<p><a href=${withWords({ after: next })}>Older entries</a></p>`}
+      ${next !== null && html`<p><a href=${formatAddress({ after: next })}>Older entries</a></p>`}
       ${h(SaveButtons, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>These entries are missing in the file:</p>`}
@@ -77,7 +77,7 @@ function Entries({ query }: { query: URLSearchParams }) {
 function toAuditQuery(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
   const span = readSpan({ from: query.get('from'), to: query.get('to') });
-  return new URLSearchParams([...named, ...Object.entries(writeSpan(span))]);
+  return new URLSearchParams([...named, ...Object.entries(toSpanParameters(span))]);
 }
 
 function Chain() {

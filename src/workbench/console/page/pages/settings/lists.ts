@@ -1,9 +1,9 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import {
-  endAfter,
+  describeEnd,
   goTo,
   onSubmit,
   renderChoice,
@@ -20,9 +20,9 @@ import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { ListEntries, SharedLists } from '#workbench/console/page/questions.ts';
 import {
   LISTS,
-  listEntries,
-  listEntry,
-  listLines,
+  listEntriesQuestion,
+  listEntryQuestion,
+  listLinesQuestion,
   sharedListQuestion,
 } from '#workbench/console/page/questions.ts';
 
@@ -39,8 +39,8 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   const own = answer.data?.lists.find((one) => one.list === item && !one.ofInstallation) ?? null;
   const [after, value] = [query.get('after'), sought.list === item ? sought.value : ''];
   const which = { limit: '100', ...(after && { after }), ...(value && { value }) };
-  const entries = useAnswer(own && listEntries(item, which));
-  const { propose, dialog } = useProposal((lines: readonly string[]) => {
+  const entries = useAnswer(own && listEntriesQuestion(item, which));
+  const { propose, dialog } = useConfirmedChange((lines: readonly string[]) => {
     setTold(lines);
     answer.reload();
     entries.reload();
@@ -146,7 +146,7 @@ interface EntriesProps {
   propose: Propose | null;
 }
 
-type Propose = (change: Proposal<readonly string[]>) => void;
+type Propose = (change: PlannedChange<readonly string[]>) => void;
 
 const COLUMNS = ['value', ...declareColumns('wide', 'reason'), 'by', 'since', 'until', ''];
 
@@ -188,7 +188,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
       title: { before: 'Take', name: value, after: ` off ${list}?` },
       action: 'Remove from the list',
       tone: 'bad',
-      act: () => askService('DELETE', listEntry(list, value)).then(() => []),
+      act: () => askService('DELETE', listEntryQuestion(list, value)).then(() => []),
       children: html`<p>Within 2 seconds verdicts stop counting it. It was added for: ${reason}</p>`,
     });
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : formatDateTime(expiresAt);
@@ -204,7 +204,10 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
 
 /** Fetches all entries as lines that can be put on a list again. */
 async function fetchEntryLines(name: string) {
-  const { entries } = await askService('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
+  const { entries } = await askService('GET', {
+    ...listEntriesQuestion(name, { limit: '500' }),
+    all: 'entries',
+  });
   return toJsonLines(
     entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
       value,
@@ -254,7 +257,7 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
 /** The form that puts values on a list: one a line, or the lines of a list that was saved. */
 function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
   const put = onSubmit(({ values = '', reason = '', lastDay }) => {
-    const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
+    const { expires, howLong } = describeEnd(lastDay, 'until somebody removes it');
     const all = values
       .split('\n')
       .map((text, index) => ({ text, line: index + 1 }))
@@ -267,7 +270,7 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
       action: 'Add to the list',
       act: async () => {
         const lines = all.map((typed) => toEntryLine(typed, { reason, ...expires }));
-        const results = await askService('POST', listLines(list), toJsonLines(lines));
+        const results = await askService('POST', listLinesQuestion(list), toJsonLines(lines));
         goTo(`#/settings/lists/${list}`);
         return summarizeResults(results, (line) => all[line - 1]?.line ?? line);
       },

@@ -1,24 +1,29 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import {
-  type Proposal as Change,
+  type PlannedChange as Change,
   renderReasonField,
-  useProposal,
+  useConfirmedChange,
 } from '#workbench/console/page/parts/confirm.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { renderName, writeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
-import { decideProposal, PROPOSALS, type Proposal, type Session } from '#workbench/console/page/questions.ts';
+import {
+  decideProposalQuestion,
+  PROPOSALS,
+  type Proposal,
+  type Session,
+} from '#workbench/console/page/questions.ts';
 import { ProposedRules } from './proposed-rules.ts';
 
 /** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
 
 /** Shows the open proposals and what each would change, and the decided ones in a closed section. */
-export function Proposals({ session }: { session: Session }) {
+export function ProposalsSection({ session }: { session: Session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
-  const { propose, dialog } = useProposal(answer.reload);
+  const { propose, dialog } = useConfirmedChange(answer.reload);
   const card = (proposal: Proposal) => renderProposal(proposal, session, propose);
   return html`${renderAnswer(answer, ({ proposals }) => {
     const open = proposals.filter(({ state }) => state === 'open');
@@ -43,7 +48,7 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
       title: { before: verb, name: subject, after: '?' },
       action: `${verb} ${writeName(subject)}`,
       tone,
-      act: ({ reason }) => askService('POST', decideProposal(proposalId, way), { reason }),
+      act: ({ reason }) => askService('POST', decideProposalQuestion(proposalId, way), { reason }),
       children: renderReasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');

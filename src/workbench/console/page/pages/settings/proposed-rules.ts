@@ -5,7 +5,7 @@ import { ChangedSince, ComparedDraft } from '#workbench/console/page/parts/diffe
 import { formatInterval, renderNotes, useJob } from '#workbench/console/page/parts/evidence.ts';
 import { count, counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { toPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
-import { renderAnswer, Trouble } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
   CHECK_DRAFT,
@@ -98,7 +98,7 @@ function CheckedAsReleased({ draft, before }: { readonly draft: Draft; readonly 
     ${renderPart(
       'Cases',
       html`<div role="status">
-        ${error && h(Trouble, { error })}
+        ${error && h(RefusalNotice, { error })}
         ${!error && (checked === null ? 'Running …' : renderCasesInShort(checked.coverage))}
       </div>`,
     )}

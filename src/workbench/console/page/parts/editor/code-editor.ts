@@ -129,7 +129,7 @@ export class CodeEditor {
               completionTheme,
             ]
           : [],
-        look,
+        EDITOR_THEME,
         EditorView.contentAttributes.of({ 'aria-label': path, tabindex: '0' }),
         keymap.of([
           ...closeBracketsKeymap,
@@ -202,4 +202,4 @@ const colours = HighlightStyle.define([
   { tag: [tags.separator, tags.punctuation, tags.squareBracket, tags.brace], color: 'var(--ink-faint)' },
 ]);
 
-export const look = [theme, syntaxHighlighting(colours)];
+export const EDITOR_THEME = [theme, syntaxHighlighting(colours)];
