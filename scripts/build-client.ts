@@ -70,7 +70,7 @@ function mayBeEmptied(): boolean {
 
 if (!mayBeEmptied()) {
   console.error(
-    `error: ${target} holds something else than a built client, and would be emptied; name another folder`,
+    `error: ${target} holds something other than a built client, and a build would delete it; name another folder`,
   );
   process.exit(2);
 }
@@ -85,7 +85,7 @@ if (status === 0) {
   describePackage(made);
   rmSync(target, { recursive: true, force: true });
   renameSync(made, target);
-  console.log(`client ${packageFile.version} is in ${target}`);
+  console.log(`built the client library ${packageFile.version} into ${target}`);
 } else {
   rmSync(made, { recursive: true });
 }

@@ -77,8 +77,8 @@ const left = [];
 for (const verdicts of values.verdicts.split(',').map(Number)) left.push(await measurePayer(verdicts));
 if (values.json) console.log(JSON.stringify(left));
 else {
-  console.log('bytes and redis-server CPU a payer, by verdicts:');
+  console.log('Bytes and CPU of redis-server for each payer, by the number of verdicts:');
   console.table(Object.fromEntries(left.map(({ verdicts, used }) => [verdicts, used])));
-  console.log('bytes a payer that removing each kind of key gives back, 30 days later:');
+  console.log('Bytes for each payer that are freed when a kind of key is removed, 30 days later:');
   console.table(Object.fromEntries(left.map(({ verdicts, freed }) => [verdicts, freed])));
 }

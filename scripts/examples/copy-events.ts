@@ -47,7 +47,9 @@ function take(event: PlatformEvent): void {
   db.exec('BEGIN IMMEDIATE');
   if (event.type === 'erasure') forget.run(subject);
   if (event.type === 'erasure' && subject === null)
-    console.error(`Who was erased at ${event.time} is known no more; make the copy anew`);
+    console.error(
+      `It is no longer known which payer was erased at ${event.time}; delete the copy and make it again`,
+    );
   putEvent.run(event.id, event.type, subject, event.time, JSON.stringify(event.data));
   db.exec('COMMIT');
 }
@@ -67,7 +69,7 @@ async function main(): Promise<void> {
       return;
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error;
-      console.error(`${error.message}; asked again`);
+      console.error(`${error.message}; trying again`);
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }

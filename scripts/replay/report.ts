@@ -37,7 +37,7 @@ function formatIntroduction(path: string, replayed: Replay): string {
   const to = new Date(time.lastAt).toISOString();
   return [
     `${path}: ${formatWhole(observations.length)} recorded payments, ${from} to ${to}`,
-    ...(badLines.length === 0 ? [] : [`left out: ${formatWhole(badLines.length)} lines`]),
+    ...(badLines.length === 0 ? [] : [`not replayed: ${formatCount(badLines.length, 'line')}`]),
     `rules ${ruleVersion} sha256:${digest}, store ${storeName}`,
   ].join('\n');
 }
@@ -56,11 +56,10 @@ function formatShortAnswer(observations: readonly Observation[]): string {
     ),
     unknown === 0
       ? null
-      : `${formatCount(unknown, 'payment')} had no outcome: what holding them back costs is not known`,
+      : `without an outcome, ${formatCount(unknown, 'payment')}: what it costs to hold them back is not known`,
   ].filter((line) => line !== null);
-  return ['Of the payments as they came, these rules would have', ...lines.map((line) => `- ${line}`)].join(
-    '\n',
-  );
+  const title = 'What these rules would have done with the payments, by how they ended:';
+  return [title, ...lines.map((line) => `- ${line}`)].join('\n');
 }
 
 function formatHeldBack(ending: string, observations: readonly Observation[]): string | null {
@@ -68,16 +67,18 @@ function formatHeldBack(ending: string, observations: readonly Observation[]): s
   const byPayer = Map.groupBy(observations, ({ clientIdKey }) => clientIdKey)
     .values()
     .toArray();
-  const told = (wanted: Verdict) => {
+  const told = (wanted: Verdict, done: string) => {
     const clusters = byPayer.map((own) => ({
       part: own.filter(({ verdict }) => verdict === wanted).length,
       whole: own.length,
     }));
     const part = clusters.reduce((sum, cluster) => sum + cluster.part, 0);
     const interval = estimateClusteredShare(clusters);
-    return `${formatWhole(part)}, ${interval === null ? 'too few for a share' : formatShare(interval)}`;
+    const share = interval === null ? '(too few for a share)' : `(${formatShare(interval)})`;
+    return `${formatWhole(part)} ${done} ${share}`;
   };
-  return `of ${formatWhole(observations.length)} that ended ${ending}: refused ${told('BLOCK')}; made wait ${told('WAIT')}`;
+  const payments = formatCount(observations.length, 'payment');
+  return `${ending}, ${payments}: ${told('BLOCK', 'refused')}, ${told('WAIT', 'made to wait')}`;
 }
 
 function formatRequests(use: Use, elapsedMs: number): string {

@@ -52,8 +52,8 @@ describe('the bill of materials', () => {
     const { licenses: _, ...bare } = { ...first, name: 'bare', version: '1.0.0' };
     const copyleft = { ...bare, name: 'copyleft', licenses: [{ license: { id: 'AGPL-3.0-only' } }] };
     expect(unknownLicenses({ components: [first, copyleft, bare] })).to.deep.equal([
-      'copyleft@1.0.0 has the licence AGPL-3.0-only; look at it first',
-      'bare@1.0.0 has the licence none; look at it first',
+      'copyleft@1.0.0 has the licence AGPL-3.0-only, which nobody has reviewed; review it, and add it to LICENSES in scripts/sbom.ts',
+      'bare@1.0.0 names no licence; ask its authors, or use another package',
     ]);
   });
 });

@@ -194,7 +194,7 @@ describe('the built client', () => {
     const script = join(ROOT, 'scripts', 'build-client.ts');
     const { status, stderr } = spawnSync(process.execPath, [script, folder]);
     expect(status).to.equal(2);
-    expect(stderr.toString()).to.match(/^error: .* holds something else than a built client/);
+    expect(stderr.toString()).to.match(/^error: .* holds something other than a built client/);
     expect(readdirSync(folder)).to.deep.equal(['diary.txt']);
   });
 
