@@ -125,7 +125,7 @@ export function encodeDecision(decision: Decision, shape?: RecordShape): string 
 
 /**
  * Parses a stored text to a whole decision, or to a row that `decodeDecisionRow` and the row's shape make a decision
- * of. Throws RecordDamaged when the text begins with another format number.
+ * of. Throws RecordDamaged if the text begins with another format number.
  */
 export function parseRecord(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
@@ -141,7 +141,7 @@ export function isDecisionRow(record: Decision | DecisionRow): record is Decisio
 }
 
 /**
- * Makes the decision of a row. `clientHash` is the hash of the client's key. Throws RecordDamaged when the row names
+ * Makes the decision of a row. `clientHash` is the hash of the client's key. Throws RecordDamaged if the row names
  * a rule that the shape lacks.
  */
 export function decodeDecisionRow(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {

@@ -199,7 +199,7 @@ export function waitUntil(answer: VerdictAnswer, answeredAt: Date = new Date()):
   return new Date(answeredAt.getTime() + answer.waitSeconds * 1000 + MARGIN_MS);
 }
 
-/** Returns the whole seconds for a timer to show. Returns 0 when the moment has come. */
+/** Returns the whole seconds for a timer to show. Returns 0 if the moment has come. */
 export function computeSecondsUntil(moment: Date, now: Date = new Date()): number {
   return Math.max(0, Math.ceil((moment.getTime() - now.getTime()) / 1000));
 }

@@ -64,7 +64,7 @@ export function sumAmounts(amounts: readonly string[]): number {
   return Number(formatUnits(amounts.reduce((total, amount) => total + toUnits(amount), 0n)));
 }
 
-/** Compares two decimal texts. Returns -1 when `a` is smaller, 0 when both are equal, otherwise 1. */
+/** Compares two decimal texts. Returns -1 if `a` is smaller, 0 when both are equal, otherwise 1. */
 export function compareAmounts(a: string, b: string): number {
   const difference = toUnits(a) - toUnits(b);
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
@@ -99,7 +99,7 @@ export function formatScaledAmount({ mantissa, exponent }: ScaledAmount): string
   return normalizeAmount(formatUnits(BigInt(mantissa) * 10n ** BigInt(power)));
 }
 
-/** Subtracts `b` from `a` exactly. Returns 0 when `b` is larger. */
+/** Subtracts `b` from `a` exactly. Returns 0 if `b` is larger. */
 export function subtractAmounts(a: string, b: string): string {
   const difference = toUnits(a) - toUnits(b);
   return normalizeAmount(formatUnits(difference < 0n ? 0n : difference));

@@ -71,7 +71,7 @@ export function renameValues(
   return packValues(new Map(renamed), Number.NEGATIVE_INFINITY);
 }
 
-/** Removes values that are too old. Returns the same text when nothing is removed. */
+/** Removes values that are too old. Returns the same text if nothing is removed. */
 export function forgetValues(packed: AttributeValues, now: number): AttributeValues {
   return packed === NO_ATTRIBUTE_VALUES ? packed : packValues(unpackValues(packed), now - ATTRIBUTE_VALUE_MS);
 }

@@ -209,14 +209,14 @@ function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
   );
 }
 
-/** Binds the client, or unbinds it with null. Returns the same object when there is no binding to remove. */
+/** Binds the client, or unbinds it with null. Returns the same object if there is no binding to remove. */
 export function setBinding(state: ClientState, binding: Binding | null, now: number): ClientState {
   if (binding === null && state.binding === null) return state;
   return { ...recordActivity(state, now), binding };
 }
 
 /**
- * Sets a person's decision about a client, or lifts it with null. Returns the same object when there is none to lift.
+ * Sets a person's decision about a client, or lifts it with null. Returns the same object if there is none to lift.
  */
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
   if (override === null && state.override === null) return state;

@@ -52,7 +52,7 @@ export function isClientHash(value: unknown): value is string {
 export class ClientKeys {
   readonly salt: string;
 
-  /** Throws RangeError when the salt is malformed. */
+  /** Throws RangeError if the salt is malformed. */
   constructor(salt: string) {
     if (!BITS_128.test(salt)) throw new RangeError('a salt of clients has 22 characters of base64url');
     this.salt = salt;

@@ -226,7 +226,7 @@ export const AWAITED_ATTEMPTS_MAX = 8;
 
 /**
  * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. It does not matter
- * when the others are dropped, as long as no outcome was reported for them. Returns the same list when nothing is
+ * when the others are dropped, as long as no outcome was reported for them. Returns the same list if nothing is
  * forgotten.
  */
 export function keepRememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
@@ -295,7 +295,7 @@ export function compactState(state: ClientState, now: number): ClientState {
   };
 }
 
-/** Marks the requests for an order as settled. Returns the same list when there are none. */
+/** Marks the requests for an order as settled. Returns the same list if there are none. */
 export function markOrderSettled(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
   if (!events.some((event) => event.order === order && !event.settled)) return events;
   return events.map((event) => (event.order === order ? { ...event, settled: true } : event));
@@ -322,7 +322,7 @@ export function findRememberedOrderStage(events: readonly VerdictEvent[], order:
   return asked.length === 0 ? 'notAsked' : toOrderStage(asked.some(({ granted }) => granted));
 }
 
-/** Returns a binding or override when it is valid at `now`, otherwise null. */
+/** Returns a binding or override if it is valid at `now`, otherwise null. */
 export function keepIfValid<T extends { readonly expiresAt: number | null }>(
   item: T | null,
   now: number,

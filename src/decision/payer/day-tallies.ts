@@ -86,7 +86,7 @@ export function tallyRequests(
   return packTallies(keepReachableDays([...byDay.values()], now));
 }
 
-/** Removes the days that no window reaches at `now`. Returns the same text when there are none. */
+/** Removes the days that no window reaches at `now`. Returns the same text if there are none. */
 export function forgetTallies(packed: DayTallies, now: number): DayTallies {
   if (packed === NO_DAY_TALLIES || isReachable(readOldestDay(packed), now)) return packed;
   return packTallies(keepReachableDays(readTallies(packed), now));

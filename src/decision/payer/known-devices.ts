@@ -54,7 +54,7 @@ interface ShownDevice {
   readonly formerId: string | null;
 }
 
-/** Adds a device that was shown at `now` (epoch ms). Returns the same text when nothing is new. */
+/** Adds a device that was shown at `now` (epoch ms). Returns the same text if nothing is new. */
 export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
   const devices = unpackDevices(forgetDevices(packed, now), now);
   const name = toDeviceName(id);

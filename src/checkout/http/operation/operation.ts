@@ -46,7 +46,7 @@ export interface OperationSpec {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter<unknown>[];
-  /** Present when undeclared parameters are ignored on a strict listener, too, as load balancers expect. */
+  /** Present if undeclared parameters are ignored on a strict listener, too, as load balancers expect. */
   readonly ignoresQuery?: true;
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Refusals besides those of the parameters, the grant and the body. */

@@ -21,7 +21,7 @@ export function locateMember(files: RuleFiles, name: string, ...path: readonly s
 }
 
 /**
- * Locates the value of a member in the mapping that begins at `place`. Returns `place` itself when there is no such
+ * Locates the value of a member in the mapping that begins at `place`. Returns `place` itself if there is no such
  * member.
  */
 export function locateValue(files: RuleFiles, place: Location, member: string): Location {

@@ -38,7 +38,7 @@ export type EvidencePlace = ArchivePlace | { readonly kind: 'journal'; readonly 
 
 export interface EvidenceAsk {
   readonly place: EvidencePlace;
-  /** The span in epoch ms: decisions from `from` on and before `to`. Null means no limit. */
+  /** The span in epoch ms: decisions from `from` on and before `to`. Null if there is no limit. */
   readonly from: number | null;
   readonly to: number | null;
   /** Only entries that had come by this time count, in epoch ms. Null or missing if all entries count. */
