@@ -7,10 +7,14 @@ import './keyboard.ts';
 
 after(closeConsole);
 
+/** The rules of axe whose findings depend on colours. The page is the same by night in everything else. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+
 /** A screen, a small one or half of one, and a phone; each by day and by night. */
-const LOOKS = [1440, 1024, 390].flatMap((width) =>
-  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-);
+const LOOKS = [1440, 1024, 390].flatMap((width) => [
+  { width, colorScheme: 'light', rules: [] } as const,
+  { width, colorScheme: 'dark', rules: COLOUR_RULES } as const,
+]);
 
 /** The moment at which figures first stand on the page, in the browser's clock. */
 const NOTE_FIRST_FIGURES = `new MutationObserver((_, watch) => {
@@ -47,10 +51,10 @@ describeConsole('the console in a browser', (tab) => {
       // What is worked out in a process of its own takes its time on a busy machine.
       await page.getByText(shows).first().waitFor();
       for (const part of await page.getByText('Loading …').all()) await part.waitFor({ state: 'detached' });
-      for (const { width, colorScheme } of LOOKS) {
+      for (const { width, colorScheme, rules } of LOOKS) {
         await page.setViewportSize({ width, height: 900 });
         await page.emulateMedia({ colorScheme });
-        const found = await tab.axeFindings();
+        const found = await tab.axeFindings(rules);
         const sideways = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
         const all = sideways > 0 ? [...found, `${sideways} px too wide`] : found;
         findings.push(...all.map((finding) => `${title}, ${width} px, ${colorScheme}: ${finding}`));

@@ -178,11 +178,12 @@ export class ConsoleTab {
     return [...started(this.#console).shared.values()].includes(tab);
   }
 
-  /** What axe-core finds, of any weight. */
-  async axeFindings(): Promise<readonly string[]> {
-    await this.page.evaluate(AXE);
+  /** Returns what axe-core finds, of any weight: by all rules, or by the named ones. */
+  async axeFindings(rules: readonly string[] = []): Promise<readonly string[]> {
+    if (await this.page.evaluate<boolean>('window.axe === undefined')) await this.page.evaluate(AXE);
+    const runOnly = rules.length === 0 ? '' : `, runOnly: ${JSON.stringify(rules)}`;
     const { violations } = await this.page.evaluate<AxeResult>(
-      "axe.run(document, { resultTypes: ['violations'] })",
+      `axe.run(document, { resultTypes: ['violations']${runOnly} })`,
     );
     return violations.map(
       ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,

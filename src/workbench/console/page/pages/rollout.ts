@@ -286,7 +286,7 @@ const COLUMNS = [
   ...declareColumns('when', 'time'),
   'what',
   ...declareColumns('when', 'version'),
-  'who',
+  ...declareColumns('who', 'who'),
   ...declareColumns('wide', 'reason'),
 ];
 

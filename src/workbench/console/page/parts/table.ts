@@ -1,7 +1,7 @@
 import { type Html, html, useState } from '#workbench/console/page/html.ts';
 
 /** A column by its name. A column of numbers stands at the right. */
-export type ColumnKind = 'text' | 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
+export type ColumnKind = 'text' | 'who' | 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
 

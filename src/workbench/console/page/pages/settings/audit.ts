@@ -131,7 +131,9 @@ function renderFilter(query: URLSearchParams) {
 }
 
 const COLUMNS = [
-  ...declareColumns('when', 'when', 'who', 'what', 'platform'),
+  ...declareColumns('when', 'when'),
+  ...declareColumns('who', 'who'),
+  ...declareColumns('when', 'what', 'platform'),
   'about',
   ...declareColumns('wide', 'change', 'why'),
 ];

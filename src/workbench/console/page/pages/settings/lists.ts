@@ -148,7 +148,13 @@ interface EntriesProps {
 
 type Propose = (change: PlannedChange<readonly string[]>) => void;
 
-const COLUMNS = ['value', ...declareColumns('wide', 'reason'), 'by', 'since', 'until', ''];
+const COLUMNS = [
+  'value',
+  ...declareColumns('wide', 'reason'),
+  ...declareColumns('who', 'by'),
+  ...declareColumns('when', 'since', 'until'),
+  '',
+];
 
 /** The entries of a list, page by page. */
 function Entries({ name, after, found, value, find, propose }: EntriesProps) {
