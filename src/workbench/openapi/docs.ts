@@ -162,7 +162,8 @@ function serve(
 
 function serveDocument(router: Router<RequestState>, path: string, { tag, texts }: ServedDocument): void {
   serve(router, path, 'application/json; charset=utf-8', async (ctx) => {
-    const encoding = ctx.acceptsEncodings('br', 'gzip') || 'identity';
+    // Browsers name gzip first, and mean no order by it.
+    const encoding = (['br', 'gzip'] as const).find((one) => ctx.acceptsEncodings(one) === one) ?? 'identity';
     ctx.vary('Accept-Encoding');
     ctx.set('ETag', tag);
     ctx.status = 200;
@@ -171,7 +172,7 @@ function serveDocument(router: Router<RequestState>, path: string, { tag, texts 
       return null;
     }
     if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
-    return (await texts)[encoding === 'br' || encoding === 'gzip' ? encoding : 'identity'];
+    return (await texts)[encoding];
   });
 }
 

@@ -115,7 +115,11 @@ describe('the console over HTTP', () => {
         (await file(`${await release()}/app.js`, { 'Accept-Encoding': encoding })).headers.get(
           'Content-Encoding',
         );
-      expect([await sent('gzip, br'), await sent('identity')]).to.deep.equal(['gzip', null]);
+      expect([await sent('gzip, br'), await sent('gzip'), await sent('identity')]).to.deep.equal([
+        'br',
+        'gzip',
+        null,
+      ]);
     });
 
     it('are those of the page alone', async () => {
