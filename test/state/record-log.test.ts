@@ -34,13 +34,19 @@ describe('a record log on SQLite', () => {
 describeWithServer('redis-server', 'a record log on Redis', () => {
   describeLog(openRedis);
 
-  it('forgets a removal of long ago, and says up to which number', async () => {
+  it('forgets a removal of long ago, and never takes back up to which number', async () => {
     const { lists, connection, close } = await openRedis();
+    const removeLongAgo = (value: string) =>
+      connection.commands.zAdd(LISTS_LOG_KEYS.removals, { score: T0 - LIST_REMOVAL_KEPT_MS, value });
     await lists.append([put('a'), put('b'), remove('a'), remove('b')]);
-    await connection.commands.zAdd(LISTS_LOG_KEYS.removals, { score: T0 - LIST_REMOVAL_KEPT_MS, value: 'a' });
+    await removeLongAgo('b');
     await lists.append([put('c')]);
-    expect(ids(await lists.readAfter(0, 10))).to.deep.equal(['b', 'c']);
-    expect((await lists.head()).horizon).to.equal(3);
+    expect(ids(await lists.readAfter(0, 10))).to.deep.equal(['a', 'c']);
+    expect((await lists.head()).horizon).to.equal(4);
+    await removeLongAgo('a');
+    await lists.append([put('d')]);
+    expect(ids(await lists.readAfter(0, 10))).to.deep.equal(['c', 'd']);
+    expect((await lists.head()).horizon).to.equal(4);
     await close();
   });
 
