@@ -106,6 +106,18 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
+  it('leaves no byte of what the audit told of an erased client in any of its files', async () => {
+    const store = opened();
+    const { hash, clientIdKey } = newClient();
+    const payer = { clientHash: hash, detail: { subject: clientIdKey } };
+    for (let entry = 0; entry < 30; entry++) await store.auditLog.append({ at: T0, entry, payer });
+    const held = () => [hash, clientIdKey].map((text) => filesHold(directory, text));
+    expect(held()).to.deep.equal([true, true]);
+    await store.auditLog.forget(hash, { at: T0, entry: 'erased' }, true);
+    expect(held()).to.deep.equal([false, false]);
+    await store.close();
+  });
+
   describe('while another process reads', () => {
     let store: Store;
     let reader: DatabaseSync;
