@@ -71,7 +71,7 @@ class Analyst {
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'canary' }).check();
     await this.#page.getByLabel('Percent of clients').fill(percent);
-    await this.#confirmRollout('Start the canary of …');
+    await this.#confirmRollout('Give a share to …');
   }
 
   async startShadow(): Promise<void> {

@@ -153,7 +153,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await keys.type('p2.v11');
     await keys.goTo(page.getByRole('radio', { name: 'shadow' }));
     await keys.press('ArrowDown');
-    await keys.enter(tab.button('Start the canary of …'));
+    await keys.enter(tab.button('Give a share to …'));
     await keys.fill(page.getByLabel('Reason'), 'by keyboard');
     await keys.fill(page.getByLabel('Type p2.v11 to confirm'), 'p2.v11');
     await keys.press('Enter');

@@ -22,14 +22,14 @@ describeConsole("the console's place Rollouts", (tab) => {
     await differences.getByText('WAIT/attempt-unpaid 30 s → WAIT/attempt-unpaid 40 s').waitFor();
     await differences.getByText(/PAYING \d+, NEW \d+, TRUSTED \d+/).waitFor();
     await page.getByRole('radio', { name: 'canary' }).check();
-    await tab.button('Start the canary of …').click();
+    await tab.button('Give a share to …').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('canary by the test');
     await dialog.getByLabel('Type p2.v11 to confirm').fill('p2.v1');
-    await dialog.getByRole('button', { name: 'Start the canary of p2.v11' }).click();
+    await dialog.getByRole('button', { name: 'Give p2.v11 10 %' }).click();
     // The browser says what is wrong; nothing is asked for.
     await dialog.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
-    await dialog.getByRole('button', { name: 'Start the canary of p2.v11' }).click();
+    await dialog.getByRole('button', { name: 'Give p2.v11 10 %' }).click();
     await page.getByText('Done: 1 of 1 nodes follow.').waitFor();
     await page.getByRole('heading', { name: 'p2.v11 canary 10 %' }).waitFor();
     await change(/^Activate p2\.v11 …$/, 'p2.v11', 'active by the test');
@@ -106,11 +106,11 @@ describeConsole("the console's place Rollouts", (tab) => {
     await page.getByRole('radio', { name: 'canary' }).check();
     await page.getByLabel('Percent of clients').fill('25');
     await page.getByLabel('Guard, points').fill('');
-    const canary = 'Start the canary of …';
+    const canary = 'Give a share to …';
     await says(
       canary,
       'p2.v11 decides for 25 % of the clients, always the same ones.',
-      'No guard: it stays until somebody ends it.',
+      'No guard: it stays until somebody takes it back.',
     );
     await page.getByLabel('Guard, points').fill('5');
     await says(canary, 'or payers fall, by over 5 points.');
@@ -132,8 +132,13 @@ describeConsole("the console's place Rollouts", (tab) => {
       const problem = { title: 'rollout refused', status: 409, detail: 'it answers otherwise', errors: [] };
       return route.fulfill({ status: 409, contentType: 'application/problem+json', json: problem });
     });
-    await tab.button('Activate p2.v11 …').click();
     const dialog = tab.page.getByRole('dialog');
+    await tab.page.getByLabel('Share of p2.v11, %').fill('12.5');
+    await tab.button('Change …').click();
+    await dialog.getByText('p2.v11 decides for 12.5 % of the clients, always the same ones.').waitFor();
+    await tab.expectNoFindings();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await tab.button('Activate p2.v11 …').click();
     await dialog.getByText('since p2.v10').waitFor();
     await dialog.getByLabel('Reason').fill('by the experiment');
     await dialog.getByLabel('Type p2.v11 to confirm').fill('p2.v11');

@@ -27,7 +27,7 @@ export const PLAN_MODES: readonly PlanMode[] = ['shadow', 'canary', 'active'];
 
 export const PLAN_ACTIONS: Readonly<Record<PlanMode, string>> = {
   shadow: 'Shadow',
-  canary: 'Start the canary of',
+  canary: 'Give a share to',
   active: 'Activate',
 };
 
@@ -42,9 +42,7 @@ export function describePlan(
 ): PlannedChange<Following> {
   const { version, mode } = plan;
   const { active } = rollout;
-  const isOnTrial = rollout.candidates.some((one) => one.version === version && one.mode === 'canary');
-  const isNewShare = mode === 'canary' && isOnTrial;
-  const action = isNewShare ? `Give ${version} ${plan.percent} %` : `${PLAN_ACTIONS[mode]} ${version}`;
+  const action = mode === 'canary' ? `Give ${version} ${plan.percent} %` : `${PLAN_ACTIONS[mode]} ${version}`;
   return {
     title: `${action}?`,
     action,
@@ -115,8 +113,8 @@ function describeGuard(plan: RolloutPlan, beside: ReturnType<typeof listOtherCan
   if (isForAllPayers(plan, beside))
     return 'No guard: no clients of the active version are left to compare with.';
   return plan.guard === ''
-    ? 'No guard: it stays until somebody ends it.'
-    : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
+    ? 'No guard: it stays until somebody takes it back.'
+    : `The guard takes it back when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
 }
 
 function listEffects(plan: RolloutPlan, rollout: Rollout) {

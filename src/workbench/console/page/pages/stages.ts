@@ -1,6 +1,7 @@
 import { isAllowed } from '#workbench/console/page/api.ts';
-import { html } from '#workbench/console/page/html.ts';
+import { h, html } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
+import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
 import type { Following, Rollout, Session } from '#workbench/console/page/questions.ts';
 import { describePlan, FIRST_PLAN, type RolloutPlan } from './rollout-plan.ts';
 
@@ -16,7 +17,7 @@ type Stage = Pick<RolloutPlan, 'mode' | 'percent'> & { readonly name: string };
 /** The stages of a version from a comparison to all payers. */
 const STAGES: readonly Stage[] = [
   { name: 'shadow', mode: 'shadow', percent: '0' },
-  ...['5', '20', '50'].map((percent) => ({ name: `${percent} %`, mode: 'canary', percent }) as const),
+  ...['5', '20', '50'].map(createShare),
   { name: 'active', mode: 'active', percent: '100' },
 ];
 
@@ -31,18 +32,45 @@ export function Stages({ candidate, rollout, session, propose }: StagesProps) {
     propose(describePlan(plan, rollout, session, false));
   };
   return html`<ol class="stages" aria-label=${`Stages of ${version}`}>
-    ${STAGES.map((stage) => {
+    ${listStages(candidate).map((stage) => {
       const at = Number(stage.percent);
       const isHere = at === reached;
       const words = stage.mode === 'active' ? `Activate ${version}` : `Give ${version} ${stage.name}`;
       const isAhead = at > reached;
       return html`<li aria-current=${isHere ? 'step' : undefined} class=${isAhead ? 'ahead' : undefined}>
         ${
-          isAhead && mayStep
+          mayStep && (isAhead || (stage.mode === 'canary' && !isHere))
             ? html`<button type="button" onClick=${() => step(stage)}>${words} …</button>`
             : html`<span>${stage.name}</span>`
         }
       </li>`;
     })}
-  </ol>`;
+  </ol>
+  ${mode === 'canary' && mayStep && h(ShareForm, { key: percent, version, percent, give: step })}`;
+}
+
+/** The stages of the plan, and between them the share that a version has outside the plan. */
+function listStages({ mode, percent }: StagesProps['candidate']): readonly Stage[] {
+  if (mode === 'shadow' || STAGES.some((stage) => Number(stage.percent) === percent)) return STAGES;
+  return [...STAGES, createShare(String(percent))].toSorted((a, b) => Number(a.percent) - Number(b.percent));
+}
+
+function createShare(percent: string): Stage {
+  return { name: `${percent} %`, mode: 'canary', percent };
+}
+
+interface ShareFormProps {
+  readonly version: string;
+  readonly percent: number;
+  readonly give: (stage: Stage) => void;
+}
+
+/** Any other share of the clients. */
+function ShareForm({ version, percent, give }: ShareFormProps) {
+  const change = onSubmit(({ share = '' }) => give(createShare(share)));
+  const range = { type: 'number', min: '0.1', max: '100', step: '0.1', required: true } as const;
+  return html`<form class="filters" onSubmit=${change}>
+    ${renderField(`Share of ${version}, %`, { ...range, name: 'share', defaultValue: percent })}
+    <div class="buttons"><button type="submit">Change …</button></div>
+  </form>`;
 }
