@@ -96,6 +96,25 @@ describeOnStores('finding by a part of a name', (store) => {
     expect((await find('maria', other)).listEntries).to.deep.equal([]);
   });
 
+  it('puts list entries whose value begins with the text first, then the newest', async () => {
+    await shop.ask('PUT', 'lists/finding-methods', { kind: 'method' });
+    for (const value of ['a-wire', 'wire-a', 'WIRE-b', 'old-wire'])
+      await shop.ask('PUT', `lists/finding-methods/entries?value=${value}`, { reason: 'a test' });
+    const ended = { reason: 'a test', expiresAt: new Date(service.clock.now() + 1000).toISOString() };
+    await shop.ask('PUT', 'lists/finding-methods/entries?value=ended-wire', ended);
+    service.clock.moveSeconds(2);
+    const { listEntries } = await find('wire');
+    expect(listEntries.map(({ value, hasEnded }) => (hasEnded ? `${value}, ended` : value))).to.deep.equal([
+      'WIRE-b',
+      'wire-a',
+      'ended-wire, ended',
+      'old-wire',
+      'a-wire',
+    ]);
+    const cut = await find('wire', shop, '&limit=3');
+    expect([cut.listEntries.length, cut.cut]).to.deep.equal([3, ['listEntries']]);
+  });
+
   it('leaves out what the key may not read, and names it', async () => {
     await shop.ask('PUT', 'lists/finding-payers', { kind: 'client' });
     await shop.ask('PUT', 'lists/finding-payers/entries?value=maria-x', { reason: 'a test' });

@@ -2,7 +2,7 @@ import htm from 'htm';
 import { type ComponentChildren, h as element, type FunctionComponent, type Key, type VNode } from 'preact';
 
 export { render } from 'preact';
-export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+export { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 /** Calls a listener for an event of the window until the returned function is called, as an effect does. */
 export function listenOnWindow(type: string, listener: EventListener) {

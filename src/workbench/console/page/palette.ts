@@ -1,5 +1,5 @@
 import { isAllowed, useAnswer } from './api.ts';
-import { h, html, useEffect, useRef } from './html.ts';
+import { h, html, useLayoutEffect, useRef } from './html.ts';
 import { goTo } from './parts/form.ts';
 import type { Choice, ChoiceGroup } from './parts/found.ts';
 import { toPath, toVersionPath } from './parts/links.ts';
@@ -36,7 +36,8 @@ export function Palette({ session, places, actions, close }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   const folders = useAnswer(isAllowed(session, 'rules:read') ? RULE_FOLDERS : null);
   const versions = (folders.data?.versions ?? []).map((one) => one.version);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Whoever types on at once types into it.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const choose = ({ act }: Choice) => {
     // Gives the focus back to where it was. Removing the dialog alone would not.
     dialog.current?.close();

@@ -85,6 +85,8 @@ describeConsole("the box of the console's place Find", (tab) => {
       .getByText(/^Nothing has this in its name\. Searched back to /)
       .waitFor();
     expect(await box().getAttribute('aria-expanded')).to.equal('false');
+    await box().press('Escape');
+    expect([await box().inputValue(), await status().innerText()]).to.deep.equal(['', '']);
   });
 
   it('says why the service refused', async () => {

@@ -23,6 +23,16 @@ describeConsole("the console's palette", (tab) => {
     expect(tab.complaints).to.deep.equal([]);
   });
 
+  it('has the focus before the next key can come', async () => {
+    await tab.open('#/rollouts');
+    const hasFocus = await tab.page.evaluate<boolean>(`(async () => {
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }));
+      for (let turn = 0; turn < 10; turn++) await null;
+      return document.activeElement.matches('.palette input');
+    })()`);
+    expect(hasFocus).to.equal(true);
+  });
+
   it('opens by its button on a narrow screen, and leads to a payer found by a part', async () => {
     await tab.open('#/rollouts', NARROW);
     await tab.page.getByRole('button', { name: 'Search' }).click();

@@ -17,7 +17,8 @@ interface SearchBoxProps {
 
 /**
  * A field with found things below it, which change while somebody types. Up and down choose, and Enter
- * opens. If Enter is pressed before anything is found, it opens the first thing that will be found.
+ * opens. If Enter is pressed before anything is found, it opens the first thing that will be found. Escape
+ * empties the field.
  */
 export function SearchBox({ session, id, label, hasFocus, commands = () => [], choose }: SearchBoxProps) {
   const box = useRef<HTMLInputElement | null>(null);
@@ -51,6 +52,7 @@ export function SearchBox({ session, id, label, hasFocus, commands = () => [], c
   });
   const press = (event: KeyboardEvent) => {
     if (event.key === 'Enter') setEntered(true);
+    if (event.key === 'Escape') setTyped('');
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step === 0 || choices.length === 0) return;
     event.preventDefault();
