@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AccessKeys } from './checkout/access/access-keys.ts';
-import type { LostKey } from './checkout/access/admitted-keys.ts';
+import type { PlatformKeyRef } from './checkout/access/admitted-keys.ts';
 import { type CallerApiParts, createCallerApi } from './checkout/caller/caller-api.ts';
 import { readCertificateEndMs } from './checkout/http/server/certificate.ts';
 import {
@@ -225,7 +225,7 @@ const ARCHIVE_TRIED_EVERY_MS = 5_000;
 
 const AUDIT_END_LOOK_EVERY_MS = 60_000;
 
-function explainLostKey({ id, platform }: LostKey): string {
+function explainLostKey({ id, platform }: PlatformKeyRef): string {
   return `The store has lost the access key ${id} of ${platform}, and its callers get 503: restore a backup of the store, or issue another key.`;
 }
 

@@ -19,7 +19,7 @@ import {
 export type Arm = (typeof ARMS)[number];
 
 /** An objective as text. Each decision of a trial keeps the objective with which the trial began. */
-export const objective = s.word(
+export const objectiveText = s.word(
   'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
 );
 
@@ -28,7 +28,7 @@ const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
   version: Type.Unsafe<RuleVersion>(ruleVersion),
   percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
   since: s.epochMs('Since when the shares of the trial are these'),
-  objective: Type.Optional(objective),
+  objective: Type.Optional(objectiveText),
 });
 
 export type TrialDraw = s.Shape<typeof DrawSchema>;

@@ -26,7 +26,7 @@ export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
 }
 
 /** The answer of a version to a recorded request, or the missing facts that make an answer impossible. */
-export type Redecision = Redecided | LackingFacts | UnknownSecret;
+export type RedecisionResult = Redecided | LackingFacts | UnknownSecret;
 
 export interface Redecided {
   readonly kind: 'decided';
@@ -34,7 +34,7 @@ export interface Redecided {
   readonly facts: Readonly<Record<string, FactReading>>;
   readonly assessment: Assessment;
   readonly concluded: ConcludedVerdict;
-  /** Rules with a holdout that matched, in the order in which they were reached. */
+  /** Rules with a holdout that matched, in the sequence in which they were reached. */
   readonly drawn: readonly DrawnHoldout[];
   /** Facts that the reason quotes and that the record lacks. */
   readonly unquoted: readonly FactRef[];
@@ -74,7 +74,7 @@ export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): s
  */
 export function prepareRedecision(
   rules: RuleSet,
-): (recorded: RecordedRequest, isHeldOut: IsHeldOut) => Redecision {
+): (recorded: RecordedRequest, isHeldOut: IsHeldOut) => RedecisionResult {
   const compared = collectComparedFacts(rules);
   return (recorded, isHeldOut) => {
     const { platform, at, ladderBefore = EMPTY_LADDER, waitFloorMs: lastWaitMs = 0 } = recorded;
@@ -120,7 +120,7 @@ function readRecordedValue(fact: Fact, value: FactReading | undefined): FactRead
 }
 
 /** Tells how a version would have answered one recorded request. See `prepareRedecision`. */
-export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: IsHeldOut): Redecision {
+export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: IsHeldOut): RedecisionResult {
   return prepareRedecision(rules)(recorded, isHeldOut);
 }
 

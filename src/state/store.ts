@@ -73,7 +73,7 @@ export interface Store {
    * Writes all parts of a change at once, or none of them. Returns 'conflict' if the state is no longer the one in
    * the snapshot. The caller then loads and decides again.
    */
-  commit(change: Change): Promise<'committed' | 'conflict'>;
+  commit(change: Commit): Promise<'committed' | 'conflict'>;
 
   /**
    * Counts the distinct clients on a device and with a value of an attribute, by window. The asking client is
@@ -201,7 +201,7 @@ export interface StoredAnswer {
   readonly decisionId: string;
 }
 
-export interface Change {
+export interface Commit {
   readonly client: ClientKey;
   readonly stamp: LoadStamp;
   readonly state: ClientState;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Change } from '#state/store.ts';
+import type { Commit } from '#state/store.ts';
 import { violations } from './invariants.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { StoreServer } from './simulated-store.ts';
@@ -54,11 +54,11 @@ function serverWith(clients: StoredClients, commit: StoreServer['commit']): Stor
   };
 }
 
-function withoutAnswer({ idempotencyKey: _forgotten, ...rest }: Change): Change {
+function withoutAnswer({ idempotencyKey: _forgotten, ...rest }: Commit): Commit {
   return rest;
 }
 
-function withoutDecision({ decision: _forgotten, ...rest }: Change): Change {
+function withoutDecision({ decision: _forgotten, ...rest }: Commit): Commit {
   return rest;
 }
 

@@ -30,7 +30,7 @@ import {
   type PlacedEntry,
   toVerdictEntry,
 } from '#state/journal.ts';
-import type { Change, ClientLoad, LoadOptions, NotedPayment, SightingsAsk } from '#state/store.ts';
+import type { ClientLoad, Commit, LoadOptions, NotedPayment, SightingsAsk } from '#state/store.ts';
 import { readClientLoad, toStoredAnswer } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
@@ -67,14 +67,14 @@ export class StoredClients {
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
 
-  commit(change: Change): 'committed' | 'conflict' {
+  commit(change: Commit): 'committed' | 'conflict' {
     if ((this.#clients.get(change.client.hash)?.raw ?? null) !== change.stamp.raw) return 'conflict';
     this.write(change);
     return 'committed';
   }
 
   /** Writes a change without checking what it was made from. */
-  write({ client, state, entry, decision, shape, displaced, idempotencyKey }: Change): void {
+  write({ client, state, entry, decision, shape, displaced, idempotencyKey }: Commit): void {
     const { decisions, orders, answers } = this.#clients.get(client.hash) ?? NOTHING;
     if (shape !== undefined && !this.#shapes.has(shape.id))
       this.#shapes.set(shape.id, parseRecordShape(shape.text));

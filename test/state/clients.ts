@@ -12,7 +12,7 @@ import type { OrderOutcome } from '#decision/payer/order.ts';
 import { NO_MARKS } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import type { Change, ClientLoad, SightingsAsk, Store } from '#state/store.ts';
+import type { ClientLoad, Commit, SightingsAsk, Store } from '#state/store.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';
 
 /** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
@@ -77,7 +77,7 @@ export function verdictOn(
   orderRef: string,
   at?: number,
   facts: Decision['facts'] = {},
-): Change {
+): Commit {
   const plain = decisionFor(client, state.seq + 1, orderRef, at);
   const decision = { ...plain, facts: { ...plain.facts, ...facts } };
   const { platform, clientIdKey } = client;
@@ -96,7 +96,7 @@ export function paymentOf(
   { state, stamp }: ClientLoad,
   orderRef: string,
   at: number = T0,
-): Change {
+): Commit {
   const order: OrderOutcome = { outcome: 'PAID', cause: null, occurredAt: at };
   const displaced = { orders: [{ ...order, token: toShortHash(orderRef) }], keptMs: 3_600_000 };
   const { platform, clientIdKey } = client;
@@ -110,7 +110,7 @@ export function paymentOf(
 }
 
 /** A change that keeps no record but the state and a journal entry. */
-export function changeTo(client: ClientKey, { stamp }: ClientLoad, state: ClientState): Change {
+export function changeTo(client: ClientKey, { stamp }: ClientLoad, state: ClientState): Commit {
   const { platform, clientIdKey } = client;
   return {
     client,
@@ -120,7 +120,7 @@ export function changeTo(client: ClientKey, { stamp }: ClientLoad, state: Client
   };
 }
 
-export function withAnswer(change: Change, idempotencyKey: string): Change {
+export function withAnswer(change: Commit, idempotencyKey: string): Commit {
   return { ...change, idempotencyKey };
 }
 

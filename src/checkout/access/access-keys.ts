@@ -5,7 +5,7 @@ import { NamedError } from '#base/named-error.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type Documents, STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { AdmittedKeys, KeyLost, type LostKey } from './admitted-keys.ts';
+import { AdmittedKeys, KeyLost, type PlatformKeyRef } from './admitted-keys.ts';
 
 const PLATFORM_KEY_OPERATIONS = [
   'score',
@@ -145,7 +145,7 @@ export class AccessKeys {
     documents: Documents,
     now: () => number,
     monotonicMs = () => performance.now(),
-    onLost: (key: LostKey) => void = () => {},
+    onLost: (key: PlatformKeyRef) => void = () => {},
   ) {
     this.#documents = documents;
     this.#now = now;
@@ -154,7 +154,7 @@ export class AccessKeys {
   }
 
   /** Lists the keys that the store has lost and callers still use. */
-  lost(): readonly LostKey[] {
+  lost(): readonly PlatformKeyRef[] {
     return this.#admitted.lost();
   }
 

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
  */
 export class KeyLost extends StoreUnavailable {}
 
-export interface LostKey {
+export interface PlatformKeyRef {
   readonly id: string;
   readonly platform: string;
 }
@@ -30,15 +30,15 @@ const ADMITTED_MS_MAX = 29 * 24 * 3600_000;
 const LOST_SHOWN_MS = 10 * 60_000;
 
 /** The keys that this process has seen live. They tell a key that the store has lost from one that never existed. */
-export class AdmittedKeys<Key extends LostKey> {
+export class AdmittedKeys<Key extends PlatformKeyRef> {
   readonly #admitted = new LRUCache<string, Admitted<Key>>({ max: ADMITTED_KEYS_MAX });
   /** Lost keys by id, each with the time of its last try. */
-  readonly #lost = new Map<string, { readonly key: LostKey; triedMs: number }>();
+  readonly #lost = new Map<string, { readonly key: PlatformKeyRef; triedMs: number }>();
   readonly #monotonicMs: () => number;
-  readonly #onLost: (key: LostKey) => void;
+  readonly #onLost: (key: PlatformKeyRef) => void;
 
   /** `onLost` is called once for each key that is found to be lost. */
-  constructor(monotonicMs: () => number, onLost: (key: LostKey) => void) {
+  constructor(monotonicMs: () => number, onLost: (key: PlatformKeyRef) => void) {
     this.#monotonicMs = monotonicMs;
     this.#onLost = onLost;
   }
@@ -76,7 +76,7 @@ export class AdmittedKeys<Key extends LostKey> {
   }
 
   /** Lists the lost keys that callers still use. */
-  lost(): readonly LostKey[] {
+  lost(): readonly PlatformKeyRef[] {
     for (const [id, { triedMs }] of this.#lost)
       if (this.#monotonicMs() - triedMs > LOST_SHOWN_MS) this.#lost.delete(id);
     return [...this.#lost.values()].map(({ key }) => key);

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { objective, type TrialDraw } from '#decision/decision.ts';
+import { objectiveText, type TrialDraw } from '#decision/decision.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 
 /** A version, and the digest of the files that somebody chose. */
@@ -39,7 +39,7 @@ const CandidateSchema = s.shape('A version on trial', {
   guardPoints: s.nullable(
     s.percent('The guard: it ends the trial when a share differs by more points than this'),
   ),
-  objective: Type.Optional(objective),
+  objective: Type.Optional(objectiveText),
 });
 
 export type Candidate = s.Shape<typeof CandidateSchema>;

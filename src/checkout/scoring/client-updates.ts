@@ -4,7 +4,7 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { chooseEventTime, compactState } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import type { Change, ClientLoad, LoadOptions, Store } from '#state/store.ts';
+import type { ClientLoad, Commit, LoadOptions, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** The clock of this process, which ignores changes of the system's clock. */
@@ -46,7 +46,7 @@ export interface LoadedClient extends ClientLoad {
 /** The result of a request and its change of the client. If `change` is null, nothing is committed. */
 export interface ClientChange<T> {
   readonly result: T;
-  readonly change: Omit<Change, 'client' | 'stamp'> | null;
+  readonly change: Omit<Commit, 'client' | 'stamp'> | null;
 }
 
 /** Too many requests of one client are waiting, or a request waited too long. */

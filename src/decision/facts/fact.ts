@@ -258,7 +258,7 @@ export const DOMAINS = {
 } as const;
 
 /** The payers for whom a fact has no value. */
-export interface Absence {
+export interface WithoutValue {
   /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
   /** The value that an author expects who forgets such payers. `rules check` remarks on comparisons with it. */
@@ -270,7 +270,7 @@ interface FactDescription {
   readonly unit: string | null;
   readonly description: string;
   /** The payers without a value. For them only the operator "known" holds. Missing if all payers have one. */
-  readonly absence?: Absence | undefined;
+  readonly absence?: WithoutValue | undefined;
 }
 
 interface PlainFact extends FactDescription {
@@ -368,7 +368,7 @@ export function plainFactIfKnown(
   domain: FactDomain,
   unit: string | null,
   description: string,
-  absence: Absence,
+  absence: WithoutValue,
   read: (context: FactContext) => FactReading,
 ): PlainFact {
   return { kind: 'plain', domain, unit, description, absence, read };
@@ -378,7 +378,7 @@ export function plainFactIfKnown(
 export function wordFactIfKnown(
   values: readonly string[],
   description: string,
-  absence: Absence,
+  absence: WithoutValue,
   read: (context: FactContext) => string | null,
 ): PlainFact {
   const text = `${description} ${formatAbsence(absence)}`;
@@ -392,7 +392,7 @@ export function booleanFact(description: string, read: (context: FactContext) =>
 /** Creates a fact that is true, false, or not known. */
 export function booleanFactIfKnown(
   description: string,
-  absence: Absence,
+  absence: WithoutValue,
   read: (context: FactContext) => boolean | null,
 ): PlainFact {
   return plainFactIfKnown(BOOLEAN_DOMAIN, null, `${description} ${formatAbsence(absence)}`, absence, read);
@@ -404,7 +404,7 @@ export function secondsSinceFact(
   payerWithout: string,
   read: (context: FactContext) => number | null,
 ): PlainFact {
-  const absence: Absence = { of: payerWithout, mistakenFor: SECONDS_MAX };
+  const absence: WithoutValue = { of: payerWithout, mistakenFor: SECONDS_MAX };
   return {
     kind: 'plain',
     domain: SECONDS_DOMAIN,
@@ -419,7 +419,7 @@ export function secondsSinceFact(
 }
 
 /** Writes the sentence of a fact's description that says which payers have no value. */
-export function formatAbsence({ of }: Absence): string {
+export function formatAbsence({ of }: WithoutValue): string {
   return `Not known for ${of}.`;
 }
 

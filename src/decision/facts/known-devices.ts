@@ -5,7 +5,6 @@ import {
   KNOWN_DEVICES_MAX,
 } from '#decision/payer/known-devices.ts';
 import {
-  type Absence,
   computeOnDemand,
   countDomain,
   countSecondsSince,
@@ -13,6 +12,7 @@ import {
   formatAbsence,
   plainFactIfKnown,
   SECONDS_DOMAIN,
+  type WithoutValue,
 } from './fact.ts';
 
 const KINDS = {
@@ -32,7 +32,7 @@ export const KNOWN_DEVICE_FACTS = {
 
 function createFirstSeenFact(kind: Kind) {
   const { name, of } = KINDS[kind];
-  const absence: Absence = { of, mistakenFor: 0 };
+  const absence: WithoutValue = { of, mistakenFor: 0 };
   return computeOnDemand(
     plainFactIfKnown(
       SECONDS_DOMAIN,
@@ -51,7 +51,7 @@ function createFirstSeenFact(kind: Kind) {
 
 function createKnownDevicesFact(kind: Kind) {
   const { name, of } = KINDS[kind];
-  const absence: Absence = { of, mistakenFor: 0 };
+  const absence: WithoutValue = { of, mistakenFor: 0 };
   return computeOnDemand(
     plainFactIfKnown(
       countDomain(KNOWN_DEVICES_MAX),

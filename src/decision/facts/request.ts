@@ -7,7 +7,6 @@ import {
   VERDICTS_ON_DEVICE_MAX,
 } from '#decision/payer/verdict-steps.ts';
 import {
-  type Absence,
   type AttributeFact,
   BOOLEAN_DOMAIN,
   booleanFact,
@@ -23,6 +22,7 @@ import {
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
   type WindowedFact,
+  type WithoutValue,
 } from './fact.ts';
 
 /** Facts about this request. */
@@ -99,7 +99,7 @@ export const HINT_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-const ATTRIBUTE_ABSENCE: Absence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
+const ATTRIBUTE_ABSENCE: WithoutValue = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
 
 /** Attributes that callers state, where the rule set declares them. */
 export const ATTRIBUTE_FACTS = {
@@ -192,7 +192,7 @@ const HINT_MEMBERS = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
 function createSharingFact(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
   const counted = COUNT_DESCRIPTIONS[counts].replace('{asked}', REQUEST_PHRASES[on]);
-  const absence: Absence = {
+  const absence: WithoutValue = {
     of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
     mistakenFor: 0,
   };

@@ -16,8 +16,8 @@ import {
   intervalSchema,
   listStatusCells,
   NO_ORDERS,
+  ORDER_STATUS_COLUMNS,
   orderCounts,
-  STATUSES_COUNTED,
 } from './presentation.ts';
 import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
 
@@ -162,7 +162,7 @@ export function createComparisonTables(
     {
       name: 'verdicts',
       title: 'Verdicts, and what became of the orders that the decisions are about',
-      columns: createColumns(['text', ...names], ['count', 'decisions'], STATUSES_COUNTED),
+      columns: createColumns(['text', ...names], ['count', 'decisions'], ORDER_STATUS_COLUMNS),
       rows: VERDICTS.flatMap((from) =>
         VERDICTS.map((to) => ({ from, to, cell: transitions[from][to] }))
           .filter(({ cell }) => cell.decisions > 0)
@@ -177,7 +177,7 @@ export function createComparisonTables(
     {
       name: 'changes',
       title: 'Changes by rule',
-      columns: createColumns(['count', 'count'], STATUSES_COUNTED, [
+      columns: createColumns(['count', 'count'], ORDER_STATUS_COLUMNS, [
         'text',
         'from',
         'by rule',

@@ -8,7 +8,7 @@ import {
   type AskedOptions,
   BadQuestion,
   numberOption,
-  type Option,
+  type QuestionOption,
   textOption,
   textsOption,
 } from './question.ts';
@@ -65,8 +65,13 @@ const TRIAL_ONLY = [
  * The options that say how the money value of decisions is computed. A report takes these options, and an experiment
  * also takes `windowDays` and `cap`.
  */
-export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY, RATE, REVERSAL_DAYS];
-export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...TRIAL_ONLY];
+export const OBJECTIVE_OPTIONS: readonly QuestionOption<unknown>[] = [
+  ...COSTS,
+  CURRENCY,
+  RATE,
+  REVERSAL_DAYS,
+];
+export const TRIAL_OPTIONS: readonly QuestionOption<unknown>[] = [...OBJECTIVE_OPTIONS, ...TRIAL_ONLY];
 
 /**
  * Reads the given members of an objective and leaves out the others. Throws `BadQuestion` for a bad currency or rate.

@@ -65,11 +65,11 @@ const ORDER_AMOUNTS = named(
   }),
 );
 
-export const amounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
+export const currencyAmounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
 
 export type OrderAmounts = Shape<typeof ORDER_AMOUNTS>;
 /** Amounts by currency. */
-export type CurrencyAmounts = Shape<typeof amounts>;
+export type CurrencyAmounts = Shape<typeof currencyAmounts>;
 
 const gaps = list(
   shape('Entries of the journal that were lost', {
@@ -260,20 +260,20 @@ export function formatOrders({ paid, unpaid, turnedAway, unknown }: OrderCounts)
 }
 
 /** The members that count orders, each with its status in the view `orders`. */
-export const STATUSES = [
+export const ORDER_STATUSES = [
   ['paid', 'PAID'],
   ['unpaid', 'UNPAID'],
   ['turnedAway', 'TURNED_AWAY'],
   ['unknown', 'UNKNOWN'],
 ] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
 
-export const STATUSES_COUNTED: ColumnGroup = [
+export const ORDER_STATUS_COLUMNS: ColumnGroup = [
   'count',
-  ...STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
+  ...ORDER_STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
 ];
 
 export function listStatusCells(orders: OrderCounts): readonly TableCell[] {
-  return STATUSES.map(([status]) => orders[status]);
+  return ORDER_STATUSES.map(([status]) => orders[status]);
 }
 
 /**

@@ -19,7 +19,7 @@ type OptionKind = 'version' | 'versions' | 'choice' | 'text' | 'texts' | 'time' 
  * An option of a question. The command's option or argument, the member of the body, its description and the field of
  * the console's page are made from it.
  */
-export interface Option<T> {
+export interface QuestionOption<T> {
   /** The member's name in the body. */
   readonly name: string;
   readonly kind: OptionKind;
@@ -36,14 +36,17 @@ export interface Option<T> {
   readonly read: (options: AskedOptions) => T;
 }
 
-type OptionText = Pick<Option<unknown>, 'name' | 'description'> &
-  Partial<Pick<Option<unknown>, 'isArgument' | 'isRequired'>>;
+type OptionText = Pick<QuestionOption<unknown>, 'name' | 'description'> &
+  Partial<Pick<QuestionOption<unknown>, 'isArgument' | 'isRequired'>>;
 
 function createOption<T>(
   kind: OptionKind,
-  { schema, ...told }: OptionText & Partial<Option<unknown>> & Pick<Option<unknown>, 'schema'>,
+  {
+    schema,
+    ...told
+  }: OptionText & Partial<QuestionOption<unknown>> & Pick<QuestionOption<unknown>, 'schema'>,
   valueIn: (value: unknown) => T,
-): Option<T> {
+): QuestionOption<T> {
   const plain = { isArgument: false, isRequired: false, values: [], form: null };
   return { ...plain, ...told, kind, schema, read: (options) => valueIn(options[told.name]) };
 }
@@ -52,18 +55,18 @@ function createOption<T>(
  * Declares an option that names a rule set by its version, released or a draft. If it is not given, the value is
  * null.
  */
-export function versionOption(told: OptionText): Option<string | null> {
+export function versionOption(told: OptionText): QuestionOption<string | null> {
   return createOption('version', { ...told, schema: versionTextSchema(told.description) }, readText);
 }
 
-export function versionsOption(told: OptionText): Option<readonly string[]> {
+export function versionsOption(told: OptionText): QuestionOption<readonly string[]> {
   const schema = Type.Array(versionTextSchema('A version'), { maxItems: 10, description: told.description });
   return createOption('versions', { ...told, schema }, readTexts);
 }
 
 export function choiceOption<const T extends string>(
   told: OptionText & { readonly values: readonly T[] },
-): Option<T | null> {
+): QuestionOption<T | null> {
   const schema = choice(told.values, told.description);
   return createOption(
     'choice',
@@ -76,23 +79,25 @@ export function choiceOption<const T extends string>(
 export function textsOption({
   most: maxItems,
   ...told
-}: OptionText & { readonly form: string; readonly most: number }): Option<readonly string[]> {
+}: OptionText & { readonly form: string; readonly most: number }): QuestionOption<readonly string[]> {
   const { description } = told;
   const schema = Type.Array(text(200, told.form), { minItems: 1, maxItems, description });
   return createOption('texts', { ...told, schema }, readTexts);
 }
 
-export function textOption(told: OptionText): Option<string | null> {
+export function textOption(told: OptionText): QuestionOption<string | null> {
   return createOption('text', { ...told, schema: text(200, told.description) }, readText);
 }
 
 /** Declares an option for a number within the bounds of its schema. If it is not given, the value is null. */
-export function numberOption(told: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
+export function numberOption(
+  told: OptionText & Pick<QuestionOption<unknown>, 'schema'>,
+): QuestionOption<number | null> {
   return createOption('number', told, (value) => (typeof value === 'number' ? value : null));
 }
 
 /** Declares an option for a time. The value is in epoch ms. If it is not given, the value is null. */
-export function timeOption(told: OptionText): Option<number | null> {
+export function timeOption(told: OptionText): QuestionOption<number | null> {
   return createOption('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
 }
 
@@ -141,11 +146,11 @@ export interface Question {
   readonly title: string;
   /** The description of the command. */
   readonly description: string;
-  readonly options: readonly Option<unknown>[];
+  readonly options: readonly QuestionOption<unknown>[];
   /** Example options, for the API document. */
   readonly example: AskedOptions;
   /** The option that names the version whose decisions alone count. Null if all decisions count. */
-  readonly decidedBy: Option<string | null> | null;
+  readonly decidedBy: QuestionOption<string | null> | null;
   /** The part of the archive that the answer needs, if a span is asked about. */
   readonly reads: ReadTimes;
   /** Whether the result names orders as examples. Such a result is deleted when a payer is erased. */
@@ -189,7 +194,7 @@ export function declareQuestion<P extends TProperties, Result extends { readonly
 /** Returns the rule set that an option names. If none is named, returns the rule set that decided last. */
 export async function findRulesOrLast(
   { evidence, options, rules }: Asking,
-  option: Option<string | null>,
+  option: QuestionOption<string | null>,
 ): Promise<RuleSet> {
   const version = option.read(options);
   if (version !== null) return rules.named(version);

@@ -131,7 +131,7 @@ export const VERSIONS_OPTION = versionsOption({
   isArgument: true,
 });
 
-export const EXPERIMENT = declareQuestion({
+export const EXPERIMENT_QUESTION = declareQuestion({
   kind: 'experiment',
   title: 'Results of the versions on trial',
   description:
@@ -148,7 +148,7 @@ export const EXPERIMENT = declareQuestion({
 });
 
 /** All questions about recorded decisions, each declared once. */
-export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, DRIFT, EXPERIMENT];
+export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, DRIFT, EXPERIMENT_QUESTION];
 
 /** Finds a question by its kind. Returns undefined if there is no such question. */
 export function findQuestion(kind: string): Question | undefined {

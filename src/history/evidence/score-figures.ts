@@ -99,7 +99,7 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
   const draws = new ScoreDraws(groups);
   const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
   const seen = computeCalibrationGaps(all);
-  // All figures of a draw are computed together, because a draw costs more than the figures.
+  // All figures of a resample are computed together, because a resample costs more than the figures.
   const figures = (times: Uint32Array) => {
     const orders = draws.orders(times);
     const gaps = computeCalibrationGaps(orders);
@@ -107,7 +107,7 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
       gaps === null || seen === null ? [null, null] : [sumAbsolute(gaps), sumAbsolute(gaps, seen)];
     return [computeBrierScore(orders), computeAreaUnderCurve(orders), ...known];
   };
-  // A single client cannot be drawn in different ways.
+  // With a single client all resamples are equal.
   const drawn = draws.clusters < 2 ? [] : estimateByBootstrap(draws.clusters, figures);
   const [brier = null, auc = null, error = null, distance = null] = drawn;
   const byBin = Map.groupBy(groups, ({ score }) => findBin(score));
@@ -124,12 +124,12 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
 }
 
 /**
- * Estimates the calibration error with its interval. The percentile interval of the draws cannot be used. The error
- * of a draw is larger than the error of the orders, and the error of the orders is larger than the true one, because
- * chance moves a bin away from the score more often than towards it. The lower end is the error minus the distance
- * between the draws and the orders, summed over the bins. The true error cannot be lower. The upper end is the error
- * plus the amount by which it exceeds a low percentile of the draws (the basic bootstrap of Davison and Hinkley,
- * Bootstrap methods and their application, 1997).
+ * Estimates the calibration error with its interval. The percentile interval of the resamples cannot be used. The
+ * error of a resample is larger than the error of the orders, and the error of the orders is larger than the true
+ * one, because chance moves a bin away from the score more often than towards it. The lower end is the error minus
+ * the distance between the resamples and the orders, summed over the bins. The true error cannot be lower. The upper
+ * end is the error plus the amount by which it exceeds a low percentile of the resamples (the basic bootstrap of
+ * Davison and Hinkley, Bootstrap methods and their application, 1997).
  */
 function estimateCalibrationError(error: Estimate | null, distance: Estimate | null): Estimate | null {
   if (error === null || distance === null) return null;
@@ -161,7 +161,7 @@ export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | 
 
 const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
 
-/** Holds orders by score and cluster in plain arrays, because they are summed for each of hundreds of draws. */
+/** Holds orders by score and cluster in plain arrays, because they are summed for each of hundreds of resamples. */
 class ScoreDraws {
   /** How many clusters are in use. They are numbered without gaps. */
   readonly clusters: number;

@@ -4,12 +4,12 @@ import type { Estimate } from './intervals.ts';
  * Sums of one value per client. They are enough for the mean, its standard error, and the number of clients behind
  * it.
  */
-export type Moments = Readonly<Record<'clients' | 'seen' | 'sum' | 'size' | 'squares', number>>;
+export type ValueSums = Readonly<Record<'clients' | 'seen' | 'sum' | 'size' | 'squares', number>>;
 
 /** `seen` counts the clients whose value is not 0. `size` is the sum of the absolute values. */
-export const NO_MOMENTS: Moments = { clients: 0, seen: 0, sum: 0, size: 0, squares: 0 };
+export const NO_VALUE_SUMS: ValueSums = { clients: 0, seen: 0, sum: 0, size: 0, squares: 0 };
 
-export function computeMean({ clients, sum }: Moments): number {
+export function computeMean({ clients, sum }: ValueSums): number {
   return clients === 0 ? 0 : sum / clients;
 }
 
@@ -23,11 +23,11 @@ const SEEN_MIN = 50;
  * Computes Kish's effective sample size (Survey sampling, 1965). If a few clients hold most of the sum, it is close
  * to the number of these few.
  */
-function computeEffectiveClients({ size, squares }: Moments): number {
+function computeEffectiveClients({ size, squares }: ValueSums): number {
   return squares === 0 ? 0 : size ** 2 / squares;
 }
 
-function hasEnoughClients(moments: Moments): boolean {
+function hasEnoughClients(moments: ValueSums): boolean {
   return moments.seen >= SEEN_MIN && computeEffectiveClients(moments) >= SEEN_MIN;
 }
 
@@ -44,7 +44,7 @@ const NARROWEST_CLIENTS = 5000;
  * Time-uniform central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is by
  * Robbins, 1970).
  */
-export function estimateDifference(base: Moments, other: Moments, alpha: number): Estimate | null {
+export function estimateDifference(base: ValueSums, other: ValueSums, alpha: number): Estimate | null {
   if (!hasEnoughClients(base) || !hasEnoughClients(other)) return null;
   const error = computeStandardError(base, other);
   if (error === 0) return null;
@@ -58,8 +58,8 @@ export function estimateDifference(base: Moments, other: Moments, alpha: number)
  * true difference of this size. Returns null if no difference can be estimated yet.
  */
 export function estimateClientsToGo(
-  base: Moments,
-  other: Moments,
+  base: ValueSums,
+  other: ValueSums,
   alpha: number,
   difference: number,
 ): number | null {
@@ -88,13 +88,13 @@ const NORMAL_80 = 0.8416212335729143;
  * Computes the standard error of the difference. A small arm with rare large values often has a low mean and a low
  * variance together, which would look like certainty. Therefore each arm's variance is at least the pooled variance.
  */
-function computeStandardError(base: Moments, other: Moments): number {
+function computeStandardError(base: ValueSums, other: ValueSums): number {
   const [one, two] = [computeVariance(base), computeVariance(other)];
   const pooled = (base.clients * one + other.clients * two) / (base.clients + other.clients);
   return Math.sqrt(Math.max(one, pooled) / base.clients + Math.max(two, pooled) / other.clients);
 }
 
-function computeVariance(moments: Moments): number {
+function computeVariance(moments: ValueSums): number {
   const { clients, squares } = moments;
   return Math.max(0, (squares - clients * computeMean(moments) ** 2) / Math.max(1, clients - 1));
 }
@@ -103,7 +103,7 @@ function computeVariance(moments: Moments): number {
  * Converts two arms to two arms of equal size that carry as much information. Returns the number of clients of both
  * together.
  */
-function computeEqualArms(base: Moments, other: Moments): number {
+function computeEqualArms(base: ValueSums, other: ValueSums): number {
   return (4 * base.clients * other.clients) / (base.clients + other.clients);
 }
 

@@ -99,8 +99,8 @@ const RESAMPLES = 400;
  * Estimates each statistic with its percentile interval by the cluster bootstrap: it draws as many clusters as there
  * are, with replacement, 400 times (Efron and Tibshirani, An introduction to the bootstrap, 1993). Clients are the
  * clusters, because the orders of one client depend on each other (Field and Welsh, Bootstrapping clustered data,
- * 2007). `statistics` receives how often each cluster was drawn. A draw for which a statistic is null does not count
- * for that statistic. The same seed gives the same intervals. An estimate is null when its statistic over all
+ * 2007). `statistics` receives how often each cluster was drawn. A resample for which a statistic is null does not
+ * count for that statistic. The same seed gives the same intervals. An estimate is null if its statistic over all
  * clusters, each counted once, is null.
  */
 export function estimateByBootstrap(
@@ -159,7 +159,7 @@ export function predictInterval(
   for (const drawn of drawResamples(clusters, chance)) {
     const expected = expectation(drawn);
     if (expected === null) continue;
-    // Several counts are drawn for each resample, so that the ends do not depend on a few draws.
+    // Several counts are drawn for each resample, so that the ends do not depend on a few counts.
     for (let draw = 0; draw < COUNTS_A_RESAMPLE; draw++)
       counts.push(Math.min(most, drawCount(chance, expected, beyondChance)));
   }

@@ -8,7 +8,7 @@ import { encodeClientState } from '#decision/payer/state-document.ts';
 import { encodeJournalRecord } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { Change, LoadOptions, LoadStamp, Store } from '#state/store.ts';
+import type { Commit, LoadOptions, LoadStamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { readClientLoad, toStoredAnswer } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
@@ -66,7 +66,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   /** When this process stored a shape in a partition, in ms of its monotonic clock. */
   const storedShapes = new Map<string, number>();
 
-  const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
+  const tryToCommit = async (change: Commit, next: string, storesShape: boolean): Promise<CommitStatus> => {
     const state = redis.stateKey(change.client.hash);
     const untilMs = computeValidUntilMs(change.stamp, calls.limitMsOn(state));
     const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
@@ -87,7 +87,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
    * milliseconds.
    */
   const isStored = async (
-    { client, stamp }: Change,
+    { client, stamp }: Commit,
     next: string,
     validUntilMs: number,
   ): Promise<boolean> => {
@@ -263,7 +263,7 @@ interface CommitTerms {
 
 /** Builds the keys and arguments of commit-5.lua, which explains each of them. */
 export function createCommitCall(
-  change: Change,
+  change: Commit,
   nextRaw: string,
   { validUntilMs, storesShape, journalEntries, installation }: CommitTerms,
 ) {
@@ -310,7 +310,7 @@ function listNotes({
   displaced,
   notedAttributes,
   state: { hints },
-}: Change): readonly string[] {
+}: Commit): readonly string[] {
   const notes: string[] = [];
   const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
   for (const order of displaced?.orders ?? [])

@@ -6,7 +6,7 @@ import { encodeOrder } from '#decision/payer/order-text.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { encodeJournalRecord } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { Change, Store } from '#state/store.ts';
+import type { Commit, Store } from '#state/store.ts';
 import {
   type RecordReader,
   readClientLoad,
@@ -123,7 +123,7 @@ export function eraseClient(
 function commitChange(
   sql: ClientStatements,
   journal: JournalTable,
-  change: Change,
+  change: Commit,
   storedShapes: ReadonlySet<string>,
   nowMs: number,
 ): 'committed' | 'conflict' {
@@ -144,7 +144,7 @@ function commitChange(
 }
 
 /** Writes the next state. Returns false if the state is no longer the one that was read. */
-function writeState(sql: ClientStatements, { client, stamp, state }: Change, nowMs: number): boolean {
+function writeState(sql: ClientStatements, { client, stamp, state }: Commit, nowMs: number): boolean {
   const next = encodeClientState(state);
   const untilMs = nowMs + RETENTION.stateMs;
   const { changes } =

@@ -1,23 +1,23 @@
 import { styleText } from 'node:util';
-import { TONES, type Tone } from '#workbench/authoring/explain/explanation-text.ts';
+import { TEXT_TONES, type TextTone } from '#workbench/authoring/explain/explanation-text.ts';
 
 /** Characters that steer a terminal or hide in a line: control, format and separator characters, lone surrogates. */
 const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
-  Tone,
+  TextTone,
   Parameters<typeof styleText>[0]
 >;
 
 /** Characters that never stand for text. By them `print` distinguishes the service's colours from a payer's text. */
 const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3' } as const satisfies Record<
-  Tone,
+  TextTone,
   string
 >;
 const END = '\uFDD4';
 
 /** Marks a text, so that `print` colours it on a terminal. */
-export function paintForTerminal(tone: Tone, text: string): string {
+export function paintForTerminal(tone: TextTone, text: string): string {
   return `${MARKS[tone]}${text}${END}`;
 }
 
@@ -53,7 +53,7 @@ export function escapeToLine(text: string): string {
 }
 
 function forTerminal(text: string, stream: NodeJS.WriteStream): string {
-  return TONES.reduce(
+  return TEXT_TONES.reduce(
     (painted, tone) =>
       painted.replaceAll(new RegExp(`${MARKS[tone]}([^${END}]*)${END}`, 'g'), (_, marked: string) =>
         styleText(STYLES[tone], marked, { stream }),

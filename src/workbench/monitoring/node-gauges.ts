@@ -1,5 +1,5 @@
 import type { Gauge, Registry } from 'prom-client';
-import type { LostKey } from '#checkout/access/admitted-keys.ts';
+import type { PlatformKeyRef } from '#checkout/access/admitted-keys.ts';
 import type { ListsReport } from '#checkout/lists/list-node.ts';
 import { addGauge } from '#checkout/metrics/metrics.ts';
 import type { OwnNodeReport } from '#checkout/rollout/fleet.ts';
@@ -177,7 +177,7 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
 }
 
 /** Shows whether the store has lost access keys. */
-export function watchKeys(registry: Registry, lost: () => readonly LostKey[]): void {
+export function watchKeys(registry: Registry, lost: () => readonly PlatformKeyRef[]): void {
   showFigures(registry, {
     scoring_lost_keys: [
       'Access keys that the store has lost, and that somebody used in the last ten minutes',

@@ -9,7 +9,7 @@ import {
 import type { ProblemSchema } from '#checkout/http/request/problems.ts';
 
 /** A reference to a named part of a document. */
-export interface Pointer {
+export interface ReferenceObject {
   readonly $ref: string;
 }
 
@@ -27,7 +27,7 @@ class SharedParts<Part extends object> {
    * Keeps a part and returns a pointer to it. If another part has the name already, the part is named after the first
    * operation that uses it.
    */
-  keep(name: string, operationId: string, part: Part): Pointer {
+  keep(name: string, operationId: string, part: Part): ReferenceObject {
     const text = JSON.stringify(part);
     const own = `${name}Of${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`;
     const kept = this.#names.get(text) ?? (this.#parts.has(name) ? own : name);
@@ -128,7 +128,7 @@ function allowNull(schema: TSchema): TSchema {
 }
 
 /** A JSON value of the document that tools read and this code does not. */
-export type Json = unknown;
+export type JsonValue = unknown;
 
 export interface HeaderObject {
   readonly description: string;
@@ -143,13 +143,17 @@ export interface ExampleObject {
 }
 
 export interface MediaType {
-  readonly schema: { readonly $ref?: string; readonly type?: 'string'; readonly allOf?: readonly Json[] };
-  readonly example?: Json;
-  readonly examples?: Readonly<Record<string, Pointer>>;
+  readonly schema: {
+    readonly $ref?: string;
+    readonly type?: 'string';
+    readonly allOf?: readonly JsonValue[];
+  };
+  readonly example?: JsonValue;
+  readonly examples?: Readonly<Record<string, ReferenceObject>>;
 }
 
 export interface ResponseObject {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, Json>>;
+  readonly headers?: Readonly<Record<string, JsonValue>>;
   readonly content?: Readonly<Record<string, MediaType>>;
 }

@@ -34,9 +34,9 @@ import {
   Components,
   type ExampleObject,
   type HeaderObject,
-  type Json,
+  type JsonValue,
   type MediaType,
-  type Pointer,
+  type ReferenceObject,
   type ResponseObject,
 } from './components.ts';
 import { createExample } from './example.ts';
@@ -263,7 +263,7 @@ function groupRefusalsByStatus(
   operationId: string,
   refusals: readonly RefusalNote[],
   components: Components,
-): Record<string, Pointer> {
+): Record<string, ReferenceObject> {
   const byCode = new Map(refusals.map((one) => [one.name, one]));
   const byStatus = Map.groupBy(byCode.values(), ({ example }) => example.status);
   return Object.fromEntries(
@@ -331,7 +331,7 @@ function createRefusalResponse(
   };
 }
 
-function createHeaderRefs(names: readonly (keyof typeof HEADERS)[]): Record<string, Json> {
+function createHeaderRefs(names: readonly (keyof typeof HEADERS)[]): Record<string, JsonValue> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -347,24 +347,24 @@ export interface OperationObject {
   readonly description: string;
   readonly tags: readonly string[];
   readonly security: readonly { readonly accessKey: readonly string[] }[];
-  readonly parameters: readonly Json[];
+  readonly parameters: readonly JsonValue[];
   readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
-  readonly responses: Readonly<Record<string, ResponseObject | Pointer>>;
+  readonly responses: Readonly<Record<string, ResponseObject | ReferenceObject>>;
 }
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: Json;
+  readonly info: JsonValue;
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly Json[];
+  readonly tags: readonly JsonValue[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, Json>>;
+    readonly schemas: Readonly<Record<string, JsonValue>>;
     /** Refusals, named by the codes that they may have. */
     readonly responses: Readonly<Record<string, ResponseObject>>;
     readonly examples: Readonly<Record<string, ExampleObject>>;
-    readonly parameters: Readonly<Record<string, Json>>;
+    readonly parameters: Readonly<Record<string, JsonValue>>;
     readonly headers: Readonly<Record<string, HeaderObject>>;
-    readonly securitySchemes: Json;
+    readonly securitySchemes: JsonValue;
   };
 }

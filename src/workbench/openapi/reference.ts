@@ -1,7 +1,7 @@
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { type FoundFact, findFacts, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
 import { TABLE_NAMES, TABLES } from '#history/archive/tables.ts';
-import type { ExampleObject, Pointer } from './components.ts';
+import type { ExampleObject, ReferenceObject } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
 
 interface Entry {
@@ -79,7 +79,7 @@ function listRefusals({ paths, components }: OpenApiDocument) {
   );
 }
 
-function getPart<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Pointer): Part {
+function getPart<Part>(parts: Readonly<Record<string, Part>>, { $ref }: ReferenceObject): Part {
   const part = parts[$ref.replace(/^.*\//, '')];
   if (part === undefined) throw new Error(`the document has no ${$ref}`);
   return part;

@@ -11,8 +11,8 @@ import {
 import {
   estimateClientsToGo,
   estimateDifference,
-  type Moments,
-  NO_MOMENTS,
+  NO_VALUE_SUMS,
+  type ValueSums,
 } from '#history/statistics/confidence-sequence.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import { seeded } from '../../simulation/seeded-random.ts';
@@ -132,9 +132,9 @@ function aucByPairs(orders: readonly ScoredOrders[]): number | null {
 }
 
 /** Clients with a value each, the same for the same seed. */
-function drawn(clients: number, seed: number, more = 0): Moments {
+function drawn(clients: number, seed: number, more = 0): ValueSums {
   const draw = seeded(seed);
-  let moments = NO_MOMENTS;
+  let moments = NO_VALUE_SUMS;
   for (let client = 0; client < clients; client++) {
     const value = draw() + draw() + more;
     moments = addSums(moments, { clients: 1, seen: 1, sum: value, size: value, squares: value ** 2 });

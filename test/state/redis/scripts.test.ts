@@ -10,7 +10,7 @@ import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { parseKeyCount, RedisScript } from '#state/redis/script.ts';
 import { sightingsScript } from '#state/redis/sightings.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { Change } from '#state/store.ts';
+import type { Commit } from '#state/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { newClient, paymentOf, T0, verdictOn, withAnswer } from '../clients.ts';
@@ -102,7 +102,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
       const stamp = { raw: '', storeTimeMs: 0, arrivedMs: 0 };
       let snapshot = { state: UNKNOWN_CLIENT, order: null, answer: null, stamp };
       const soon = Date.now() + 600_000;
-      const commit = async (change: Change, validUntilMs = soon, journalEntries = entries) => {
+      const commit = async (change: Commit, validUntilMs = soon, journalEntries = entries) => {
         const raw = encodeClientState(change.state);
         const terms = { validUntilMs, storesShape: true, journalEntries, installation: 'ours' };
         const call = createCommitCall(change, raw, terms);

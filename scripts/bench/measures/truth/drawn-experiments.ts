@@ -4,7 +4,7 @@ import {
   type Metric,
   recommendVersion,
 } from '#history/evidence/experiment/recommendation.ts';
-import type { Moments } from '#history/statistics/confidence-sequence.ts';
+import type { ValueSums } from '#history/statistics/confidence-sequence.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 
 /**
@@ -100,7 +100,7 @@ class DrawnArm {
 
   totals(version: string, share: number): ArmTotals {
     const { clients } = this;
-    const totals = new Map<Metric, Moments>();
+    const totals = new Map<Metric, ValueSums>();
     for (const [metric, sums] of this.#sums) totals.set(metric, { ...sums, clients });
     return { version, share, clients, unknown: 0, unreported: null, totals };
   }

@@ -10,7 +10,7 @@ import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   authenticate,
-  type Callers,
+  type CallerSources,
   isStillAuthorized,
   type RequiredGrant,
 } from '#checkout/http/request/authenticate.ts';
@@ -112,7 +112,7 @@ export function createTaggedOperations<Parts>(
 }
 
 /** How a listener identifies callers, reads bodies and limits work. */
-export interface ListenerPolicy extends Callers {
+export interface ListenerPolicy extends CallerSources {
   /**
    * Whether parameters and members that an operation does not declare are refused with 400. Otherwise they are
    * ignored.

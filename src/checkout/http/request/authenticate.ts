@@ -62,7 +62,7 @@ interface KnowsBrowsers {
 }
 
 /** How a listener identifies callers. */
-export interface Callers {
+export interface CallerSources {
   readonly keys: AccessKeys;
   /** Identifies people by their browser's session. Null on a listener for programs, which use keys. */
   readonly browsers: KnowsBrowsers | null;
@@ -71,7 +71,7 @@ export interface Callers {
 /** Identifies the caller (401) and checks the grant (403), as section 5 of the interface says. */
 export async function authenticate(
   ctx: ParameterizedContext<RequestState>,
-  { keys, browsers }: Callers,
+  { keys, browsers }: CallerSources,
   grant: RequiredGrant,
 ): Promise<Caller> {
   ctx.state.operation = getFirstOperation(grant);
@@ -88,7 +88,7 @@ export async function authenticate(
 /** Whether the caller is still known and granted the operation. */
 export async function isStillAuthorized(
   ctx: ParameterizedContext<RequestState>,
-  callers: Callers,
+  callers: CallerSources,
   grant: RequiredGrant,
 ): Promise<boolean> {
   try {

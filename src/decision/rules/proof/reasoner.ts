@@ -241,7 +241,7 @@ interface SearchState {
 class OutOfSteps extends Error {}
 
 /**
- * Searches for numbers that make formulas true and keep to relations. It draws every consequence, and then tries the
+ * Searches for numbers that make formulas true and keep to relations. It derives every consequence, and then tries the
  * alternatives of the narrowest open choice one after the other. It covers every possibility or runs out of steps, so
  * "none" is a proof.
  */
@@ -338,7 +338,7 @@ class Search {
     }
   }
 
-  /** Draws consequences until there are no more. Returns false if something became impossible. */
+  /** Derives consequences until there are no more. Returns false if something became impossible. */
   #propagate(state: SearchState): boolean {
     for (let moved = true; moved; ) {
       const before = [...state.left];

@@ -50,7 +50,7 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/** Conclusions that later rules draw from other facts. They matter only if a question asks for `defined`. */
+/** Conclusions that later rules reach from other facts. They matter only if a question asks for `defined`. */
 interface Definition {
   readonly defined: FactRef;
   readonly conditions: readonly Condition[];

@@ -73,7 +73,7 @@ export class BucketHome implements ArchiveHome {
     this.#bucket = bucket;
     this.#cache = cache;
     this.#registers = registers;
-    // This is the commit of an earlier process, until `refresh` asks which commit is valid now.
+    // Until `refresh` asks which commit is valid now, the newest commit is that of an earlier process.
     this.#newest = findNewestCommit(listNames(join(folder, LOG_FOLDER)));
   }
 

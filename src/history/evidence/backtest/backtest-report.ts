@@ -6,10 +6,10 @@ import { formatTime } from '#decision/payer/instant.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
 import { COMPARISON_MEMBERS, createComparisonTables } from '#history/evidence/comparison.ts';
 import {
-  amounts,
   type ColumnGroup,
   certainIntervalSchema,
   createColumns,
+  currencyAmounts,
   type EvidenceTable,
   emptyLists,
   formatNumber,
@@ -30,14 +30,14 @@ import {
   closedPayments,
   listClosedPaymentsNotes,
   listReversalNotes,
-  reversals,
+  reversalFigures,
 } from '#history/evidence/source/reversals.ts';
 
 export const HISTORY_PARTS = ['earlier', 'later'] as const;
 
 export type PartName = (typeof HISTORY_PARTS)[number];
 
-const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: amounts });
+const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: currencyAmounts });
 
 const EFFECT = {
   orders: count('How many'),
@@ -111,7 +111,7 @@ export const BacktestSchema = shape('What a version, and others like it, would h
     earlier: TimePartSchema,
     later: TimePartSchema,
   }),
-  reversals,
+  reversals: reversalFigures,
   emptyLists,
   heldOut: heldOutCounts,
   candidates: list(CandidateSchema, 'The version as it is comes first'),

@@ -7,7 +7,7 @@ import {
 } from '#history/archive/query-engine.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
 import { byOutcomeSql } from '#history/evidence/source/order-sums.ts';
-import { type Moments, NO_MOMENTS } from '#history/statistics/confidence-sequence.ts';
+import { NO_VALUE_SUMS, type ValueSums } from '#history/statistics/confidence-sequence.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
 import { isMetric, type Metric } from './recommendation.ts';
@@ -66,7 +66,7 @@ export class SumsByArm {
       .filter((name) => name.startsWith(`${version}/`))
       .map((name) => name.slice(version.length + 1))
       .filter(isMetric);
-    const totals = metrics.map((metric): [Metric, Moments] => [
+    const totals = metrics.map((metric): [Metric, ValueSums] => [
       metric,
       { ...this.#at(version, metric, look), clients },
     ]);
@@ -87,7 +87,7 @@ export class SumsByArm {
    * Computes by how much the arm's orders without a report exceed what the common share of all arms would give. The
    * mean is above 0 if the arm has more such orders than the others.
    */
-  #unreportedOf(version: string): Moments {
+  #unreportedOf(version: string): ValueSums {
     const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);
     const share = ofAll('granted') === 0 ? 0 : ofAll('unknown') / ofAll('granted');
     const own = (what: Counted) => this.#at(version, what, this.#looks);
@@ -104,12 +104,12 @@ export class SumsByArm {
     };
   }
 
-  #at(version: string, what: Metric | Counted, look: number): Moments {
+  #at(version: string, what: Metric | Counted, look: number): ValueSums {
     const grown = this.#grown.get(`${version}/${what}`) ?? [];
     return grown
       .filter((row) => (toNumberOrNull(row['look']) ?? 0) <= look)
-      .map((row) => toNumbers(row, NO_MOMENTS))
-      .reduce(addSums, NO_MOMENTS);
+      .map((row) => toNumbers(row, NO_VALUE_SUMS))
+      .reduce(addSums, NO_VALUE_SUMS);
   }
 }
 

@@ -15,10 +15,10 @@ import {
   listSpanNotes,
   listStatusCells,
   numberSchema,
+  ORDER_STATUS_COLUMNS,
   orderCounts,
   type Presentation,
   SPAN_MEMBERS,
-  STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
@@ -351,7 +351,7 @@ function armsTable({ arms }: Experiment): EvidenceTable {
 }
 
 const FIGURES_COUNTED: readonly ColumnGroup[] = [
-  STATUSES_COUNTED,
+  ORDER_STATUS_COLUMNS,
   ['count', 'requisites', 'waits', 'lost after a wait'],
 ];
 

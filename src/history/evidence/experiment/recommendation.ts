@@ -4,8 +4,8 @@ import {
   computeMean,
   estimateClientsToGo,
   estimateDifference,
-  type Moments,
-  NO_MOMENTS,
+  NO_VALUE_SUMS,
+  type ValueSums,
 } from '#history/statistics/confidence-sequence.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
@@ -40,17 +40,17 @@ export interface ArmTotals {
   readonly clients: number;
   /** How many granted orders have no report. */
   readonly unknown: number;
-  readonly totals: ReadonlyMap<Metric, Moments>;
+  readonly totals: ReadonlyMap<Metric, ValueSums>;
   /**
    * Each client's orders without a report, in excess of the share that all arms have. Null at every look before the
    * last.
    */
-  readonly unreported: Moments | null;
+  readonly unreported: ValueSums | null;
 }
 
 /** Returns the sums of a metric. A metric without sums is 0 for all clients of the arm. */
-export function getMetricSums({ totals, clients }: ArmTotals, metric: Metric): Moments {
-  return totals.get(metric) ?? { ...NO_MOMENTS, clients };
+export function getMetricSums({ totals, clients }: ArmTotals, metric: Metric): ValueSums {
+  return totals.get(metric) ?? { ...NO_VALUE_SUMS, clients };
 }
 
 /** In at most this share of experiments an interval ever misses the truth. */
@@ -175,7 +175,7 @@ function isApart(difference: Estimate | null): boolean {
 }
 
 /** Formats two means like "12.1 against 13.4 for each 1,000 clients". */
-function meanText(base: Moments, other: Moments): string {
+function meanText(base: ValueSums, other: ValueSums): string {
   const [one, two] = [other, base].map((moments) => (1000 * computeMean(moments)).toPrecision(3));
   return `${Number(one)} against ${Number(two)} for each 1,000 clients`;
 }

@@ -317,7 +317,7 @@ export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly
 }
 
 /** How the rules judge one decision, with a value for each rule of `listNamedRules`. */
-export interface Judgement {
+export interface RuleJudgement {
   /**
    * Whether the rule's condition holds and, for a signal, no exemption applies. For `otherwise`: whether no rule of
    * the file applied.
@@ -332,7 +332,7 @@ export interface Judgement {
 }
 
 /** The judgement of a decision, or the labels of the facts that its record lacks. */
-export type JudgedCell = { readonly judgement: Judgement } | { readonly lacking: readonly string[] };
+export type JudgedCell = { readonly judgement: RuleJudgement } | { readonly lacking: readonly string[] };
 
 /**
  * Creates a function that evaluates recorded decisions with a rule set, and again without each of its rules. A client

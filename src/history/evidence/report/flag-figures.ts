@@ -16,8 +16,8 @@ import {
   listStatusCells,
   NO_ORDERS,
   numberSchema,
+  ORDER_STATUS_COLUMNS,
   orderCounts,
-  STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
@@ -178,7 +178,7 @@ export function createFlagsTable({ flags, unflagged }: FlagReport): EvidenceTabl
     columns: createColumns(
       ['text', 'flag'],
       ['count', 'decisions'],
-      STATUSES_COUNTED,
+      ORDER_STATUS_COLUMNS,
       ['count', 'declined', 'reversed'],
       ['share', 'unpaid share, 95 %'],
       ['ratio', 'lift'],

@@ -16,8 +16,8 @@ import {
   intervalSchema,
   NO_ORDERS,
   numberSchema,
+  ORDER_STATUSES,
   orderCounts,
-  STATUSES,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
@@ -235,8 +235,8 @@ const SIDE_CLIENTS_MIN = 50;
 const NON_ZERO_MIN = 20;
 
 async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSide> {
-  const sums = STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
-  const whole = STATUSES.map(([member]) => `"${member}"`).join(' + ');
+  const sums = ORDER_STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
+  const whole = ORDER_STATUSES.map(([member]) => `"${member}"`).join(' + ');
   const [row = {}] = await duck.rows(
     `SELECT count(*)::DOUBLE AS clients, count(*) FILTER (NOT counts)::DOUBLE AS young, ${sums} FROM units WHERE ${where}`,
   );

@@ -14,13 +14,13 @@ import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
 import { type Estimate, estimateClusteredShares } from '#history/statistics/intervals.ts';
-import type { Judgement } from './fact-cells.ts';
+import type { RuleJudgement } from './fact-cells.ts';
 import { createWaitsTable, noteWaits, WAIT_LEVEL_SQL } from './wait-levels.ts';
 
 /** Creates the table `judged` with the judgement of each cell. Cells that cannot be judged are left out. */
 export async function createJudgementsTable(
   duck: QueryEngine,
-  judged: ReadonlyMap<string, Judgement>,
+  judged: ReadonlyMap<string, RuleJudgement>,
 ): Promise<void> {
   // An additional last bit is set for every cell, so that this bit selects all cells that can be judged.
   const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;

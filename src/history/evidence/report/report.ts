@@ -12,7 +12,7 @@ import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { findLastingDays, readReversals } from '#history/evidence/source/reversals.ts';
 import { compareRuleSets } from './against.ts';
 import { computeArmNet, findOnlyMissingRule } from './arm-net.ts';
-import { createJudge, type Judgement, listNamedRules, readFactCells } from './fact-cells.ts';
+import { createJudge, listNamedRules, type RuleJudgement, readFactCells } from './fact-cells.ts';
 import { reportFlags } from './flag-figures.ts';
 import { computeHoldoutFigures, type HoldoutResult } from './holdout.ts';
 import { createJudgementsTable, type RuleTally, readOrdersInBatches, sumTallies } from './order-batches.ts';
@@ -126,7 +126,7 @@ async function judgeCells(duck: QueryEngine, rules: RuleSet) {
   const { sql, cells } = await readFactCells(duck, rules);
   const judge = createJudge(rules);
   const missing = new Set<string>();
-  const judged = new Map<string, Judgement>();
+  const judged = new Map<string, RuleJudgement>();
   for (const one of cells) {
     const found = judge(one);
     if ('judgement' in found) judged.set(one.cell, found.judgement);

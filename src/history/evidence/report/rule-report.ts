@@ -4,9 +4,9 @@ import { choice, count, list, literal, nullable, type Shape, shape, word } from 
 import { OTHERWISE } from '#decision/decision.ts';
 import { createComparisonTables } from '#history/evidence/comparison.ts';
 import {
-  amounts,
   type CurrencyAmounts,
   createColumns,
+  currencyAmounts,
   type EvidenceTable,
   formatNumber,
   formatOrders,
@@ -17,14 +17,14 @@ import {
   listSpanNotes,
   listStatusCells,
   numberSchema,
+  ORDER_STATUS_COLUMNS,
   orderCounts,
   type Presentation,
   SPAN_MEMBERS,
-  STATUSES_COUNTED,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
-import { createCausesTable, listReversalNotes, reversals } from '#history/evidence/source/reversals.ts';
+import { createCausesTable, listReversalNotes, reversalFigures } from '#history/evidence/source/reversals.ts';
 import { listUnratedNotes, unratedMoney } from '#history/evidence/unrated-money.ts';
 import { AgainstSchema } from './against.ts';
 import { createFlagsTable, flagFigures, unflaggedFigures } from './flag-figures.ts';
@@ -61,7 +61,7 @@ const RULE_FIGURES = {
     'Of its orders with a known outcome, by client, or by device where it is about shared ones; null without one',
   ),
   lift: nullable(numberSchema('Its unpaid share over that of all orders; null when either has none')),
-  amount: amounts,
+  amount: currencyAmounts,
 } as const;
 
 const RuleReportSchema = shape('What one rule was worth on what happened', {
@@ -82,7 +82,7 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
 const SliceSchema = shape('The orders of a slice, whichever rules matched', {
   slice: word('Its name'),
   orders: orderCounts,
-  amount: amounts,
+  amount: currencyAmounts,
 });
 
 /** The schema of the output of `rules report --json`, without notes and tables. The member names are stable. */
@@ -98,9 +98,9 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   }),
   orders: orderCounts,
   unpaidShare: intervalSchema('Of all orders with a known outcome'),
-  amount: amounts,
+  amount: currencyAmounts,
   technical: count('Orders that are left out because they ended in a technical failure'),
-  reversals,
+  reversals: reversalFigures,
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
   rules: list(RuleReportSchema, 'Those that most decisions needed first, otherwise last'),
@@ -245,7 +245,7 @@ function figuresTable(
     columns: createColumns(
       ['text', ...headings],
       ['count', ...COUNTS],
-      STATUSES_COUNTED,
+      ORDER_STATUS_COLUMNS,
       ['share', 'unpaid share, 95 %'],
       ['ratio', 'lift'],
     ),
@@ -302,7 +302,7 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
     columns: createColumns(
       ['text', 'file', 'rule', 'held out'],
       ['count', 'clients', 'too young'],
-      STATUSES_COUNTED,
+      ORDER_STATUS_COLUMNS,
       ['share', 'paid share, 95 %'],
     ),
     rows: rules.flatMap(({ file, name, holdout }) => {

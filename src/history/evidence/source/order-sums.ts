@@ -2,9 +2,9 @@ import { type DuckRow, toNumberOrNull, toNumbers, toTextOrNull } from '#history/
 import {
   type CurrencyAmounts,
   NO_ORDERS,
+  ORDER_STATUSES,
   type OrderAmounts,
   type OrderCounts,
-  STATUSES,
 } from '#history/evidence/presentation.ts';
 import { addSums, mapSums } from '#history/statistics/sums.ts';
 
@@ -31,7 +31,7 @@ export function roundAmountSum(sum: number): number {
 
 /** Renders SQL that computes an aggregate for each member of `OrderCounts`. Technical failures have no member. */
 export function byOutcomeSql(aggregate: string, prefix = ''): string {
-  return STATUSES.map(
+  return ORDER_STATUSES.map(
     ([member, status]) => `${aggregate} FILTER (status = '${status}')::DOUBLE AS "${prefix}${member}"`,
   ).join(', ');
 }

@@ -38,7 +38,7 @@ const MONEY = {
   amount: numberSchema('Their money'),
 } as const;
 
-export const reversals = shape('Why granted orders were not paid, and what may yet be taken back', {
+export const reversalFigures = shape('Why granted orders were not paid, and what may yet be taken back', {
   causes: list(
     shape('Granted orders of one cause', {
       cause: choice(CAUSES, 'Of the report that holds'),
@@ -61,7 +61,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
   ),
 });
 
-type Reversals = Shape<typeof reversals>;
+type Reversals = Shape<typeof reversalFigures>;
 
 /** Reads what all reports say about reversals, also reports from before the span. */
 export async function readReversals(evidence: Evidence): Promise<Reversals> {

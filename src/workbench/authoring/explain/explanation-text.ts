@@ -128,11 +128,11 @@ function formatValue(value: unknown): string {
 }
 
 /** The meanings of a piece of text, which a terminal may show as colours. */
-export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
+export const TEXT_TONES = ['pass', 'fail', 'faint', 'strong'] as const;
 
-export type Tone = (typeof TONES)[number];
+export type TextTone = (typeof TEXT_TONES)[number];
 
-export type PaintText = (tone: Tone, text: string) => string;
+export type PaintText = (tone: TextTone, text: string) => string;
 
 export const PLAIN_PAINT: PaintText = (_tone, text) => text;
 
@@ -140,7 +140,7 @@ export const PLAIN_PAINT: PaintText = (_tone, text) => text;
 const TEXT_CHARACTERS_MAX = 84;
 
 interface Row {
-  readonly tone: Tone;
+  readonly tone: TextTone;
   readonly text: string;
   readonly at: Location;
 }

@@ -1,6 +1,11 @@
 import { type Command, Option as CommandOption } from 'commander';
 import { explainBadVersionName, isRuleVersion } from '#decision/rules/rule-set.ts';
-import { type AvailableRules, BadQuestion, type Option, type Question } from '#history/evidence/question.ts';
+import {
+  type AvailableRules,
+  BadQuestion,
+  type Question,
+  type QuestionOption,
+} from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
@@ -34,7 +39,7 @@ function evidenceCommand(rules: Command, question: Question): void {
   });
 }
 
-function formatArgument({ name, kind, isRequired }: Option<unknown>): string {
+function formatArgument({ name, kind, isRequired }: QuestionOption<unknown>): string {
   const text = kind === 'versions' ? `${name}...` : name;
   return isRequired ? `<${text}>` : `[${text}]`;
 }
@@ -47,7 +52,7 @@ export function createCommandOption({
   values,
   description,
   isRequired,
-}: Option<unknown>): CommandOption {
+}: QuestionOption<unknown>): CommandOption {
   const option = new CommandOption(`--${toOptionFlag(name)} <${(form ?? kind).toLowerCase()}>`, description);
   if (isRequired) option.makeOptionMandatory();
   switch (kind) {
@@ -88,7 +93,10 @@ async function answerQuestion(
 }
 
 /** Returns a refusal for people. It names the flag if the message begins with the name of an option. */
-export function toUsageError({ message }: BadQuestion, options: readonly Option<unknown>[]): UsageError {
+export function toUsageError(
+  { message }: BadQuestion,
+  options: readonly QuestionOption<unknown>[],
+): UsageError {
   const named = options.find(({ name }) => message.startsWith(`${name} `));
   return new UsageError(
     named === undefined ? message : `--${toOptionFlag(named.name)}${message.slice(named.name.length)}`,
@@ -97,7 +105,7 @@ export function toUsageError({ message }: BadQuestion, options: readonly Option<
 
 /** Returns the value of an option in the form of a request's body. */
 export function readOption(
-  { name, kind, schema }: Option<unknown>,
+  { name, kind, schema }: QuestionOption<unknown>,
   given: Readonly<Record<string, unknown>>,
 ): unknown {
   const value = given[name];

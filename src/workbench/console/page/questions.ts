@@ -55,7 +55,7 @@ export type SavedDraft = Answered<typeof SavedDraftSchema>;
 export type SharedLists = Answered<typeof SharedListsSchema>;
 export type ListEntries = Answered<typeof ListEntriesSchema>;
 export type EvidenceJob = Answered<typeof EvidenceJobSchema>;
-export type Explored = Answered<typeof ExplorationSchema>;
+export type ExplorationAnswer = Answered<typeof ExplorationSchema>;
 export type EvidenceJobList = Answered<typeof EvidenceJobListSchema>;
 
 /** A job with its result, in the type of its kind. */
@@ -119,7 +119,7 @@ const to = <T>(texts: TemplateStringsArray, ...parts: Part[]): Question<T> => ({
 export const SESSION: Question<Session> = { path: 'session' };
 export const SIGN_IN: Question<SignIn> = { path: 'sign-in' };
 export const REPORTING: Question<Reporting> = { path: 'reporting' };
-export const explorationQuestion = (query: URLSearchParams) => to<Explored>`explore?${query}`;
+export const explorationQuestion = (query: URLSearchParams) => to<ExplorationAnswer>`explore?${query}`;
 
 export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
 export const EXPERIMENT_QUESTION: JobQuestion<Experiment> = { path: 'evidence' };

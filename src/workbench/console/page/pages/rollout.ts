@@ -33,7 +33,7 @@ import {
   PLAN_MODES,
   type RolloutPlan,
 } from './rollout-plan.ts';
-import { Stages } from './stages.ts';
+import { CandidateStages } from './stages.ts';
 import { RollBackButtons } from './take-back.ts';
 import { computeHarms, ExperimentPart, renderTrialCounts } from './trial.ts';
 
@@ -139,7 +139,7 @@ function OnTrial({
   const { session } = changing;
   const state = mode === 'canary' ? `canary ${percent} %` : mode;
   return html`${renderHead(candidate, state, `Since ${formatDateTime(since)}`)}
-    ${h(Stages, { candidate, ...changing })}
+    ${h(CandidateStages, { candidate, ...changing })}
     ${mode === 'canary' && describeGuard(candidate, trial)}
     ${
       isAllowed(session, 'operate') &&

@@ -22,7 +22,7 @@ const STAGES: readonly Stage[] = [
 ];
 
 /** The present stage of a version, and the next steps. */
-export function Stages({ candidate, rollout, session, propose }: StagesProps) {
+export function CandidateStages({ candidate, rollout, session, propose }: StagesProps) {
   const { version, mode, percent, guardPoints } = candidate;
   const reached = mode === 'shadow' ? 0 : percent;
   const mayStep = isAllowed(session, 'operate');

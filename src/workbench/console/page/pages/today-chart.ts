@@ -21,7 +21,7 @@ import { declareNumberColumns, renderTable } from '#workbench/console/page/parts
 import { formatAddress, formatMinuteWord } from '#workbench/console/page/parts/time-span.ts';
 import { assignColors, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
-import type { Earlier, Exploration, View } from './today-view.ts';
+import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
   computeEarlierLine,
   FILTER_NAMES,
@@ -36,12 +36,12 @@ const MEASURES = ['count', 'share', 'money'] as const;
 
 interface ExploredProps {
   found: Exploration;
-  view: View;
+  view: TodayView;
   session: Session;
   status: RolloutStatus | null;
   /** The names of the attributes that callers sent lately. */
   attributes: readonly string[];
-  earlier: Earlier;
+  earlier: EarlierDecisions;
   children: Html;
 }
 
@@ -168,7 +168,7 @@ function findMainCurrency(values: Exploration['values']) {
  * Shows the values. A value links to a finer split (a verdict to its rules), and a number to the decisions
  * counted.
  */
-function ExploredValues({ found, view }: { found: Exploration; view: View }) {
+function ExploredValues({ found, view }: { found: Exploration; view: TodayView }) {
   const { by, measure } = view;
   const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', toCountsCsv(found, view));
   const money = measure === 'money';
@@ -202,7 +202,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: View }) {
     <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
 }
 
-function toCountsCsv({ slots, all, values }: Exploration, { by }: View) {
+function toCountsCsv({ slots, all, values }: Exploration, { by }: TodayView) {
   const currency = findMainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money, orders }) =>
     slots.map((at, slot) => ({

@@ -5,14 +5,14 @@ import { COUNT_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
 import { readMoment, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
 import { formatMinuteWord, type ShownTime } from '#workbench/console/page/parts/time-span.ts';
-import { type Explored, explorationQuestion } from '#workbench/console/page/questions.ts';
+import { type ExplorationAnswer, explorationQuestion } from '#workbench/console/page/questions.ts';
 
 /**
  * The view of Today that the address asks for: a time, the counted figure, and the property by which it is
  * split.
  */
 
-export type Exploration = Explored['exploration'];
+export type Exploration = ExplorationAnswer['exploration'];
 
 /** The properties by which decisions are split, in the sequence in which the page lists them. */
 export const SPLIT_NAMES = [
@@ -31,7 +31,7 @@ export const FILTER_NAMES = COUNT_FIELDS.map(({ name }) => name);
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
 
-export interface View {
+export interface TodayView {
   readonly query: URLSearchParams;
   readonly time: ShownTime;
   readonly by: string;
@@ -39,7 +39,7 @@ export interface View {
   readonly measure: string;
 }
 
-export function readView(query: URLSearchParams, time: ShownTime): View {
+export function readView(query: URLSearchParams, time: ShownTime): TodayView {
   const [by, measure] = [query.get('by') ?? 'verdict', query.get('measure') ?? 'count'];
   return { query, time, by, verdict: query.get('verdict'), measure };
 }
@@ -52,7 +52,7 @@ export function getSearchParameter(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
 }
 
-function toNarrowedQuery({ query, by, verdict, measure }: View) {
+function toNarrowedQuery({ query, by, verdict, measure }: TodayView) {
   const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
   const split = attribute === undefined ? { by } : { attribute };
   const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
@@ -65,7 +65,7 @@ function toNarrowedQuery({ query, by, verdict, measure }: View) {
 const LONGEST = 'quarter';
 
 /** Returns the query for the view. If the time ends now, the service counts whole slots. */
-export function toExploreQuery(view: View) {
+export function toExploreQuery(view: TodayView) {
   const { name, span } = view.time;
   const asked = toNarrowedQuery(view);
   if (name !== null) asked.set('span', name === 'all' ? LONGEST : name);
@@ -84,7 +84,7 @@ export function getSlotSpan({ slots, stepMs }: Exploration) {
 }
 
 /** The verdicts of the same time earlier. Null if that time would not be before this one. */
-export interface Earlier {
+export interface EarlierDecisions {
   readonly day: Exploration | null;
   readonly week: Exploration | null;
   /** The decisions of the earlier time with which the address compares, and how long ago that time is. */
@@ -93,7 +93,7 @@ export interface Earlier {
 }
 
 /** Requests the earlier decisions, each time once. */
-export function useEarlier(found: Exploration | null, view: View): Earlier {
+export function useEarlierDecisions(found: Exploration | null, view: TodayView): EarlierDecisions {
   const { from, to } = found === null ? { from: 0, to: 0 } : getSlotSpan(found);
   const longMs = to - from;
   const against = view.query.get('against') ?? (longMs <= DAY_MS ? 'day' : 'week');
@@ -122,8 +122,8 @@ const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
  */
 export function computeEarlierLine(
   found: Exploration,
-  { against, agoMs }: Earlier,
-  { by, verdict, measure }: View,
+  { against, agoMs }: EarlierDecisions,
+  { by, verdict, measure }: TodayView,
 ): { readonly name: string; readonly values: readonly (number | null)[] } | null {
   const isLine = measure === 'count' ? !COUNTED_TWICE.includes(by) : measure === 'share' && verdict !== null;
   if (against === null || !isLine || against.stepMs !== found.stepMs) return null;
@@ -140,7 +140,7 @@ export function computeEarlierLine(
   return values.every((value) => !value) ? null : { name: formatAgo(agoMs), values };
 }
 
-function toEarlierQuery(found: Exploration | null, view: View, agoMs: number) {
+function toEarlierQuery(found: Exploration | null, view: TodayView, agoMs: number) {
   if (found === null) return null;
   const { from, to } = getSlotSpan(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
@@ -150,7 +150,7 @@ function toEarlierQuery(found: Exploration | null, view: View, agoMs: number) {
 }
 
 /** Returns the query for why a verdict changed since the earlier time. */
-export function toChangeQuery(found: Exploration, view: View, verdict: string, agoMs: number) {
+export function toChangeQuery(found: Exploration, view: TodayView, verdict: string, agoMs: number) {
   const { from, to } = getSlotSpan(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict, measure: 'count' });
   const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
@@ -172,7 +172,7 @@ export function sumUp(numbers: readonly number[]) {
 
 /** Returns the address of the list of decisions of this time, narrowed further by parameters of Find. */
 export function toDecisionsAddress(
-  { query, verdict }: View,
+  { query, verdict }: TodayView,
   found: Exploration,
   more: Readonly<Record<string, string>>,
 ) {

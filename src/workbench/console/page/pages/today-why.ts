@@ -13,7 +13,7 @@ import {
   type Session,
 } from '#workbench/console/page/questions.ts';
 import { RollBackButtons } from './take-back.ts';
-import type { Earlier, Exploration, View } from './today-view.ts';
+import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
   computeShare,
   DAY_MS,
@@ -42,8 +42,8 @@ interface RemedyContext {
 
 interface WhyChangedProps extends RemedyContext {
   found: Exploration;
-  view: View;
-  earlier: Earlier;
+  view: TodayView;
+  earlier: EarlierDecisions;
 }
 
 /**
@@ -130,7 +130,7 @@ function findMovedVerdicts(found: Exploration, before: Exploration, chosen: stri
 
 function toContributionRow(
   { dimension, value, before, after, difference, share }: Contribution,
-  { view, found, rose }: { view: View; found: Exploration; rose: string },
+  { view, found, rose }: { view: TodayView; found: Exploration; rose: string },
 ) {
   const parameter = getSearchParameter(dimension);
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };

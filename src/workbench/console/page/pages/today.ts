@@ -11,7 +11,7 @@ import { explorationQuestion, REPORTING, ROLLOUT_STATUS } from '#workbench/conso
 import { SplitDecisions } from './today-chart.ts';
 import { TodayStatus } from './today-state.ts';
 import { renderDecidingVersions, renderNodesTable } from './today-versions.ts';
-import type { Earlier, Exploration, View } from './today-view.ts';
+import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
   computeShare,
   FILTER_NAMES,
@@ -19,7 +19,7 @@ import {
   sumUp,
   toDecisionsAddress,
   toExploreQuery,
-  useEarlier,
+  useEarlierDecisions,
 } from './today-view.ts';
 import { WhyChanged } from './today-why.ts';
 
@@ -46,7 +46,7 @@ export function TodayPage({ session, place, time }: PageProps) {
   const status = rollout.data;
   const { propose, dialog } = useConfirmedChange(rollout.reload);
   const found = verdicts.data?.exploration ?? null;
-  const earlier = useEarlier(found, view);
+  const earlier = useEarlierDecisions(found, view);
   return html`
     ${h(TodayStatus, { session, found, reporting, status })}
     ${status && renderDecidingVersions(status, session, propose)}
@@ -66,7 +66,7 @@ export function TodayPage({ session, place, time }: PageProps) {
 }
 
 /** Tells whether to show the chart: for verdicts, or for filters, so that they can be removed. */
-function hasChart(found: Exploration | null, { query, verdict }: View): found is Exploration {
+function hasChart(found: Exploration | null, { query, verdict }: TodayView): found is Exploration {
   if (found === null) return false;
   return sumUp(found.all) > 0 || verdict !== null || FILTER_NAMES.some((name) => query.has(name));
 }
@@ -80,7 +80,12 @@ function choosePollMs({ name, span }: ShownTime) {
 /**
  * The figures of a time against the same time a day and a week earlier. Each figure links to its decisions.
  */
-function renderCounts(found: Exploration, view: View, reporting: Reporting | null, { day, week }: Earlier) {
+function renderCounts(
+  found: Exploration,
+  view: TodayView,
+  reporting: Reporting | null,
+  { day, week }: EarlierDecisions,
+) {
   const decisions = sumUp(found.all);
   if (decisions === 0)
     return renderEmpty(

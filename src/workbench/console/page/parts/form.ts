@@ -94,7 +94,7 @@ function formatLocalDate(time: Date) {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }
 
-/** As many letters as a line of a narrow column has. */
+/** How many letters a line of a narrow column has. */
 const SHORT_LETTERS = 60;
 
 const ROWS_MAX = 12;

@@ -1,4 +1,4 @@
-import type { Explored, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
+import type { ExplorationAnswer, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, readMoment } from './format.ts';
 
 /** The name of each act of a rollout, used everywhere on the page. */
@@ -38,7 +38,7 @@ export function listMarks(
   }: {
     rollout?: Rollout | null | undefined;
     lists?: SharedLists['lists'] | undefined;
-    gaps: Explored['exploration']['gaps'];
+    gaps: ExplorationAnswer['exploration']['gaps'];
   },
   { from, to }: Span,
 ): readonly TimeMark[] {
@@ -74,7 +74,7 @@ function toRolloutMark(entry: Rollout['history'][number]) {
   );
 }
 
-function describeGap({ from, to, entries }: Explored['exploration']['gaps'][number]) {
+function describeGap({ from, to, entries }: ExplorationAnswer['exploration']['gaps'][number]) {
   return `about ${count(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
 }
 

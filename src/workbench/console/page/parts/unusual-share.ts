@@ -1,5 +1,5 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import type { Explored } from '#workbench/console/page/questions.ts';
+import type { ExplorationAnswer } from '#workbench/console/page/questions.ts';
 import { readMoment, writeMoment } from './format.ts';
 
 /**
@@ -45,7 +45,7 @@ export function toUsualHoursQuery(nowMs: number) {
  * Returns null if too little is known. `unusual` is the share that rose most, otherwise the one that fell
  * most, otherwise null.
  */
-export function compareWithUsual({ slots, stepMs, all, values }: Explored['exploration']): {
+export function compareWithUsual({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
   readonly unusual: UnusualShare | null;
 } | null {
   const perDay = DAY_MS / stepMs;

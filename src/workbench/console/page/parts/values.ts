@@ -2,7 +2,7 @@ import { h, html, useEffect, useRef, useState } from '#workbench/console/page/ht
 import type { CheckedDraft } from '#workbench/console/page/questions.ts';
 import type { FileRemark } from './editor/code-editor.ts';
 import { onSubmit, onTyped } from './form.ts';
-import { type Constant, replaceConstantValues, type WorkingCopy } from './working-copy.ts';
+import { replaceConstantValues, type WorkingCopy, type WrittenConstant } from './working-copy.ts';
 
 /**
  * Texts that were typed into fields, by the path of their constant. `written` is true when the text stands
@@ -57,7 +57,7 @@ interface ValuesProps {
 
 /** The constants of one file as fields, by rule, named condition or ladder. */
 export function ValueFields({ path, checked, remarks, values, go }: ValuesProps) {
-  const known = useRef<readonly Constant[]>([]);
+  const known = useRef<readonly WrittenConstant[]>([]);
   const read = (checked?.constants ?? []).filter(({ at }) => at.file === path);
   if (read.length > 0) known.current = read;
   const constants = known.current;
@@ -65,7 +65,7 @@ export function ValueFields({ path, checked, remarks, values, go }: ValuesProps)
   const owners = [...new Set(constants.map(({ owner }) => owner))];
   const told = remarks.map((remark) => ({ remark, constant: findConstant(remark, constants) }));
   const elsewhere = told.filter(({ remark, constant }) => !constant && remark.severity === 'error');
-  const field = (constant: Constant) => {
+  const field = (constant: WrittenConstant) => {
     const own = told.filter((one) => one.constant === constant).map(({ remark }) => remark);
     return h(Value, { key: constant.path, constant, remarks: own, values, go });
   };
@@ -92,11 +92,11 @@ export function ValueFields({ path, checked, remarks, values, go }: ValuesProps)
 }
 
 /** Finds the constant of a problem. Problems name a value, or the comparison that contains it. */
-function findConstant({ at: { line, column } }: FileRemark, constants: readonly Constant[]) {
+function findConstant({ at: { line, column } }: FileRemark, constants: readonly WrittenConstant[]) {
   return constants.find(({ at }) => at.line === line && at.column >= column);
 }
 
-function Owner({ owner, constants }: { owner: string; constants: readonly Constant[] }) {
+function Owner({ owner, constants }: { owner: string; constants: readonly WrittenConstant[] }) {
   const [file = '', ...names] = owner.split('.');
   const name = names.join(' ') || file;
   const usedBy = constants.find((one) => one.owner === owner)?.usedBy ?? [];
@@ -110,7 +110,7 @@ function Value({
   remarks,
   values: { edits, edit },
   go,
-}: Pick<ValuesProps, 'values' | 'go'> & { constant: Constant; remarks: readonly FileRemark[] }) {
+}: Pick<ValuesProps, 'values' | 'go'> & { constant: WrittenConstant; remarks: readonly FileRemark[] }) {
   const { path, at, text, description } = constant;
   const [typed, setTyped] = useState<string | null>(null);
   const put = onTyped((value) => {
@@ -152,14 +152,14 @@ function Value({
  * Formats the part of a constant's path that its owner does not say: `paidCount >=`, `verdicts window`,
  * `level 1`.
  */
-function formatLabel({ path, owner, sign }: Constant) {
+function formatLabel({ path, owner, sign }: WrittenConstant) {
   const own = path.slice(owner.length).replace(/^\./, '');
   const [, level] = /^(?:levels)?\[(\d+)\]$/.exec(own) ?? [];
   const name = level === undefined ? own.replaceAll('.', ' ') : `level ${Number(level) + 1}`;
   return sign === null ? name : `${name} ${sign}`;
 }
 
-function listChoices({ allowed, text }: Constant) {
+function listChoices({ allowed, text }: WrittenConstant) {
   if (allowed.type === 'boolean') return [...new Set(['true', 'false', text])];
   return allowed.type === 'enum' ? [...new Set([...allowed.values, text])] : null;
 }
@@ -167,7 +167,7 @@ function listChoices({ allowed, text }: Constant) {
 /** The limit of numbers whose bound is not shown, like the seconds that mean "never". */
 const LARGE = 999_999_999;
 
-function formatAllowedRange({ allowed, unit }: Constant) {
+function formatAllowedRange({ allowed, unit }: WrittenConstant) {
   if (allowed.type === 'duration') return [`A duration like 10m, up to ${allowed.longest}`];
   if (allowed.type !== 'number') return unit === null ? [] : [unit];
   const { min, max } = allowed;

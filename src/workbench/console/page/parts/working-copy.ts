@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CheckedDraft, Draft, OpenedRuleFolder } from '#workbench/console/page/questions.ts';
 import { CHECK_DRAFT, keptDraftQuestion } from '#workbench/console/page/questions.ts';
 
-export type Constant = OpenedRuleFolder['constants'][number];
+export type WrittenConstant = OpenedRuleFolder['constants'][number];
 
 /** A rule set on which somebody works, as the page has it. */
 export interface WorkingCopy {
@@ -55,7 +55,7 @@ export function replaceFileText(copy: WorkingCopy, path: string, text: string): 
  */
 export function replaceConstantValues(
   copy: WorkingCopy,
-  constants: readonly Constant[],
+  constants: readonly WrittenConstant[],
   values: Readonly<Record<string, string>>,
 ) {
   // The replacements run from the end to the beginning, so that none moves the position of the next one.
@@ -76,7 +76,7 @@ export function replaceConstantValues(
 const PLAIN_TEXT = /^(?!(?:true|false|null)$)[a-z][\w-]*$/i;
 const PLAIN = /^-?\w[\w.+-]*$/;
 
-function formatYaml(value: string, { type }: Constant['allowed']) {
+function formatYaml(value: string, { type }: WrittenConstant['allowed']) {
   return (type === 'text' ? PLAIN_TEXT : PLAIN).test(value) ? value : JSON.stringify(value);
 }
 

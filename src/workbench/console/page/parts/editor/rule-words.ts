@@ -69,7 +69,7 @@ function listOptions(labels: readonly string[], type: string, detail?: string): 
   return labels.map((label) => ({ label, type, ...(detail !== undefined && { detail }) }));
 }
 
-/** In this order, and not by the letters. */
+/** Keeps the editor from sorting the options by their letters. */
 function sortAsListed(options: readonly Completion[]): readonly Completion[] {
   return options.map((option, index) => ({ ...option, boost: options.length - index }));
 }
