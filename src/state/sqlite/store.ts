@@ -57,7 +57,7 @@ interface SqliteStoreOptions {
 
 /**
  * Opens a store that keeps all state in one SQLite file under `dataDir`, for one machine and no server. Several
- * processes may share the file. A write is acknowledged after an fsync.
+ * processes may share the file. A commit is acknowledged after an fsync.
  */
 export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
   const { clock = readSystemClock, onLost = () => {}, patience } = options;
