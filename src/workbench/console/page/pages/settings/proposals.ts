@@ -41,7 +41,7 @@ export function ProposalsSection({ session }: { session: Session }) {
 }
 
 function renderProposal(proposal: Proposal, session: Session, propose: (change: Change<Proposal>) => void) {
-  const { proposalId, what, subject, state, lines, versions, proposedBy, proposedAt } = proposal;
+  const { proposalId, what, subject, state, versions, proposedBy, proposedAt } = proposal;
   const { expiresAt, decidedBy, note } = proposal;
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
     propose({
@@ -54,7 +54,9 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
   const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card" key=${proposalId}>
     <h2>${what}: ${renderName(subject)} ${renderPill(state, TONES[state])}</h2>
-    <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
+    <ul class="notes">
+      ${listOwnLines(proposal, session).map((line) => html`<li>${line.replaceAll(' -> ', ' → ')}</li>`)}
+    </ul>
     ${
       versions !== null &&
       isAllowed(session, 'rules:read') &&
@@ -75,6 +77,13 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
         : html`<p>Somebody else who may approve decides.</p>`)
     }
   </section>`;
+}
+
+/** Returns the lines of a proposal without the differences that its card shows below in full. */
+function listOwnLines({ lines, versions, draft, state }: Proposal, session: Session) {
+  const isCompared = state === 'open' && draft?.platform !== session.platform;
+  if (versions === null || !isCompared || !isAllowed(session, 'rules')) return lines;
+  return lines.filter((line) => !line.startsWith(`against ${versions.before}: `));
 }
 
 const TONES: Readonly<Record<Proposal['state'], Tone>> = {
