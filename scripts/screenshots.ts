@@ -31,7 +31,7 @@ interface Picture {
 const PICTURES: Readonly<Record<string, Picture>> = {
   today: { person: 'lead', hash: '#/today?span=month', shows: 'What happened in this time' },
   explanation: { person: 'lead', hash: '#/find?verdict=WAIT', shows: 'Rule by rule', before: openNewest },
-  results: { person: 'lead', hash: '#/rules/p2.v11/results', shows: /^Results from/, before: run },
+  results: { person: 'lead', hash: '#/rules/p2.v11/results', shows: 'bot-signals.yaml', before: run },
   rollout: { person: 'operator', hash: '#/rollouts', shows: 'History' },
 };
 

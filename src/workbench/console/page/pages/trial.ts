@@ -143,7 +143,7 @@ function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: s
       ...statuses.map((status) => `clients ${status}`),
     ),
   ];
-  return html`${renderTable({ name: 'Arms', columns }, rows, ([version, arm]) => [
+  return html`${renderTable({ name: 'Arms', columns, kind: 'arms' }, rows, ([version, arm]) => [
     ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
     ...shares.map((one) => formatInterval(one[arm])),
     ...statuses.map((status) => count(renderClientsBy(status, arms[arm].clients))),
