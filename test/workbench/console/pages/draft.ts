@@ -189,6 +189,32 @@ describeConsole("the console's page Draft", (tab) => {
     expect(asked.filter((url) => url.includes('/rules/diff?'))).to.deep.equal([]);
   });
 
+  it('marks its changes as former ones after an edit elsewhere, until those of the new text are there', async () => {
+    const page = await begin('p2.v55');
+    await saved(page).waitFor();
+    await tab.visit('#/rules/p2.v55/changes');
+    await page.getByText('p2.v10 and p2.v55 decide alike.').waitFor();
+    expect(await page.locator('.stale').count()).to.equal(0);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/v1/platform/rules/drafts/diff', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const { files, revision } = JSON.parse(await keptTexts('p2.v55'));
+    const limits = files['limits.yaml'].replace('PAYING: { EUR: "500.00"', 'PAYING: { EUR: "600.00"');
+    const body = { from: 'p2.v10', files: { ...files, 'limits.yaml': limits } };
+    const kept = await tab.shop.ask('PUT', 'rules/drafts/p2.v55', body, { 'If-Match': `"${revision}"` });
+    expect(kept.status).to.equal(200);
+    const stale = page.locator('.stale');
+    await stale.getByText('Differences of the draft before its last change').waitFor();
+    await stale.getByText('p2.v10 and p2.v55 decide alike.').waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    held.resolve();
+    await page.getByText('limit of PAYING in EUR: 500.00 → 600.00').waitFor();
+    expect(await stale.count()).to.equal(0);
+    await tab.expectNoFindings();
+  });
+
   it('discards a draft only when that is said twice', async () => {
     const page = await begin('p2.v37');
     const isKept = async () => (await tab.shop.ask('GET', 'rules/drafts/p2.v37')).status === 200;

@@ -1,5 +1,5 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
-import { h, html } from '#workbench/console/page/html.ts';
+import { h, html, useEffect } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { ComparedDraft, renderDifferences } from '#workbench/console/page/parts/differences.ts';
 import { goTo, renderChoice } from '#workbench/console/page/parts/form.ts';
@@ -8,15 +8,23 @@ import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { Loading, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { keptDraftQuestion, RULE_FOLDERS, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
 
+/** How often the page looks whether the draft was changed. */
+const FOLLOWED_EVERY_MS = 3000;
+
 /**
  * The differences between a version, released or a draft, and another one, and payers to whom the two give
  * different answers.
  */
 export function ChangesPage({ place: { version, query }, session }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
-  const drafts = useDrafts(session);
+  const drafts = useDrafts(session, FOLLOWED_EVERY_MS);
   const isKept = drafts.isDraft(version);
   const draft = useAnswer(isKept ? keptDraftQuestion(version) : null);
+  const revision = drafts.data?.drafts.find((one) => one.version === version)?.revision;
+  const isOutdated = draft.data !== null && revision !== undefined && draft.data.revision < revision;
+  useEffect(() => {
+    if (isOutdated) draft.reload();
+  }, [isOutdated, revision]);
   return renderAnswer(folders, ({ versions }) => {
     if (drafts.isAwaited || (isKept && draft.data === null && draft.error === null)) return h(Loading, {});
     const sound = versions.filter((one) => one.sound).map((one) => one.version);
@@ -34,7 +42,9 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
         <h2>${version} against ${before}</h2>
         ${
           isKept
-            ? renderAnswer(draft, ({ files }) => h(ComparedDraft, { key: before, version, files, before }))
+            ? renderAnswer(draft, ({ files }) =>
+                h(ComparedDraft, { key: before, version, files, before, isOutdated }),
+              )
             : h(OfVersion, { before, after: version })
         }
       </section>`;

@@ -32,18 +32,42 @@ export function ChangedSince({ before, after }: { before: string; after: string 
 }
 
 /** The differences between a draft and a version, with payers to whom the two give different answers. */
-export function ComparedDraft({
-  version,
-  files,
-  before,
-}: Pick<Draft, 'version' | 'files'> & { before: string }) {
-  const [diff, setDiff] = useState<RuleDiff | null>(null);
-  const [error, setError] = useState<Error | null>(null);
+export function ComparedDraft({ version, files, before, isOutdated = false }: ComparedDraftProps) {
+  const [known, setKnown] = useState((): Compared => ({ files: null, diff: null, error: null }));
   useEffect(() => {
-    askService('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
-  }, []);
-  if (error) return h(RefusalNotice, { error });
-  return diff === null ? h(Loading, {}) : renderDifferences(diff);
+    let left = false;
+    askService('POST', COMPARE_DRAFT, { version, files, before }).then(
+      (diff) => left || setKnown({ files, diff, error: null }),
+      (error) => left || setKnown((former) => ({ ...former, files, error })),
+    );
+    return () => {
+      left = true;
+    };
+  }, [files]);
+  const { diff, error } = known;
+  if (diff === null) return error ? h(RefusalNotice, { error }) : h(Loading, {});
+  const isStale = isOutdated || error !== null || known.files !== files;
+  return html`${error && h(RefusalNotice, { error })}
+    <div class=${isStale ? 'stale' : undefined}>
+      ${isStale && html`<p class="faint" role="status">${error ? FORMER : STALE}</p>`}
+      ${renderDifferences(diff)}
+    </div>`;
+}
+
+const FORMER = 'Differences of the draft before its last change.';
+const STALE = `${FORMER.slice(0, -1)}; the new ones are on their way.`;
+
+interface ComparedDraftProps extends Pick<Draft, 'version' | 'files'> {
+  readonly before: string;
+  /** Whether the draft was changed and its new files are on their way. */
+  readonly isOutdated?: boolean;
+}
+
+interface Compared {
+  /** The texts that were compared last. */
+  readonly files: Draft['files'] | null;
+  readonly diff: RuleDiff | null;
+  readonly error: Error | null;
 }
 
 /** The differences between two versions, with payers to whom the two give different answers. */

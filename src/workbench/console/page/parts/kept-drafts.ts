@@ -3,11 +3,12 @@ import { DRAFTS, type Session } from '#workbench/console/page/questions.ts';
 
 /**
  * Returns the drafts of the platform. While `isAwaited` is true, it is not known whether a version is a
- * draft or lies on the node. A session that may not see drafts waits for none.
+ * draft or lies on the node. A session that may not see drafts waits for none. The drafts are looked up
+ * again every `everyMs`, and only once if it is 0.
  */
-export function useDrafts(session: Session) {
+export function useDrafts(session: Session, everyMs = 0) {
   const maySee = isAllowed(session, 'rules');
-  const { data, error } = useAnswer(maySee ? DRAFTS : null);
+  const { data, error } = useAnswer(maySee ? DRAFTS : null, everyMs);
   const isDraft = (version: string) => data?.drafts.some((one) => one.version === version) === true;
   return { data, isDraft, isAwaited: maySee && data === null && error === null };
 }
