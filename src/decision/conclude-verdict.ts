@@ -24,7 +24,7 @@ export interface ConcludedVerdict {
   readonly ladder: string | null;
   /** The length of the previous wait if the ladder alone would have given a shorter one. Otherwise null. */
   readonly waitFloorMs: number | null;
-  /** Verdict rules with a holdout that matched. */
+  /** The verdict rules that matched and have a holdout. */
   readonly drawn: readonly DrawnHoldout[];
   readonly ladderAfter: Ladder;
 }
@@ -113,10 +113,10 @@ function computeWaitFloor(
 type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
 
 /**
- * Returns the newest wait after a verdict. A wait that got its length from the previous wait keeps the ladder of the
- * previous wait.
+ * Computes the newest wait after a verdict. If the previous wait gave this wait its length, the ladder of the
+ * previous wait is kept.
  */
-export function findNewestWait(
+export function computeNewestWait(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
   { lastWaitMs, lastWaitLadder }: LastWait,
   at: number,

@@ -1,6 +1,6 @@
 import { nameEveryMember } from '#base/shapes.ts';
 import { type Assessment, assessPayer, findRaisedFlags, labelFactValues } from './assess.ts';
-import { type ConcludedVerdict, concludeVerdict, findNewestWait, isAttempt } from './conclude-verdict.ts';
+import { type ConcludedVerdict, computeNewestWait, concludeVerdict, isAttempt } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { findPseudonym } from './facts/attribute.ts';
 import type { FactContext, Sightings } from './facts/fact.ts';
@@ -169,7 +169,7 @@ export function decideWithoutRecord(
     lastVerdictAt: at,
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
-    ...findNewestWait(concluded, state, at),
+    ...computeNewestWait(concluded, state, at),
     ...noteVerdictValues(rules, context, at),
     events: seen.events.with(-1, addAnswerToEvent(event, concluded.verdict)),
   };

@@ -42,7 +42,10 @@ function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   return b.seq - a.seq;
 }
 
-/** The decisions to find, by `FILTER_MEMBERS`. A missing member matches every decision. */
+/**
+ * Which decisions to find: the wanted value for each member of `FILTER_MEMBERS`. A missing member matches every
+ * decision.
+ */
 export type DecisionFilter = Partial<FilterValues<typeof FILTER_MEMBERS>> & {
   /** Finds only decisions that come after this position. */
   readonly after?: DecisionPosition;

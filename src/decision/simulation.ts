@@ -2,7 +2,7 @@ import { isAttempt } from './conclude-verdict.ts';
 import { type DecisionInput, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { DeviceSightings, type ShownDevices } from './device-sightings.ts';
-import { collectAskedValues } from './facts/attribute.ts';
+import { collectCountedValues } from './facts/attribute.ts';
 import type { AskedAttribute, Sightings } from './facts/fact.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './payer/changes.ts';
@@ -71,7 +71,7 @@ export class Simulation {
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
     const known = recordScore(payer.state, request, chooseEventTime(payer.state, now)).known();
-    const sightings = this.#sightings(payer, known, now, collectAskedValues(this.rules.sharing, known));
+    const sightings = this.#sightings(payer, known, now, collectCountedValues(this.rules.sharing, known));
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = roundTripState(result.nextState);
     return result;
@@ -81,7 +81,7 @@ export class Simulation {
     const payer = this.#payer(clientIdKey);
     const hints = listKnownHints(payer.state.hints, chooseEventTime(payer.state, now));
     this.#devices.record(clientIdKey, hints, now, findSightingMarks(payer.state, now), this.rules.sharing);
-    const values = collectAskedValues(this.rules.sharing, hints, () => request);
+    const values = collectCountedValues(this.rules.sharing, hints, () => request);
     this.#devices.recordValues(clientIdKey, values, now);
     const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);

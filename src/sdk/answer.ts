@@ -1,11 +1,17 @@
-import { type Origin, ProposedError, type ScoringError, toRefusal, UnexpectedAnswerError } from './errors.ts';
+import {
+  type CallRef,
+  ProposedError,
+  type ScoringError,
+  toRefusal,
+  UnexpectedAnswerError,
+} from './errors.ts';
 import type { PointedDetail } from './records.ts';
 
 /** An answer over HTTP, from the service or from a proxy before it. */
 export interface Answer {
   readonly status: number;
   /** The call. The service's log also has its request id. */
-  readonly origin: Origin;
+  readonly origin: CallRef;
   readonly text: string;
   header(name: string): string | null;
 }

@@ -1,10 +1,10 @@
 import { type Answer, toRefusalError } from './answer.ts';
 import { checkHeader, checkRequestId, checkWholeNumber, parseBaseUrl } from './arguments.ts';
 import {
+  type CallRef,
   ConnectionError,
   HeldBackError,
   NoAnswerError,
-  type Origin,
   ScoringError,
   TimeoutError,
   UnavailableError,
@@ -165,7 +165,7 @@ export class Connection {
   }
 
   /** Waits until a try may be sent. Throws HeldBackError if that would be too late. */
-  async #waitForTurn({ signal, endsAtMs }: Call, origin: Origin): Promise<void> {
+  async #waitForTurn({ signal, endsAtMs }: Call, origin: CallRef): Promise<void> {
     const nowMs = performance.now();
     if (!this.#circuit.admits(nowMs)) {
       throw new HeldBackError('not sent: the service has not answered for a while', origin, false);
@@ -177,7 +177,7 @@ export class Connection {
     if (waitMs > 0) await pause(waitMs, signal);
   }
 
-  async #attempt(call: Call, origin: Origin): Promise<Answer | ScoringError> {
+  async #attempt(call: Call, origin: CallRef): Promise<Answer | ScoringError> {
     const { signal } = call;
     const timeoutMs = Math.max(
       1,
@@ -200,7 +200,7 @@ export class Connection {
     }
   }
 
-  async #exchange({ request }: Call, origin: Origin, signal: AbortSignal): Promise<Answer> {
+  async #exchange({ request }: Call, origin: CallRef, signal: AbortSignal): Promise<Answer> {
     const { method, path, body, idempotencyKey } = request;
     const send = this.#options.fetch ?? fetch;
     const response = await send(this.#baseUrl + path, {

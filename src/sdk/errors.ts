@@ -17,8 +17,8 @@ export interface Problem {
   readonly requestId: string;
 }
 
-/** The call that an error or an answer belongs to. */
-export interface Origin {
+/** Identifies the call that an error or an answer belongs to. */
+export interface CallRef {
   readonly requestId: string;
   /** The key of a verdict request. Null for other calls. */
   readonly idempotencyKey: string | null;
@@ -27,7 +27,7 @@ export interface Origin {
 }
 
 interface Circumstances {
-  readonly origin?: Origin;
+  readonly origin?: CallRef;
   readonly cause?: unknown;
 }
 
@@ -62,7 +62,7 @@ export class RefusedError extends ScoringError {
   override readonly name: string = 'RefusedError';
   readonly problem: Problem;
 
-  constructor(problem: Problem, origin: Origin) {
+  constructor(problem: Problem, origin: CallRef) {
     super(formatProblem(problem), { origin: { ...origin, requestId: problem.requestId } });
     this.problem = problem;
   }
@@ -125,7 +125,7 @@ export class ProposedError extends ScoringError {
   /** The time until which the proposal can be approved. */
   readonly expiresAt: string;
 
-  constructor(proposalId: string, expiresAt: string, origin: Origin) {
+  constructor(proposalId: string, expiresAt: string, origin: CallRef) {
     super(`nothing was changed: the proposal ${proposalId} waits for somebody else`, { origin });
     this.proposalId = proposalId;
     this.expiresAt = expiresAt;
@@ -141,7 +141,7 @@ export class NoAnswerError extends ScoringError {
   /** False if the service certainly did nothing. Otherwise ask again with the same `idempotencyKey`. */
   readonly mayHaveBeenDecided: boolean;
 
-  constructor(message: string, origin: Origin, mayHaveBeenDecided: boolean, cause?: unknown) {
+  constructor(message: string, origin: CallRef, mayHaveBeenDecided: boolean, cause?: unknown) {
     super(message, { origin, cause });
     this.mayHaveBeenDecided = mayHaveBeenDecided || origin.mayHaveBeenDecided;
   }
@@ -157,7 +157,7 @@ export class UnavailableError extends NoAnswerError {
   /** Null if the answer does not say. */
   readonly retryAfterSeconds: number | null;
 
-  constructor(problem: Problem, retryAfterSeconds: number | null, origin: Origin) {
+  constructor(problem: Problem, retryAfterSeconds: number | null, origin: CallRef) {
     const { status, requestId } = problem;
     const isUndone = NOTHING_HAPPENED.includes(problem.code ?? '');
     super(formatProblem(problem), { ...origin, requestId }, status >= 500 && !isUndone);
@@ -201,7 +201,7 @@ export class UnexpectedAnswerError extends NoAnswerError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;
 
-  constructor(status: number, detail: string, origin: Origin) {
+  constructor(status: number, detail: string, origin: CallRef) {
     super(`${status}: ${detail}`, origin, status < 300);
     this.status = status;
   }
@@ -211,7 +211,7 @@ export class UnexpectedAnswerError extends NoAnswerError {
 export function toRefusal(
   problem: Problem,
   retryAfterSeconds: number | null,
-  origin: Origin,
+  origin: CallRef,
 ): RefusedError | UnavailableError {
   if (problem.retryable || problem.status >= 500) {
     return new UnavailableError(problem, retryAfterSeconds, origin);

@@ -110,7 +110,7 @@ interface Caller {
   tokens: number;
   lapseAtMs: number;
   isLeasing: boolean;
-  /** Lapsed tokens for which new leases have not yet made up. */
+  /** Lapsed tokens that are still to be deducted from later leases. */
   lapsed: number;
   lapsedAtMs: number;
 }
@@ -145,7 +145,7 @@ export class TokenLeases {
       return 'leased';
     }
     if (caller.isLeasing || asks <= CALM_ASKS) return 0;
-    // Takes half of the number in the time before. More tokens would often lapse.
+    // Leases half as many tokens as there were requests in the last LEASE_MS. More tokens would often lapse.
     const wanted = Math.floor(Math.min(asks / 2, settings.burst * BURST_SHARE_MAX) - caller.lapsed);
     caller.isLeasing = wanted > 0;
     return Math.max(0, wanted);

@@ -5,7 +5,7 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ArchivedOrders } from '#checkout/scoring/archived-orders.ts';
 import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
-import { KnownErasures } from '#checkout/scoring/known-erasures.ts';
+import { ErasureFinder } from '#checkout/scoring/erasure-finder.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { createHoldoutDraw } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
@@ -81,7 +81,7 @@ export function composeParts(parts: CompositionParts, metrics: Metrics) {
     ...parts,
     ...decides,
     archivedOrders: archive === null ? null : ArchivedOrders.of(archive),
-    erasures: new KnownErasures({ store, archive, ledger }),
+    erasures: new ErasureFinder({ store, archive, ledger }),
     pseudonym,
     formerPseudonym,
     metrics,

@@ -1,7 +1,7 @@
 import type { Decision } from '#decision/decision.ts';
 import { ClientKeys } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { requireKeptSalt } from '#history/archive/archived-salt.ts';
+import { readRequiredSalt } from '#history/archive/archived-salt.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
 import { toDecision } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 export async function archivedDecisions(archiveDir: string): Promise<readonly Decision[]> {
   const archive = new Archive(archiveDir);
   const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
-  const clientKeys = new ClientKeys(requireKeptSalt(archiveDir));
+  const clientKeys = new ClientKeys(readRequiredSalt(archiveDir));
   const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
   const rows = await duck.rows(`SELECT * FROM ${source}`);
   duck.close();

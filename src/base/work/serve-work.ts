@@ -21,7 +21,7 @@ export type JobReply<Result, Progress> =
  * Runs the jobs of `BackgroundWork` in the thread or process of the calling module. The sender posts one job at a
  * time.
  */
-export function serveWork(works: Jobs): void {
+export function serveWork(jobs: Jobs): void {
   lowerPriority();
   const send = (message: JobReply<unknown, unknown>) => {
     if (parentPort !== null) parentPort.postMessage(message);
@@ -34,7 +34,7 @@ export function serveWork(works: Jobs): void {
     stopping = new AbortController();
     const watch = { progress: (progress: unknown) => send({ progress }), signal: stopping.signal };
     try {
-      send({ result: await works[order.kind]?.(order.task, watch) });
+      send({ result: await jobs[order.kind]?.(order.task, watch) });
     } catch (error) {
       const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
       send({ thrown: { name, message } });

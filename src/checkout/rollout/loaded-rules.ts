@@ -23,8 +23,9 @@ interface Folder extends ScannedFolder {
 }
 
 /**
- * Holds the rule sets of this node's RULES_DIR. `refresh` loads new and changed folders without a restart. Every
- * digest that was once loaded stays, so that its decisions can be explained and a deciding rule set never disappears.
+ * Holds the rule sets of this node's RULES_DIR. `refresh` loads new and changed folders without a restart. A rule set
+ * that was loaded once is kept under its digest, so that its decisions can be explained and a deciding rule set never
+ * disappears.
  */
 export class LoadedRules {
   readonly rulesDir: string;
@@ -41,7 +42,9 @@ export class LoadedRules {
     this.#hmacs = hmacs;
   }
 
-  /** Loads all folders. `hmacs` says how this node stores pseudonyms that rules compare with constants. */
+  /**
+   * Loads all folders. `hmacs` converts the constants in rules to the pseudonyms under which this node stores values.
+   */
   static async read(
     rulesDir: string,
     reader: RuleReader,
@@ -195,7 +198,10 @@ export interface RuleChoice {
   readonly draw?: TrialDraw;
   /** The active rule set, which decides if the candidate throws. Missing unless the arm is the candidate's. */
   readonly fallback?: RuleSet;
-  /** The shadow, which decides the same verdict on a copy, for comparison. Missing if there is no shadow. */
+  /**
+   * The shadow, which decides the same request from a copy of the client's state. Its decision is only compared.
+   * Missing if there is no shadow.
+   */
   readonly shadow?: RuleSet;
   /**
    * All versions that decide for some clients now. Every verdict notes the sightings that any of these versions
@@ -226,27 +232,27 @@ export interface CountedVerdict {
   readonly decision: Decision;
   /** The shadow's decision. Undefined if there is no shadow, null if the shadow threw. */
   readonly shadowed: Decision | null | undefined;
-  /** The client's earlier answers in a stage. */
+  /** The client's answers in a stage of the trial before this verdict. Null if there are none. */
   readonly stageBefore: TrialStageAnswers | null;
 }
 
 /** The times of a client's newest paid and unpaid outcomes, epoch ms. */
-export interface NewestOutcomes {
+export interface NewestOutcomeTimes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
 }
 
-export function findNewestOutcomes({ outcomes }: ClientState): NewestOutcomes {
+export function findNewestOutcomeTimes({ outcomes }: ClientState): NewestOutcomeTimes {
   return { lastPaidAt: findLastPaidAt(outcomes), lastUnpaidAt: findLastUnpaidAt(outcomes) };
 }
 
 export interface CountedOutcome {
   readonly client: ClientKey;
-  readonly before: NewestOutcomes;
-  readonly after: NewestOutcomes;
+  readonly before: NewestOutcomeTimes;
+  readonly after: NewestOutcomeTimes;
   /** When the report arrived, epoch ms. */
   readonly at: number;
-  /** The number of changes of the client other than scores, up to and including this one. */
+  /** How many times the client has been changed, this change included. Scores do not count. */
   readonly changes: number;
   /** Epoch ms. */
   readonly lastVerdictAt: number | null;
@@ -254,7 +260,7 @@ export interface CountedOutcome {
 
 /** Builds the part of an outcome that the rollout counts. */
 export function toCountedOutcome(client: ClientKey, before: ClientState, after: ClientState): CountedOutcome {
-  const newest = { before: findNewestOutcomes(before), after: findNewestOutcomes(after) };
+  const newest = { before: findNewestOutcomeTimes(before), after: findNewestOutcomeTimes(after) };
   const { lastAt: at, changes } = after;
   return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
 }

@@ -14,9 +14,9 @@ import { findCandidateBreach, getTrialStage } from './guard.ts';
 import {
   type CountedOutcome,
   type CountedVerdict,
-  findNewestOutcomes,
+  findNewestOutcomeTimes,
   LoadedRules,
-  type NewestOutcomes,
+  type NewestOutcomeTimes,
   NoUsableRuleSet,
   type RuleChoice,
   type RuleSource,
@@ -169,7 +169,7 @@ export class RolloutNode implements RuleSource {
   async #hasOutcome({ client, after, at, changes }: CountedOutcome): Promise<boolean> {
     const { state } = await this.#parts.store.load(client);
     const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
-    return isThis && isDeepStrictEqual(findNewestOutcomes(state), after);
+    return isThis && isDeepStrictEqual(findNewestOutcomeTimes(state), after);
   }
 
   #countVerdict({ decision, shadowed, stageBefore }: CountedVerdict): void {
@@ -421,7 +421,7 @@ function explainMissingRules(version: string, digest: string, rules: LoadedRules
   return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
 }
 
-function findStatusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientStatus {
+function findStatusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomeTimes, since: number): ClientStatus {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
 }

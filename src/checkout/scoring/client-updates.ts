@@ -31,8 +31,8 @@ interface Turn {
   readonly client: ClientKey;
   readonly also?: LoadOptions;
   /**
-   * Resolves to whether the request may change anything. The client is loaded in the meantime. If missing, the
-   * request may.
+   * Resolves to whether the request may change anything. The client is loaded in the meantime. If it is missing, the
+   * request is admitted.
    */
   readonly admitted?: Promise<boolean> | undefined;
 }
@@ -80,7 +80,7 @@ export class ClientUpdates {
   readonly #clock: () => number;
   readonly #metrics: Metrics;
   readonly #pace: ProcessClock;
-  readonly #queue = new ClientQueue(WAITING_REQUESTS_MAX);
+  readonly #queue = new ClientQueues(WAITING_REQUESTS_MAX);
 
   constructor({ store, clock, metrics, pace = PROCESS_PACE }: ClientUpdatesParts) {
     this.#store = store;
@@ -123,7 +123,10 @@ export class ClientUpdates {
     });
   }
 
-  /** Reads the clock once, so that the journal can say by how much the clock went back. */
+  /**
+   * Reads the clock once for both the state and the time of the request, so that the journal can record by how much
+   * the clock went back.
+   */
   #toLoadedClient(loaded: ClientLoad): LoadedClient {
     const clockMs = this.#clock();
     const state = moveStateBack(loaded.state, clockMs);
@@ -143,10 +146,10 @@ function noteUnsure(error: unknown, note: () => void): void {
 }
 
 /**
- * Queues the requests of one client within this process, so that they do not race each other to the store. Requests
- * of different clients do not wait for each other.
+ * The queues of the clients within this process. Requests of one client wait for each other, so that they do not race
+ * to the store. Requests of different clients do not wait for each other.
  */
-export class ClientQueue {
+export class ClientQueues {
   readonly #tails = new Map<string, Tail>();
   readonly #maxWaiting: number;
 

@@ -1,5 +1,5 @@
 import { mergeSharingQuestions, type RuleChoice } from '#checkout/rollout/loaded-rules.ts';
-import { collectAskedValues, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
+import { collectCountedValues, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
 import {
   type AskedAttribute,
   type NamedPseudonym,
@@ -89,7 +89,7 @@ function listAttributes(
 ): readonly AskedAttribute[] {
   // This is a shortcut: most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
-  return collectAskedValues(mergeSharingQuestions(choice), held, said, secrets);
+  return collectCountedValues(mergeSharingQuestions(choice), held, said, secrets);
 }
 
 /** The clients seen on a client's devices, and the marks with which the client itself was noted. */

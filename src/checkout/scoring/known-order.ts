@@ -27,7 +27,7 @@ export async function isAskedByAnother(
  * then in the archive. A source is skipped if it cannot know the order, or if its answer would change nothing. Throws
  * StoreUnavailable if the answer needs an archive that this node does not have.
  */
-export async function findKnownOrder(
+export async function findOutcomeAndStage(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
   asked: AskedOrder,
   { state, order }: Pick<ClientLoad, 'state' | 'order'>,

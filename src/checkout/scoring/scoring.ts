@@ -52,9 +52,9 @@ import {
   type SightingsSeen,
 } from './device-sightings.ts';
 import { WaitEndingLimit } from './ended-waits.ts';
+import type { ErasureFinder } from './erasure-finder.ts';
 import { claimIdempotencyKey } from './idempotency-claim.ts';
-import type { KnownErasures } from './known-erasures.ts';
-import { findKnownOrder, isAskedByAnother } from './known-order.ts';
+import { findOutcomeAndStage, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
 import { RequestFieldCounts } from './request-field-counts.ts';
 
@@ -76,7 +76,7 @@ export interface ScoringServiceParts extends Pseudonymizers {
   /** Finds orders that the store has forgotten. Missing or null if there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** Finds erasures of payers. If missing, no erasure is known. */
-  readonly erasures?: Pick<KnownErasures, 'lastErasure'>;
+  readonly erasures?: Pick<ErasureFinder, 'lastErasure'>;
   /** The default is the process's own clock. */
   readonly pace?: ProcessClock;
 }
@@ -266,7 +266,12 @@ export class ScoringService {
       const { state: before, now } = moment;
       if (before.firstSeenAt === null && (await this.#isBeforeErasure(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
-      const { known, orderStage } = await findKnownOrder(this.#parts.store, asked, moment, archivedOrders);
+      const { known, orderStage } = await findOutcomeAndStage(
+        this.#parts.store,
+        asked,
+        moment,
+        archivedOrders,
+      );
       const isStrange = orderStage === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
       const inMoney = setReportCurrency(report, before, known, currency);
       const change = recordOutcome(before, known, inMoney, now, orderStage);

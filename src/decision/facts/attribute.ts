@@ -21,7 +21,7 @@ import {
   type WindowedFact,
 } from './fact.ts';
 
-/** The domain of all numbers, so that proofs can compare them with each other. */
+/** The domain that all attributes with numbers share, so that the proof can compare two attributes. */
 const ATTRIBUTE_NUMBER: FactDomain = {
   type: 'number',
   integer: false,
@@ -44,8 +44,8 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
 }
 
 /**
- * Binds a fact of the catalogue that counts the values of an attribute to this attribute. Other facts are returned
- * unchanged.
+ * Some facts of the catalogue count by the values of an attribute. Binds such a fact to the declared attribute.
+ * Returns any other fact unchanged.
  */
 export function createAttributeVelocity(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
   const { ofAttribute } = fact;
@@ -77,11 +77,11 @@ export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttri
 const NOTHING_STATED: StatedAttributes = {};
 
 /**
- * Collects the values of the attributes by which clients are counted. A value of the request wins over a held one.
- * While the secret is being changed, each value is asked for under both secrets, because no client was seen under the
- * new one yet.
+ * Collects the payer's values of the attributes by which rules count clients. A value of the request wins over a held
+ * one. While the secret is being changed, each value is asked for under both secrets, because no client was seen
+ * under the new one yet.
  */
-export function collectAskedValues(
+export function collectCountedValues(
   { attributes: questions }: SharingQuestions,
   held: StatedAttributes = NOTHING_STATED,
   readStated: ReadStatedAttributes = () => NOTHING_STATED,
@@ -113,8 +113,8 @@ function countOwnValues(
 }
 
 /**
- * Counts the clients with a value. If no verdict is asked for, the payer is not noted under the value, but counts
- * nevertheless.
+ * Counts the clients with a value. Only a verdict notes the payer under the value. Without a verdict the payer counts
+ * as 1 nevertheless.
  */
 function countClients(
   { sightings }: FactContext,
@@ -152,21 +152,21 @@ function createDomain({ type, oneOf }: DeclaredAttribute): FactDomain {
 }
 
 /** Formats the label of an attribute's fact, like `attribute(card)`. */
-export function formatAttributeLabel(name: string): string {
+export function formatAttributeFactLabel(name: string): string {
   return `attribute(${name})`;
 }
 
 const ATTRIBUTE_LABEL = /^attribute\((\w+)\)$/;
 
 /** Parses the name of the attribute from the label of its fact. Returns null for the label of any other fact. */
-export function parseAttributeLabel(label: string): string | null {
+export function parseAttributeFactLabel(label: string): string | null {
   return ATTRIBUTE_LABEL.exec(label)?.[1] ?? null;
 }
 
 /** Restores the attributes of a request from its recorded facts. Returns undefined if no attribute was recorded. */
 export function restoreAttributes(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
-    const name = parseAttributeLabel(label);
+    const name = parseAttributeFactLabel(label);
     return name === null ? [] : [[name, value] as const];
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);

@@ -32,8 +32,8 @@ import {
   findRecentOrder,
   listDisplacedOrders,
   type RecentOrder,
+  replaceRecentOrder,
   tallyOutcome,
-  updateKnownOrder,
 } from './outcomes.ts';
 
 /**
@@ -147,7 +147,7 @@ function applyReport(
   const outcomes =
     counts || countsOtherwise
       ? tallyOutcome(state.outcomes, before, order)
-      : updateKnownOrder(state.outcomes, order);
+      : replaceRecentOrder(state.outcomes, order);
   return {
     effect,
     state: {

@@ -72,8 +72,8 @@ export function toClientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
-/** Returns a hash with the 64 bits of a client number followed by zeros. */
-export function toHashPrefix(clientNumber: bigint): string {
+/** Converts a client number to a hash: the 64 bits of the number, followed by zeros. */
+export function toPaddedHash(clientNumber: bigint): string {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64BE(clientNumber);
   return bytes.toString('base64url');

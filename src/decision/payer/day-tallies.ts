@@ -5,7 +5,7 @@ import { formatBase64Number, parseBase64Number } from './client-key.ts';
 /**
  * Daily counts of the requests that are no longer remembered one by one. A request is added to the tally of its day
  * of UTC when it is forgotten. The tallies of all days are packed into one text, the oldest day first. The text is
- * unpacked only then, and when a rule asks for a window above a day.
+ * unpacked only when a request is forgotten or a rule asks for a window above a day.
  */
 export type DayTallies = string;
 
@@ -61,8 +61,8 @@ export interface DayTally {
 const METHOD_CHARACTERS = 4;
 
 /**
- * Shortens the token of a method to its name in a tally. Two of eight methods have the same name for one in 600,000
- * payers.
+ * Shortens the token of a method to its name in a tally. If a payer has eight methods, the chance that two of them
+ * get the same name is 1 in 600,000.
  */
 export function toTalliedMethod(token: string): string {
   return token.slice(0, METHOD_CHARACTERS).padEnd(METHOD_CHARACTERS, '-');
@@ -93,8 +93,8 @@ export function forgetTallies(packed: DayTallies, now: number): DayTallies {
 }
 
 /**
- * Moves days in the future back, when the clock went back from `from` to `to` (epoch ms). A day moves as far as the
- * clock did, at most to today.
+ * Moves days in the future back, when the clock went back from `from` to `to` (epoch ms). A day moves back as far as
+ * the clock did, or further if it would still lie after today.
  */
 export function moveTalliesBack(packed: DayTallies, from: number, to: number): DayTallies {
   const days = readTallies(packed);
@@ -165,9 +165,9 @@ function keepReachableDays(days: readonly DayTally[], now: number): readonly Day
  * The packed text begins with the oldest day in 3 digits of base 64. The digits of each day follow, then after a
  * blank the names of the methods, and then each currency after a blank. A day takes at most 12 digits, and 9 more for
  * each further currency. Its digits are:
- * - the days since the day before, plus 32 on a day without waits, refusals and early requests,
+ * - the number of days since the previous tallied day, plus 32 if the day has only granted requests,
  * - the granted requests,
- * - on a day without that 32: waits, refusals and early requests,
+ * - if the 32 was not added: the waits, the refusals and the early requests,
  * - in two digits: the methods as bits, and the index of the currency,
  * - with a currency: the sum in five digits.
  */

@@ -29,7 +29,8 @@ export interface OutcomeTally {
 
 /**
  * How many orders a client's state remembers one by one. Corrections and late reports of older orders still count
- * correctly. Their times and chain are only as exact as the summary.
+ * correctly. For older orders the last times and the unpaid chain come from the summary, and are only as exact as the
+ * summary.
  */
 export const RECENT_OUTCOMES_MAX = 64;
 
@@ -58,8 +59,8 @@ export function tallyOutcome(
   return countOrder(without, next, 1);
 }
 
-/** Updates an order whose result counts as before. */
-export function updateKnownOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
+/** Replaces a recent order whose result is unchanged, so that no count changes. */
+export function replaceRecentOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
   const place = findPlace(tally.recent, order);
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
@@ -124,8 +125,8 @@ export function listOutcomesSince(
 }
 
 /**
- * Counts the recent orders with this cause after `since` (epoch ms), by the result that holds. Technical failures
- * count although they say nothing about the payer. Other causes count only where the order counts as unpaid.
+ * Counts the recent orders with this cause after `since` (epoch ms). The newest report on an order counts. Technical
+ * failures count although they say nothing about the payer. Other causes count only where the order counts as unpaid.
  */
 export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
   const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || classifyOutcome(order) === 'UNPAID';
@@ -134,8 +135,8 @@ export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, sinc
 }
 
 /**
- * Returns the cause of the newest recent order that counts or failed technically, by the result that holds. Returns
- * null when the order has no cause or there is no such order.
+ * Returns the cause of the newest recent order that is paid, unpaid or failed technically. The newest report on an
+ * order counts. Returns null when the order has no cause or there is no such order.
  */
 export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
   const last = recent.findLast((order) => order.cause === 'TECHNICAL' || classifyOutcome(order) !== null);
@@ -171,7 +172,10 @@ export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTal
   return paidCount + unpaidCount + neitherCount > 0;
 }
 
-/** Summarizes the orders that are not among the recent ones. The counts correct the summary. */
+/**
+ * Summarizes the orders that are not among the recent ones. Where the summary claims more orders than the counts
+ * leave for it, the counts win.
+ */
 export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
   const recently = (result: Outcome) =>
     tally.recent.filter((order) => classifyOutcome(order) === result).length;

@@ -1,5 +1,5 @@
 import { formatDuration } from '#base/duration.ts';
-import { createAttributeFact, formatAttributeLabel } from '#decision/facts/attribute.ts';
+import { createAttributeFact, formatAttributeFactLabel } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain } from '#decision/facts/fact.ts';
 import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/fact-synonyms.ts';
@@ -28,7 +28,7 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
  */
 export function findFacts(declared: DeclaredAttributes, word: string | null): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>
-    describeFact(formatAttributeLabel(attribute.name), createAttributeFact(attribute)),
+    describeFact(formatAttributeFactLabel(attribute.name), createAttributeFact(attribute)),
   );
   return FACT_QUESTIONS.flatMap((question) => {
     const all = question.facts.flatMap((name) => {

@@ -27,7 +27,7 @@ import {
 } from './segment-files.ts';
 import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
-export interface ArchiveContents {
+export interface ArchiveTotals {
   readonly segments: number;
   readonly bytes: number;
   /** The number of entries that were removed before they were shipped, because the journal reached its limit. */
@@ -35,8 +35,8 @@ export interface ArchiveContents {
   readonly setAsideEntries: number;
 }
 
-/** The limits of the segments to be read. Null or missing means no limit. */
-export interface SegmentBounds {
+/** Which segments to read. A member that is null or missing excludes no segment. */
+export interface SegmentFilter {
   readonly platform?: string | null | undefined;
   /** Epoch ms. Segments that end before `from` or begin after `to` are left out. */
   readonly from?: number | null | undefined;
@@ -79,7 +79,7 @@ export class Archive {
     return now;
   }
 
-  contents(): ArchiveContents {
+  contents(): ArchiveTotals {
     const { segments, gaps } = this.read();
     return {
       segments: segments.size,
@@ -215,7 +215,10 @@ export class Archive {
     await this.home.remove(await this.#findStrays(state));
   }
 
-  /** Removes the copies that are being read, after a commit. Their readers start again on the remaining segments. */
+  /**
+   * Removes the copies that are being read, after a commit. Readers of the copies start again on the remaining
+   * segments.
+   */
   endReading(): void {
     removeReadingCopies(this.folder);
   }
@@ -249,7 +252,7 @@ export class Archive {
   /** Returns the segments that may hold rows within the bounds, the newest first. */
   segments(
     state: ArchiveState,
-    { table, platform, from, to }: SegmentBounds & { readonly table: TableName },
+    { table, platform, from, to }: SegmentFilter & { readonly table: TableName },
   ): readonly Segment[] {
     return [...state.segments.values()]
       .filter((segment) => segment.table === table && segment.platform === (platform ?? segment.platform))
@@ -277,8 +280,8 @@ export class Archive {
   }
 
   /**
-   * Returns the segments that may have made work fail: the segments that the engine's message names, otherwise all.
-   * Returns none if the failure was not about files.
+   * Returns the segments that may have caused a failure: the segments that the engine's message names, or all if it
+   * names none. Returns none if the failure was not about files.
    */
   findSuspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
@@ -304,8 +307,9 @@ export class Archive {
 
   /**
    * Returns the rows of segments as SQL that can replace a table's name. The rows of erased clients are left out: the
-   * clients in `without` of a segment, and the clients in `erased`. Read `erased` before the state that names the
-   * segments, because a commit removes a client's rows and takes the client off that list.
+   * clients in `without` of a segment, and the clients in `erased`. Read `erased` first, and then the state that
+   * names the segments. Otherwise a commit in between could take a client off `erased` while the segments that were
+   * read still have the client's rows.
    */
   source(segments: readonly Segment[], erased: ErasedClients = []): string {
     const groups = Map.groupBy(segments, ({ table, without = [] }) =>
@@ -329,7 +333,10 @@ function rowsSql(paths: readonly string[], leftOut: string): string {
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }
 
-export function removeSegments(segments: readonly Segment[], others: readonly Segment[]): readonly Segment[] {
+export function subtractSegments(
+  segments: readonly Segment[],
+  others: readonly Segment[],
+): readonly Segment[] {
   const names = new Set(others.map(({ name }) => name));
   return segments.filter(({ name }) => !names.has(name));
 }
@@ -337,8 +344,10 @@ export function removeSegments(segments: readonly Segment[], others: readonly Se
 /** The numbers (`toClientNumber`) of erased clients whom the archive may still hold. */
 export type ErasedClients = readonly string[];
 
-/** Reads the erasures that the archive may lack. Call it before the archive is read. */
-export async function readErasedClients(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
+/**
+ * Reads from the store which clients were erased and may still be in the archive. Call it before the archive is read.
+ */
+export async function readUnshippedErasures(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
   const erasures = await store.unshippedErasures();
   return [...new Set(erasures.map((erasure) => erasure.clientNumber))];
 }

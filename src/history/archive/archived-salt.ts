@@ -25,7 +25,7 @@ export function readSalt(folder: string): string | null {
  * Makes the archive's salt readable here. An archive that has lost its salt or has none yet is no error. Throws
  * StoreUnavailable if the home cannot be reached.
  */
-export async function fetchSalt(home: ArchiveHome): Promise<void> {
+export async function makeSaltReadable(home: ArchiveHome): Promise<void> {
   const missing = await home.makeReadable([{ path: SALT_FILE, bytes: null }]);
   if (missing.get(SALT_FILE) === 'away')
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
@@ -45,7 +45,7 @@ export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> 
 }
 
 /** Reads the salt of an archive that has segments. Throws ArchiveDamaged if it is missing. */
-export function requireKeptSalt(folder: string): string {
+export function readRequiredSalt(folder: string): string {
   const salt = readSalt(folder);
   if (salt !== null) return salt;
   throw new ArchiveDamaged(
@@ -53,8 +53,11 @@ export function requireKeptSalt(folder: string): string {
   );
 }
 
-/** Throws SaltRefused if the archive has another salt than the store. */
-export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>, folder: string): void {
+/** Throws SaltRefused if the archive has another salt than the store. An archive without a salt is accepted. */
+export function requireSameSalt(
+  { name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>,
+  folder: string,
+): void {
   const archived = readSalt(folder);
   if (archived === null || archived === clientKeys.salt) return;
   throw new SaltRefused(
@@ -68,14 +71,14 @@ export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKe
  */
 export async function openStoreBesideArchive(
   place: StorePlace & { readonly archiveDir: string | null },
-  ...told: TroubleListener
+  ...listeners: StoreListeners
 ): Promise<Store> {
   const { archiveDir } = place;
   const salt = archiveDir === null ? null : readSalt(archiveDir);
   const expected = salt === null ? null : { id: null, salt, toldBy: `the archive in ${archiveDir}` };
-  const store = await openStore({ ...place, expected }, ...told);
+  const store = await openStore({ ...place, expected }, ...listeners);
   try {
-    if (archiveDir !== null) requireSalt(store, archiveDir);
+    if (archiveDir !== null) requireSameSalt(store, archiveDir);
     return store;
   } catch (error) {
     await store.close();
@@ -83,4 +86,4 @@ export async function openStoreBesideArchive(
   }
 }
 
-export type TroubleListener = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;
+export type StoreListeners = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;

@@ -1,4 +1,4 @@
-import { formatAttributeLabel, parseAttributeLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/facts/attribute.ts';
 import { FACTS as CATALOGUE } from '#decision/facts/catalogue.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import { getFactType } from '#decision/redecision.ts';
@@ -43,7 +43,7 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
 
 /** Returns the key of a recorded value. A value that is not known has no type and gets the key of a text. */
 export function toFactKey(label: string, value: FactReading): FactKey {
-  if (parseAttributeLabel(label) === null) return label;
+  if (parseAttributeFactLabel(label) === null) return label;
   return toAttributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
 
@@ -55,7 +55,7 @@ export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>):
 /** Lists all columns that an attribute may have, with their types. */
 export function listAttributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
-    toFactColumn(toAttributeKey(formatAttributeLabel(name), type)),
+    toFactColumn(toAttributeKey(formatAttributeFactLabel(name), type)),
     ATTRIBUTE_COLUMNS[type].type,
   ]);
 }
@@ -90,7 +90,7 @@ export function toFactColumn(key: FactKey): string {
     const attribute = readAttributeKey(key);
     if (attribute === null) return FACT + toColumnWords(key);
     const { word } = ATTRIBUTE_COLUMNS[attribute.type];
-    return `${FACT}${word}_${toSnakeName(parseAttributeLabel(attribute.label) ?? '')}`;
+    return `${FACT}${word}_${toSnakeName(parseAttributeFactLabel(attribute.label) ?? '')}`;
   });
 }
 
@@ -126,7 +126,7 @@ export function toFactLabel(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
   const attribute = parseAttributeColumn(rest);
-  if (attribute !== null) return formatAttributeLabel(attribute.name);
+  if (attribute !== null) return formatAttributeFactLabel(attribute.name);
   const [name = '', ...window] = rest.split('_');
   if (VELOCITY_FACTS.includes(name))
     return `${name}(${parseSnakeName(window.slice(0, -1).join('_'))} ${window.at(-1)})`;

@@ -6,7 +6,7 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import { scheduleFolderRemoval } from '#base/files/temporary-folder.ts';
 import { NamedError } from '#base/named-error.ts';
 import { archiveReadThrottle, WorkAbandoned } from '#base/work/step-throttle.ts';
-import { Archive, type ErasedClients, removeSegments, type SegmentBounds } from './archive.ts';
+import { Archive, type ErasedClients, type SegmentFilter, subtractSegments } from './archive.ts';
 import {
   ArchiveDamaged,
   type ArchiveGap,
@@ -35,7 +35,7 @@ import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts'
  * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
  * journal has. For the journal's rows only `bounds.platform` counts. The other bounds are ignored.
  */
-export type TableSql = (table: TableName, bounds?: SegmentBounds) => string;
+export type TableSql = (table: TableName, bounds?: SegmentFilter) => string;
 
 /** Selects, among the segments that a question is about, those that have to be read for it. */
 export type PickSegments = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
@@ -167,14 +167,14 @@ export class Snapshot implements Disposable {
     const { archive, state, unshipped, release } = this.#parts;
     if (state.version === 0 && unshipped === null) return { folder: archive.folder, leftOut: [] };
     const all = [...state.segments.values()];
-    const wanted = removeSegments(all, this.#leftOut).filter(isWanted);
+    const wanted = subtractSegments(all, this.#leftOut).filter(isWanted);
     const away = await archive.makeReadable(wanted);
     if (away.length > 0) await this.#requireCurrent();
     const unwritten = (await this.#listUnshippedParts()).filter(isWanted);
     const leftOut = [...this.#leftOut.filter(isWanted), ...away];
     const copy = new Archive(join(archive.staging(), `${READING_COPY_PREFIX}${randomUUID()}`));
     this.#copy = { archive: copy, removal: scheduleFolderRemoval(copy.folder) };
-    const isMade = await this.#linkSegments(removeSegments(wanted, away), unwritten, copy);
+    const isMade = await this.#linkSegments(subtractSegments(wanted, away), unwritten, copy);
     release();
     if (isMade) return { folder: copy.folder, leftOut };
     if (all.every((segment) => existsSync(archive.pathOf(segment))))
@@ -289,12 +289,12 @@ export class Snapshot implements Disposable {
     return among([...wanted.values()]);
   }
 
-  #listSegments(table: TableName, bounds: SegmentBounds = {}): readonly Segment[] {
+  #listSegments(table: TableName, bounds: SegmentFilter = {}): readonly Segment[] {
     const { archive, state } = this.#parts;
-    return removeSegments(archive.segments(state, { table, ...bounds }), this.#leftOut);
+    return subtractSegments(archive.segments(state, { table, ...bounds }), this.#leftOut);
   }
 
-  #sourceSql(table: TableName, segments: readonly Segment[], { platform }: SegmentBounds = {}) {
+  #sourceSql(table: TableName, segments: readonly Segment[], { platform }: SegmentFilter = {}) {
     const { archive, unshipped, erased } = this.#parts;
     const parts = [
       ...(segments.length === 0 ? [] : [archive.source(segments, erased)]),

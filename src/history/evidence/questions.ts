@@ -47,7 +47,7 @@ const REPORT = declareQuestion({
   resultName: 'RulesReport',
   result: ReportSchema,
   run: async (asking) => {
-    const { createReport: report } = await import('./report/report.ts');
+    const { reportRuleWorth: report } = await import('./report/report.ts');
     const rules = await findRulesOrLast(asking, LOOKED_AT);
     const { evidence, options, onProgress } = asking;
     const base = AGAINST.read(options);

@@ -20,7 +20,10 @@ const probeScript = new RedisScript(PROBE);
 /** How long a node's report about the servers is valid, and how long the key of a probe lives. */
 const TOLD_FOR_MS = 30_000;
 
-/** A node whose report is newer than the failure by this much has also tried the server that fails here. */
+/**
+ * If another node's report is newer than a server's failure here by more than this, the node has tried the same
+ * server after it failed here.
+ */
 const LOOKED_LATER_MS = 2000;
 
 /** Settings are checked at most this often, however often health is asked for, because people rarely change them. */
@@ -38,8 +41,8 @@ interface KnownSettings {
 export type MemoryRoom = 'enough' | 'little' | 'unknown';
 
 /**
- * A server that uses more than this share of its memory has little left. The rest is for payers and for rewriting the
- * server's log.
+ * A server that uses more than this share of its memory has little left. The journal must not fill the rest, which is
+ * for payers and for rewriting the server's log.
  */
 const JOURNAL_SHARE_MAX = 0.8;
 

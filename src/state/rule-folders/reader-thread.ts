@@ -2,9 +2,9 @@ import { serveWork } from '#base/work/serve-work.ts';
 import { readRuleSet } from './rule-folder.ts';
 import { scanRuleFolders } from './scan.ts';
 
-const works = { scan: scanRuleFolders, load };
+const jobs = { scan: scanRuleFolders, load };
 
-export type ReaderWorks = typeof works;
+export type ReaderJobs = typeof jobs;
 
 /**
  * Reads a rule set for another thread. Functions cannot be sent to a thread, so the facts are sent without them.
@@ -16,4 +16,4 @@ function load(folder: string) {
   return read;
 }
 
-serveWork(works);
+serveWork(jobs);

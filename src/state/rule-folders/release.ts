@@ -13,8 +13,8 @@ export interface Release {
   readonly digest: string;
 }
 
-/** Explains why a version with a draft's name is not released, and what to do instead. */
-export function explainBadDraftName(version: RuleVersion): string {
+/** Explains that a version with a draft's name is never released, and what to do instead. */
+export function explainDraftNeverReleased(version: RuleVersion): string {
   const copy = version.slice(0, version.indexOf('-'));
   return `${version} has a draft's name, which is never released; release a copy of it: rules new ${copy} --from ${version}`;
 }
@@ -31,7 +31,7 @@ export function createRelease(ruleVersion: string, files: RuleFiles, releasedAt:
 /** Lists every difference between a release and the present files. */
 export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly RuleProblem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
-    return [createProblem('release.json', explainBadDraftName(folder))];
+    return [createProblem('release.json', explainDraftNeverReleased(folder))];
   const release: unknown = parseJsonObject(releaseText);
   if (!isRelease(release))
     return [createProblem('release.json', 'the file is damaged; restore it from version control')];

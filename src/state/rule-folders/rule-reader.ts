@@ -6,7 +6,7 @@ import { setWindowDomain } from '#decision/facts/fact.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { LoadResult } from '#decision/rules/text/draft-text.ts';
-import type { ReaderWorks } from './reader-thread.ts';
+import type { ReaderJobs } from './reader-thread.ts';
 import type { ScannedFolder } from './scan.ts';
 
 export interface RuleReader {
@@ -17,8 +17,8 @@ export interface RuleReader {
 }
 
 /**
- * The limits of reading a rule set. A rule set takes milliseconds. Only a rule set that is made hard to prove comes
- * near these limits.
+ * The limits of reading a rule set. Reading and proving a rule set takes milliseconds. Only a rule set made to be
+ * hard to prove comes near these limits.
  */
 const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
 
@@ -31,7 +31,7 @@ const THREAD = new URL('./reader-thread.ts', import.meta.url);
  */
 export class ThreadedReader implements RuleReader {
   readonly #rulesDir: string;
-  readonly #thread = new BackgroundWork<ReaderWorks>(THREAD, LIMITS);
+  readonly #thread = new BackgroundWork<ReaderJobs>(THREAD, LIMITS);
 
   constructor(rulesDir: string) {
     this.#rulesDir = rulesDir;
@@ -60,8 +60,8 @@ export class ThreadedReader implements RuleReader {
 }
 
 /**
- * Gives the facts of rules their functions again. The list, the conditions and the reasons of rules share the same
- * fact objects, as in the thread that read them.
+ * Gives the facts of rules their functions again. The list `facts`, the conditions and the reasons share the same
+ * fact objects, so it is enough to go through the list.
  */
 function restoreFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {

@@ -16,10 +16,10 @@ let db: DatabaseSync | null = null;
 let onTruncated: (() => void)[] = [];
 
 /**
- * The work of the thread of `SqliteCheckpointer`. It copies logged pages into the database file without holding up
+ * The jobs of the thread of `SqliteCheckpointer`. They copy logged pages into the database file without holding up
  * any writer or reader.
  */
-const works = {
+const jobs = {
   begin,
   truncate: (path: string) => {
     begin(path);
@@ -30,7 +30,7 @@ const works = {
   },
 };
 
-export type CheckpointWorks = typeof works;
+export type CheckpointJobs = typeof jobs;
 
 function begin(path: string): void {
   if (db !== null) return;
@@ -51,4 +51,4 @@ function checkpoint(): void {
   }
 }
 
-serveWork(works);
+serveWork(jobs);

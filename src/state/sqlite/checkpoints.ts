@@ -1,5 +1,5 @@
 import { BackgroundWork } from '#base/work/background-work.ts';
-import type { CheckpointWorks } from './checkpoint-thread.ts';
+import type { CheckpointJobs } from './checkpoint-thread.ts';
 
 const THREAD = new URL('./checkpoint-thread.ts', import.meta.url);
 
@@ -19,7 +19,7 @@ const WRITES_MIN = 1000;
 export class SqliteCheckpointer {
   readonly #path: string;
   #writes = 0;
-  readonly #thread = new BackgroundWork<CheckpointWorks>(THREAD, LIMITS);
+  readonly #thread = new BackgroundWork<CheckpointJobs>(THREAD, LIMITS);
 
   constructor(path: string) {
     this.#path = path;

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import { formatCsvCell } from '#base/csv.ts';
 import { findSignalSecrets, readConfig } from '#config.ts';
-import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
+import type { Archive, ArchiveTotals } from '#history/archive/archive.ts';
 import { NotAdopted } from '#history/archive/archive-home.ts';
 import { backUp, NotABackup } from '#history/archive/backup.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
@@ -147,7 +147,7 @@ function formatShipping({
   segments,
   bytes,
   trouble,
-}: ShippingReport & Pick<ArchiveContents, 'segments' | 'bytes'>): string {
+}: ShippingReport & Pick<ArchiveTotals, 'segments' | 'bytes'>): string {
   if (trouble !== null) return `Not shipping: ${trouble}`;
   if (!leads) return 'Another node ships.';
   const megabytes = (bytes / 1e6).toFixed(1);

@@ -23,13 +23,13 @@ export interface OperationNeeds {
   readonly rules?: boolean;
   /** The decisions that are older than the store keeps. */
   readonly archive?: boolean;
-  /** Whether a change is made at once that another person would otherwise have to approve. */
+  /** Whether changes are made without the approval of another person. */
   readonly withoutApproval?: boolean;
 }
 
 /**
- * Runs a command on the parts with which a node's operations work, composed as a node composes them. The environment
- * names the store and the folders. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
+ * Runs a command with the same parts that a node gives its operations. The environment names the store and the
+ * folders. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
  */
 export function withLocalParts<T>(needs: OperationNeeds, run: (parts: RuleParts) => Promise<T>): Promise<T> {
   const config = readConfig();

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { formatCount } from '#base/count-text.ts';
 import { type Config, ConfigError, readConfig } from '#config.ts';
-import { type Archive, type ErasedClients, readErasedClients } from '#history/archive/archive.ts';
+import { type Archive, type ErasedClients, readUnshippedErasures } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -70,7 +70,7 @@ export async function withSnapshots<T>(
     withArchive((archive) => run(createSnapshotOpener(archive), erased));
   if (!hasStore()) return alone([]);
   return withOpenStore(async (store) => {
-    const erased = await readErasedClients(store);
+    const erased = await readUnshippedErasures(store);
     if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
     return withArchiveOf(store, (past) => run(past.openToEnd, erased));
   });
@@ -110,7 +110,7 @@ function formatErased({ without = [] }: Segment): string {
  * archive.
  */
 export async function readErasedNow(): Promise<ErasedClients> {
-  return hasStore() ? withOpenStore(readErasedClients) : [];
+  return hasStore() ? withOpenStore(readUnshippedErasures) : [];
 }
 
 function hasStore(): boolean {

@@ -36,7 +36,7 @@ interface BackupReport {
   readonly journalEntries: number;
   /** The Redis files that end within an entry, and the number of bytes that Redis drops there. */
   readonly cutOff: readonly CutFile[];
-  /** The texts that cannot be read, each with its place. */
+  /** A line for each thing that cannot be read: a file, a server, or a stored value with its name and the reason. */
   readonly unreadable: readonly string[];
   readonly archive: ArchiveReport | null;
 }
@@ -63,7 +63,7 @@ interface ArchiveReport {
  * Adds `restore --check`, which shows what a backup would bring back. It works on a copy that cannot reach the
  * running store.
  */
-export function restoreCommand(program: Command): void {
+export function restoreCheckCommand(program: Command): void {
   program
     .command('restore')
     .description(
@@ -99,7 +99,7 @@ async function checkBackup(options: {
     throw error;
   });
   try {
-    return await createReport(kind, opened, openArchiveOfBackup(options, copy));
+    return await createBackupReport(kind, opened, openArchiveOfBackup(options, copy));
   } finally {
     await opened.store.close();
     await opened.stop();
@@ -218,8 +218,8 @@ function toProgramError(error: unknown): unknown {
 }
 
 /**
- * Opens the store of a server that has just been started. A server refuses everything while it reads its file. After
- * the signal it will never finish, so waiting ends.
+ * Opens the store of a server that has just been started. A server refuses everything while it reads its file. When
+ * `signal` is aborted, the server has ended, so waiting ends.
  */
 async function openWhenReady(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
   const beganMs = performance.now();
@@ -250,7 +250,7 @@ function openArchiveOfBackup(
   return existsSync(folder) ? new Archive(folder) : null;
 }
 
-async function createReport(
+async function createBackupReport(
   kind: Kind,
   { store, faults }: RunningCopy,
   archive: Archive | null,

@@ -33,7 +33,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   links: async () => (await import('./links.ts')).linksCommand,
   lists: async () => (await import('./lists.ts')).listsCommands,
   state: async () => (await import('./state.ts')).stateCommands,
-  restore: async () => (await import('./restore.ts')).restoreCommand,
+  restore: async () => (await import('./restore.ts')).restoreCheckCommand,
   size: async () => (await import('./size.ts')).sizeCommand,
   completion: async () => (await import('./completion.ts')).completionCommand,
 };

@@ -16,7 +16,7 @@ const PROGRESS_EVERY_MS = 100;
  * The work of the process that `EvidenceDesk` starts. The engine uses one thread, which leaves the other cores to
  * requests of callers.
  */
-const works = {
+const jobs = {
   answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<QuestionAnswer> => {
     const { task, folders, holdoutSecret, formerSecret } = work;
     const { kind, options, from, to, asOf, platform } = task;
@@ -41,7 +41,7 @@ const works = {
   },
 };
 
-export type EvidenceWorks = typeof works;
+export type EvidenceJobs = typeof jobs;
 
 function limitProgress(tell: (done: number, of: number) => void): (done: number, of: number) => void {
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -73,4 +73,4 @@ function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: E
   };
 }
 
-serveWork(works);
+serveWork(jobs);

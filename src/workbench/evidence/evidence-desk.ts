@@ -6,7 +6,7 @@ import { AccessKeys, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.
 import type { Caller } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { Archive, readErasedClients } from '#history/archive/archive.ts';
+import { Archive, readUnshippedErasures } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { withFiles } from '#history/archive/snapshot.ts';
@@ -16,7 +16,7 @@ import { createSpanFilter, isReadFor } from '#history/evidence/source/evidence.t
 import type { Store } from '#state/store.ts';
 import type { RoleGrant } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
-import type { EvidenceWorks } from './desk-process.ts';
+import type { EvidenceJobs } from './desk-process.ts';
 import {
   ASKER_GONE,
   type EvidenceJob,
@@ -105,7 +105,7 @@ export class EvidenceDesk {
   readonly #sessions: Sessions;
   readonly #turns = new FairQueue(TURNS);
   readonly #entries = new Map<Entry, Promise<void>>();
-  readonly #process = new BackgroundWork<EvidenceWorks>(PROCESS, LIMITS);
+  readonly #process = new BackgroundWork<EvidenceJobs>(PROCESS, LIMITS);
   #closed = false;
 
   constructor(parts: EvidenceDeskParts) {
@@ -245,7 +245,7 @@ export class EvidenceDesk {
       entry.job = { ...entry.job, progress };
     };
     const past = await this.#past();
-    const erased = await readErasedClients(store);
+    const erased = await readUnshippedErasures(store);
     const reads = findQuestion(task.kind)?.reads ?? 'allTimes';
     const result = await withFiles(past.openToEnd, isReadFor(reads, task), ({ folder, leftOut }) => {
       const folders = { archiveDir: past.folder, segmentsDir: folder, leftOut, erased, rulesDir };

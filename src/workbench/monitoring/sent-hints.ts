@@ -68,7 +68,10 @@ export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
   return Object.fromEntries(Object.entries(sums).slice(-HOURS_MAX));
 }
 
-/** Sums the counts of the newest hours by field and by attribute, with the most frequent reason of values that say nothing. */
+/**
+ * Sums the counts of the last 24 hours for each field and attribute. Names the most frequent reason why values said
+ * nothing.
+ */
 export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   const since = Math.floor(now / HOUR_MS) - HOURS_MAX;
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
-import { findNewestWait, isAttempt } from '#decision/conclude-verdict.ts';
+import { computeNewestWait, isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
 import { endDueWait, reapplyOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
@@ -189,7 +189,7 @@ function applyVerdict(state: ClientState, decision: Decision): ClientState {
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
-    ...findNewestWait(decision, state, at),
+    ...computeNewestWait(decision, state, at),
     stage,
   };
 }

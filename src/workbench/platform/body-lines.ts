@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import { createBrokenBodyProblem } from '#checkout/http/request/body.ts';
+import { createIncompleteBodyProblem } from '#checkout/http/request/body.ts';
 
 /**
  * Yields the bytes of a body as they arrive. A caller that breaks off is answered like one that sent too little,
@@ -10,7 +10,7 @@ export async function* readBodyChunks(req: IncomingMessage): AsyncGenerator<Buff
   try {
     yield* req.iterator({ destroyOnReturn: false });
   } catch (error) {
-    if (!req.complete && req.destroyed) throw createBrokenBodyProblem();
+    if (!req.complete && req.destroyed) throw createIncompleteBodyProblem();
     throw error;
   }
 }

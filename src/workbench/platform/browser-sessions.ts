@@ -37,7 +37,10 @@ export const OTHER_PLATFORM = declareRefusal(
   'bank',
 );
 
-/** The header with the platform that the page shows. Another tab may have signed in as another person. */
+/**
+ * The header with the platform that the page shows. Another tab of the browser may have signed in as a person without
+ * access to this platform.
+ */
 const PLATFORM_HEADER = 'x-ka-platform';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -59,7 +62,8 @@ export class BrowserSessions {
   async callerOf(ctx: Context): Promise<Caller> {
     const secret = this.secretOf(ctx);
     if (secret === null) {
-      // Only the console sends this header. So its cookie is gone, and no key was forgotten.
+      // Only the console sends this header. So the request is from a console whose cookie is gone, and not from a
+      // program that forgot its key.
       if (PLATFORM_HEADER in ctx.req.headersDistinct) throw SESSION_ENDED.problem();
       throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
     }

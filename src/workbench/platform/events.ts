@@ -173,7 +173,8 @@ function shortenPart(part: string | number): string {
 const WAIT_SECONDS_MAX = 20;
 
 /**
- * The most requests of one key that may wait at once. Each reader has one, and a second one if its connection broke.
+ * The most requests of one key that may wait at once. A reader has one waiting request, and a second one while the
+ * first still waits on a broken connection.
  */
 const WAITING_MAX = 8;
 

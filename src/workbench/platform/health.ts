@@ -84,7 +84,7 @@ const readReporting = declareOperation({
   answer: ({ caller: { platform } }, { reporting }: PlatformOperationParts) => reporting(platform),
 });
 
-export const REPORTING_OPERATIONS = createTaggedOperations('Console', { readReporting });
+export const OUTCOME_REPORTING_OPERATIONS = createTaggedOperations('Console', { readReporting });
 export const HEALTH_OPERATIONS = createTaggedOperations('Health', {
   readLiveness,
   readReadiness,

@@ -8,7 +8,7 @@ import { EVENT_OPERATIONS } from './events.ts';
 import { EVIDENCE_OPERATIONS } from './evidence/evidence.ts';
 import { EXPLORE_OPERATIONS } from './explore.ts';
 import { FIND_OPERATIONS } from './find.ts';
-import { HEALTH_OPERATIONS, REPORTING_OPERATIONS } from './health.ts';
+import { HEALTH_OPERATIONS, OUTCOME_REPORTING_OPERATIONS } from './health.ts';
 import { KEY_OPERATIONS } from './keys.ts';
 import { LIST_OPERATIONS } from './lists.ts';
 import { OUTCOME_OPERATIONS } from './outcomes.ts';
@@ -38,7 +38,7 @@ export const PLATFORM_OPERATIONS = {
     ...SETTINGS_OPERATIONS,
     ...SESSION_OPERATIONS,
     ...EXPLORE_OPERATIONS,
-    ...REPORTING_OPERATIONS,
+    ...OUTCOME_REPORTING_OPERATIONS,
     ...HEALTH_OPERATIONS,
   ],
   withRollout: [...ROLLOUT_OPERATIONS, ...WHAT_IF_OPERATIONS],

@@ -3,11 +3,11 @@ import { BackgroundWork } from '#base/work/background-work.ts';
 import { limitRunning } from '#base/work/fair-queue.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { requireKeptSalt } from '#history/archive/archived-salt.ts';
+import { readRequiredSalt } from '#history/archive/archived-salt.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { betweenSql } from '#history/evidence/source/evidence.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
-import type { VerifyWorks } from './verify-thread.ts';
+import type { VerifyJobs } from './verify-thread.ts';
 
 interface VerifyAsk {
   readonly archiveDir: string;
@@ -62,12 +62,12 @@ async function verifySegments(
   if (segments.length === 0) return NOTHING_VERIFIED;
   const where = betweenSql('decided_at', from, to).join(' AND ');
   const turns = limitRunning(Math.max(1, threads));
-  const elsewhere = new BackgroundWork<VerifyWorks>(THREAD, {
+  const elsewhere = new BackgroundWork<VerifyJobs>(THREAD, {
     where: 'thread',
     memoryMiB: THREAD_MIB_MAX,
     turns,
   });
-  const salt = requireKeptSalt(archiveDir);
+  const salt = readRequiredSalt(archiveDir);
   let sum = NOTHING_VERIFIED;
   try {
     await Promise.all(

@@ -23,7 +23,7 @@ interface VerifyTask {
 /** The rule sets. They are looked up for the first segment and kept for the others. */
 let rulesOf: FindRules | null = null;
 
-const works = {
+const jobs = {
   verify: async ({ archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt }: VerifyTask) => {
     rulesOf ??= createKeptRules(archiveDir, rulesDir, createAttributeHmacs(signalSecrets));
     const temporaryFolder = join(frozen, 'staging', 'spill');
@@ -36,6 +36,6 @@ const works = {
   },
 };
 
-export type VerifyWorks = typeof works;
+export type VerifyJobs = typeof jobs;
 
-serveWork(works);
+serveWork(jobs);

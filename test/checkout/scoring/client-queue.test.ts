@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { ClientQueue } from '#checkout/scoring/client-updates.ts';
+import { ClientQueues } from '#checkout/scoring/client-updates.ts';
 
 describe('the queue of a client', () => {
   it('runs the work of one client in order, one at a time', async () => {
-    const queue = new ClientQueue(100);
+    const queue = new ClientQueues(100);
     const told: string[] = [];
     const work = (name: string, turns: number) => async () => {
       told.push(`${name} begins`);
@@ -27,7 +27,7 @@ describe('the queue of a client', () => {
   });
 
   it('lets different clients run at the same time', async () => {
-    const queue = new ClientQueue(100);
+    const queue = new ClientQueues(100);
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const blocked = queue.run('a', () => opened);
     expect(await queue.run('b', async () => 'not blocked')).to.equal('not blocked');
@@ -36,7 +36,7 @@ describe('the queue of a client', () => {
   });
 
   it('gives each its own result', async () => {
-    const queue = new ClientQueue(100);
+    const queue = new ClientQueues(100);
     const results = await Promise.all([1, 2, 3].map((number) => queue.run('a', async () => number * 10)));
     expect(results).to.deep.equal([10, 20, 30]);
   });
@@ -51,7 +51,7 @@ describe('the queue of a client', () => {
     ],
   ] as const)
     it(`goes on after work that ${how}, whose error goes to its own caller alone`, async () => {
-      const queue = new ClientQueue(100);
+      const queue = new ClientQueues(100);
       const [failed, succeeded] = await Promise.allSettled([
         Promise.try(() => queue.run('a', fail)),
         queue.run('a', async () => 'fine'),
@@ -61,7 +61,7 @@ describe('the queue of a client', () => {
     });
 
   it('refuses with null when too much work of that client is waiting', async () => {
-    const queue = new ClientQueue(2);
+    const queue = new ClientQueues(2);
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const accepted = [queue.run('a', () => opened), queue.run('a', () => opened)];
     let ran = false;

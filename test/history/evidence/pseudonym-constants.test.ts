@@ -12,7 +12,7 @@ import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { presentReport } from '#history/evidence/report/rule-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
@@ -88,7 +88,9 @@ describe('evidence on constants that a pseudonym is compared with', () => {
     );
 
   const reportUnder = (ask: EvidenceAsk) =>
-    withEvidence(ask, (evidence) => createReport(evidence, { rules: RULES, against: OTHER_BIN, by: null }));
+    withEvidence(ask, (evidence) =>
+      reportRuleWorth(evidence, { rules: RULES, against: OTHER_BIN, by: null }),
+    );
 
   for (const kind of ['archive', 'journal'] as const) {
     it(`answers in a backtest as the service did, from ${kind}`, async () => {

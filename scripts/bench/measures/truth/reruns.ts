@@ -5,7 +5,7 @@ import { DEFAULT_OBJECTIVE, encodeObjective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { DecidingRules } from '#history/evidence/question.ts';
 import type { HoldoutResult } from '#history/evidence/report/holdout.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import { rollOut } from '#workbench/rollout/change-rollout.ts';
@@ -159,7 +159,7 @@ async function netOf(
   recorded: (decided: DecidingRules) => RuleSet | null = () => null,
 ): Promise<HoldoutResult['net']> {
   const objective = { ...DEFAULT_OBJECTIVE, ...OBJECTIVE };
-  const { rules: found } = await createReport(evidence, { rules, by: null, objective, recorded });
+  const { rules: found } = await reportRuleWorth(evidence, { rules, by: null, objective, recorded });
   return found.find(({ name }) => name === rule)?.net ?? null;
 }
 

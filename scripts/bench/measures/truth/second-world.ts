@@ -1,6 +1,6 @@
 import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
@@ -253,7 +253,7 @@ async function reportsOn(store: Store, asked: readonly AskedReport[]): Promise<r
       const objective = { ...DEFAULT_OBJECTIVE, currency: 'EUR', reversalDays: REVERSAL_DAYS, rates };
       found.push(
         await withEvidence(askOf(archived), (evidence) =>
-          createReport(evidence, { rules, against, by: null, objective }),
+          reportRuleWorth(evidence, { rules, against, by: null, objective }),
         ),
       );
     }

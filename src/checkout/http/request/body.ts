@@ -74,8 +74,9 @@ function parseJson(text: string): unknown {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
 
 /**
- * Parses JSON. Throws 400 if an object has a member twice, because JSON.parse would silently keep the last value.
- * Names are compared one by one only if the text may contain more names than the value has members.
+ * Parses JSON. Throws 400 if an object has a member twice, because JSON.parse would silently keep the last value. A
+ * quick count comes first: if the text cannot contain more names than the parsed value has members, no name occurs
+ * twice. Otherwise all names are compared.
  */
 export function parseUniqueMembers(text: string): unknown {
   const value = parseJson(text);
@@ -87,8 +88,9 @@ const QUOTE = 0x22;
 const BLANK_MAX = 0x20;
 
 /**
- * Returns the largest number of members that a JSON text can have, repeated ones included: every name ends with a
- * quote, and a colon follows. A value like `\":` counts too.
+ * Returns the largest number of members that a JSON text can have, repeated ones included: it counts the quotes that
+ * a colon follows. A string value that contains a quote before a colon is counted too, so the number may be too
+ * large.
  */
 function countPossibleNames(text: string): number {
   let names = 0;
@@ -131,7 +133,7 @@ function refuseRepeatedMember(text: string): void {
 /** Reads the body by events, which is three times as fast as an iterator. Most bodies are read here. */
 function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   // The connection closed before the body was read, for example while the key was looked up. No event will follow.
-  if (req.destroyed) return Promise.reject(createBrokenBodyProblem());
+  if (req.destroyed) return Promise.reject(createIncompleteBodyProblem());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -145,12 +147,12 @@ function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> 
   };
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
   // Every request closes at some time. An error with its stack is created only for a broken one.
-  req.on('close', () => req.readableEnded || reject(createBrokenBodyProblem()));
+  req.on('close', () => req.readableEnded || reject(createIncompleteBodyProblem()));
   return promise;
 }
 
-/** Creates the refusal of a body that ended too early. */
-export function createBrokenBodyProblem(): HttpProblem {
+/** Creates the problem for a body of which only a part arrived, because the connection ended. */
+export function createIncompleteBodyProblem(): HttpProblem {
   return createMalformedBody('The connection ended before the whole body had arrived.');
 }
 
@@ -182,8 +184,8 @@ const FAULTS_LISTED_MAX = 20;
 const ajv = createBodyAjv({ allErrors: false, removeAdditional: 'all' });
 
 /**
- * This validator finds all faults of a refused body, and the names that the schema knows. Bodies are small, so the
- * search is short.
+ * This validator lists all faults of a refused body. With each fault it returns the schema (`verbose`), so that a
+ * misspelt member gets a suggestion. Bodies are small, so the search is short.
  */
 const thoroughAjv = createBodyAjv({ allErrors: true, verbose: true });
 
@@ -200,14 +202,16 @@ function createBodyAjv(options: Options): Ajv2020 {
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed(),
   });
-  // One keyword checks both, because each keyword on a text costs a verdict some allocations.
+  // One keyword checks well-formedness and U+0000 together, because each keyword on a text adds allocations to every
+  // verdict request.
   made.addKeyword({
     keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNulCharacter(value),
   });
-  // Readers of the API document see this keyword. Other code checks the value.
+  // This keyword is for readers of the API document. The validator ignores it, and the operation itself checks the
+  // value.
   made.addKeyword({ keyword: 'told' });
   made.addKeyword({
     keyword: 'instant',

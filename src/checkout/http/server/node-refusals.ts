@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createBrokenBodyProblem } from '#checkout/http/request/body.ts';
+import { createIncompleteBodyProblem } from '#checkout/http/request/body.ts';
 import type { HttpProblem } from '#checkout/http/request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
@@ -47,7 +47,7 @@ export function requireOneHost(req: IncomingMessage, res: ServerResponse): boole
 function toProblem(code: string | undefined, isWithinBody: boolean): HttpProblem {
   switch (code) {
     case 'HPE_INVALID_EOF_STATE':
-      return isWithinBody ? createBrokenBodyProblem() : NOT_HTTP.problem();
+      return isWithinBody ? createIncompleteBodyProblem() : NOT_HTTP.problem();
     case 'HPE_HEADER_OVERFLOW':
       return HEADERS_TOO_LARGE.problem();
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -2,7 +2,7 @@ import { DAY_MS, DURATION_FORM, formatDuration, parseDuration } from '#base/dura
 import {
   createAttributeFact,
   createAttributeVelocity,
-  formatAttributeLabel,
+  formatAttributeFactLabel,
 } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import {
@@ -78,12 +78,12 @@ export class FactRefs {
 
   /** Whether an attribute of this name is declared. False when the declarations are not known. */
   declares(name: string): boolean {
-    return this.#refs.has(formatAttributeLabel(name));
+    return this.#refs.has(formatAttributeFactLabel(name));
   }
 
   /** Finds the attribute or the fact that a text names. Returns null for any other text. */
   findNamed(text: string): FactRef | null {
-    const attribute = this.#refs.get(formatAttributeLabel(text));
+    const attribute = this.#refs.get(formatAttributeFactLabel(text));
     if (attribute !== undefined) return attribute;
     const fact = FACTS.get(text);
     // The fact is only mentioned in a message, so it gets no index among the values of a decision.
@@ -95,7 +95,7 @@ export class FactRefs {
    * are not known.
    */
   findAttribute(name: string): FactRef | string | null {
-    const known = this.#refs.get(formatAttributeLabel(name));
+    const known = this.#refs.get(formatAttributeFactLabel(name));
     if (known !== undefined || this.#attributes === null) return known ?? null;
     if (!isAttributeName(name))
       return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
@@ -103,7 +103,7 @@ export class FactRefs {
   }
 
   #internAttribute(fact: AttributeFact, attribute: string): FactRef {
-    return this.#internLabel(formatAttributeLabel(attribute), {
+    return this.#internLabel(formatAttributeFactLabel(attribute), {
       name: 'attribute',
       fact,
       windowMs: 0,

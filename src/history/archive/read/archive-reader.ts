@@ -11,7 +11,7 @@ import {
   toClientNumber,
 } from '#decision/payer/client-key.ts';
 import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
-import { Archive, readErasedClients, type SegmentBounds } from '#history/archive/archive.ts';
+import { Archive, readUnshippedErasures, type SegmentFilter } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { OrderFilters } from '#history/archive/order-filter.ts';
@@ -129,7 +129,7 @@ export class ArchiveReader {
   readonly open: OpenSnapshot = async (damaged) => {
     // The erasures are read before the archive, because a commit takes an erasure off this list and the client out of
     // the segments.
-    const erased = await readErasedClients(this.#store);
+    const erased = await readUnshippedErasures(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
     return this.#createSnapshot(opened.state, {
@@ -168,7 +168,7 @@ export class ArchiveReader {
   /** Runs `work` on the archive alone, for a look-up that has asked the store itself before. */
   #readArchive<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(async (damaged) => {
-      const erased = await readErasedClients(this.#store);
+      const erased = await readUnshippedErasures(this.#store);
       return this.#createSnapshot(await this.archive.refresh(), { erased, damaged });
     }, work);
   }
@@ -227,7 +227,7 @@ export class ArchiveReader {
   ): Promise<SearchedDecisions> {
     const to = findUpperTimeBound(filter);
     return this.reading(async (past) => {
-      const within = (from: number | null | undefined): SegmentBounds => ({ platform, from, to });
+      const within = (from: number | null | undefined): SegmentFilter => ({ platform, from, to });
       const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = findBeginOfNewest(segments, rows, filter.from);
@@ -334,7 +334,7 @@ export class ArchiveReader {
 
   async #findDecisions(
     past: Snapshot,
-    bounds: SegmentBounds,
+    bounds: SegmentFilter,
     where: (source: TableSql, bind: BindValue) => string,
     limit: number,
     among?: PickSegments,
@@ -395,7 +395,7 @@ function isClientSql({ hash, clientIdKey }: ClientKey, bind: BindValue): string 
 /** Counts the decisions within the bounds, and finds the oldest of them. */
 async function countCompared(
   past: Snapshot,
-  bounds: SegmentBounds,
+  bounds: SegmentFilter,
   { after }: DecisionFilter,
 ): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {
   const bound = { from: bounds.from, to: bounds.to, after };

@@ -1,4 +1,4 @@
-import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
+import type { Archive, ArchiveTotals } from '#history/archive/archive.ts';
 import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 
@@ -9,7 +9,7 @@ export class ArchiveWatch {
   readonly #archive: Archive;
   readonly #journal: Journal;
   readonly #clock: () => number;
-  #contents: ArchiveContents = { segments: 0, bytes: 0, gapEntries: 0, setAsideEntries: 0 };
+  #contents: ArchiveTotals = { segments: 0, bytes: 0, gapEntries: 0, setAsideEntries: 0 };
   #journalEntries = 0;
   #completeTo: number;
 
@@ -21,7 +21,7 @@ export class ArchiveWatch {
     this.#completeTo = clock();
   }
 
-  contents(): ArchiveContents {
+  contents(): ArchiveTotals {
     try {
       this.#contents = this.#archive.contents();
     } catch {

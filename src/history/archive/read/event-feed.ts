@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { removeSegments } from '#history/archive/archive.ts';
+import { subtractSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '#history/archive/journal-tail.ts';
 import type { DuckBatch, DuckRow } from '#history/archive/query-engine.ts';
@@ -292,7 +292,7 @@ async function findOldestRows(
     for (const [table, some] of byTable) {
       const batches = await past.batches(
         (source) => oldestRowsSql(source(table), asked, before),
-        async () => removeSegments(some, past.unreadable),
+        async () => subtractSegments(some, past.unreadable),
       );
       rows.push(...batches.flatMap((batch) => toPlacedRows(table, batch)));
     }

@@ -1,5 +1,5 @@
 import type { DecisionFilter } from '#decision/decision-filter.ts';
-import { formatAttributeLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeFactLabel } from '#decision/facts/attribute.ts';
 import { FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { NOT_KNOWN_TEXT } from '#decision/rules/condition.ts';
@@ -220,7 +220,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
   const values = listAttributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
-  const unknown = `if(${notKnownSql(formatAttributeLabel(name))}, ${quoteSql(NOT_KNOWN_TEXT)}, NULL)`;
+  const unknown = `if(${notKnownSql(formatAttributeFactLabel(name))}, ${quoteSql(NOT_KNOWN_TEXT)}, NULL)`;
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 

@@ -4,7 +4,7 @@ import {
   openStoreBesideArchive,
   readSalt,
   SALT_FILE,
-  type TroubleListener,
+  type StoreListeners,
 } from '#history/archive/archived-salt.ts';
 import type { StorePlace } from '#state/open-store.ts';
 import type { Registers, Store } from '#state/store.ts';
@@ -30,12 +30,12 @@ export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, regi
 /** Opens the store like `openStoreBesideArchive`, after the archive's salt was fetched. Throws SaltRefused. */
 export async function openStoreWithSalt(
   place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
-  ...told: TroubleListener
+  ...listeners: StoreListeners
 ): Promise<Store> {
   const { archiveDir, archiveS3 } = place;
   if (archiveDir !== null && readSalt(archiveDir) === null)
     await openArchive({ archiveDir, archiveS3 }, REGISTERS_WITHOUT_STORE).home.makeReadable([SALT]);
-  return openStoreBesideArchive(place, ...told);
+  return openStoreBesideArchive(place, ...listeners);
 }
 
 const SALT = { path: SALT_FILE, bytes: null };

@@ -8,9 +8,9 @@ import {
   type ShippingReport,
 } from './shipping.ts';
 
-const works = { ship };
+const jobs = { ship };
 
-export type ShipperWorks = typeof works;
+export type ShipperJobs = typeof jobs;
 
 /** Ships until it is stopped, or until another node has the lease. */
 async function ship(config: ShippingConfig, { progress, signal }: JobContext<ShippingReport>): Promise<void> {
@@ -36,4 +36,4 @@ function closeShipper(open: OpenShipper | null): Promise<void> | undefined {
 // These signals are sent to all processes of the service at once. The process that answers callers stops this process
 // when it is time.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
-serveWork(works);
+serveWork(jobs);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BackgroundWork } from '#base/work/background-work.ts';
 import { acquireLease, Lease, type ShippingNode } from './lease.ts';
-import type { ShipperWorks } from './shipper-process.ts';
+import type { ShipperJobs } from './shipper-process.ts';
 import {
   createShipperName,
   explainTrouble,
@@ -64,7 +64,7 @@ export function startShipping(
   };
 
   async function shipInProcess(): Promise<void> {
-    const elsewhere = new BackgroundWork<ShipperWorks>(PROCESS, { ...PLACE, environment });
+    const elsewhere = new BackgroundWork<ShipperJobs>(PROCESS, { ...PLACE, environment });
     try {
       await elsewhere.run('ship', { ...config, shipperName: name }, { onProgress, signal });
     } catch (error) {

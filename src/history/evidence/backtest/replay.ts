@@ -15,7 +15,7 @@ import {
   setBinding,
   setOverride,
 } from '#decision/payer/changes.ts';
-import { type ClientKey, toHashPrefix } from '#decision/payer/client-key.ts';
+import { type ClientKey, toPaddedHash } from '#decision/payer/client-key.ts';
 import {
   type ClientGroup,
   type ClientState,
@@ -232,7 +232,7 @@ export class Replays {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
     const states = this.#rules.map(() => UNKNOWN_CLIENT);
-    const key = { platform, clientIdKey, hash: toHashPrefix(clientHash) };
+    const key = { platform, clientIdKey, hash: toPaddedHash(clientHash) };
     const payer = { key, states, orders: new Map() };
     this.#payer = payer;
     return payer;

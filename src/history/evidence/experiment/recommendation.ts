@@ -42,8 +42,9 @@ export interface ArmTotals {
   readonly unknown: number;
   readonly totals: ReadonlyMap<Metric, ValueSums>;
   /**
-   * Each client's orders without a report, in excess of the share that all arms have. Null at every look before the
-   * last.
+   * Sums over the clients. A client's figure is its orders without a report, minus the number expected from the share
+   * over all arms. Computed only for the last look (the newest moment at which the arms are compared). Null for
+   * earlier looks.
    */
   readonly unreported: ValueSums | null;
 }
@@ -57,8 +58,8 @@ export function getMetricSums({ totals, clients }: ArmTotals, metric: Metric): V
 export const INTERVAL_ALPHA = 0.05;
 
 /**
- * If versions are identical, at most this share of experiments ends in a recommendation. All candidates together have
- * this share.
+ * If versions are identical, at most this share of experiments ends in a recommendation. The limit is divided among
+ * the candidates of an experiment.
  */
 export const RECOMMENDATION_ERROR_MAX = 0.01;
 
@@ -116,7 +117,8 @@ export function computeDifferences(
       const [base, other] = [getMetricSums(active, metric), getMetricSums(candidate, metric)];
       const difference = estimateDifference(base, other, INTERVAL_ALPHA);
       if (difference === null) return [];
-      // For the value, the error bound is that of a recommendation.
+      // The value has the stricter bound RECOMMENDATION_ERROR_MAX, because the value alone decides the
+      // recommendation.
       const alpha = metric === 'value' ? RECOMMENDATION_ERROR_MAX / candidates.length : INTERVAL_ALPHA;
       const toGo = estimateClientsToGo(base, other, alpha, DETECTABLE_SHARE * Math.abs(computeMean(base)));
       return [{ version: candidate.version, metric, ...difference, clientsToGo: toGo }];
@@ -192,8 +194,9 @@ export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
 ]);
 
 /**
- * Recommends by the value alone. It is the only figure, with the same rule for better and worse. For identical
- * versions the chance of any wrong recommendation is at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
+ * Recommends by the value alone. No other figure recommends a version. The same rule decides what is better and what
+ * is worse. For identical versions the chance of any wrong recommendation is at most RECOMMENDATION_ERROR_MAX,
+ * whenever somebody looks.
  */
 export function recommendVersion(
   active: ArmTotals | null,

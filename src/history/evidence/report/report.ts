@@ -26,11 +26,11 @@ interface ReportAsk {
   /** The property by which the figures of each rule are divided, in addition to the total. Null for no division. */
   readonly by: SliceName | null;
   /**
-   * The objective that gives the net of a rule. If missing, it is the lasting money alone, and in a trial the
-   * objective of the trial.
+   * How orders are valued in the net of a rule. If missing, the net is the money that is paid and lasts. Where the
+   * net comes from a trial, the default is the trial's own objective.
    */
   readonly objective?: Objective;
-  /** Finds the rule sets that decided besides the reported one. If missing, no rule is compared by a trial. */
+  /** Finds the rule sets that decided besides the reported one. If missing, no net comes from a trial. */
   readonly recorded?: (decided: DecidingRules) => RuleSet | null;
   /** Reports how many decisions have been counted, and how many there are. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
@@ -40,7 +40,7 @@ interface ReportAsk {
  * Reports what each rule of a rule set was worth on the recorded decisions. The evaluator of live traffic judges the
  * recorded facts of every decision, whichever version decided then.
  */
-export async function createReport(
+export async function reportRuleWorth(
   evidence: Evidence,
   { rules: of, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
 ): Promise<Report> {
@@ -111,8 +111,8 @@ export async function createReport(
 }
 
 /**
- * Chooses the net of a rule and the money that the net leaves out: from the holdout if it is known, and otherwise
- * from a trial.
+ * Chooses the net of a rule, and the money without an exchange rate that the net leaves out. Both come from the
+ * holdout, or from a trial if the holdout gives no net.
  */
 function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
   const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
@@ -121,7 +121,10 @@ function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): 
 
 type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
 
-/** Judges the cells of the recorded facts, and writes the judgements to the table `judged`. */
+/**
+ * Evaluates the rules once for each cell of recorded facts (see `FactCell`), and writes the judgements to the table
+ * `judged`.
+ */
 async function judgeCells(duck: QueryEngine, rules: RuleSet) {
   const { sql, cells } = await readFactCells(duck, rules);
   const judge = createJudge(rules);
@@ -164,8 +167,8 @@ const SLICE_JOIN: Partial<Record<SliceName, string>> = {
 
 /**
  * Creates the table `places`, which numbers each pair of currency and slice, and marks the most frequent slices to be
- * shown. Returns the SQL for the number of a decision, the join that this SQL needs, and the slices in the sequence
- * in which they are shown: days and weeks by time, others by size, and the rest at the end.
+ * shown. Returns the SQL that gives a decision the number of its pair, the join that this SQL needs, and the slices
+ * in the sequence in which they are shown: days and weeks by time, others by size, and the rest at the end.
  */
 async function makePlaces(duck: QueryEngine, by: SliceName | null) {
   const currency = SLICES.currency;

@@ -1,6 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { DeviceSightings } from '#decision/device-sightings.ts';
-import { collectAskedValues } from '#decision/facts/attribute.ts';
+import { collectCountedValues } from '#decision/facts/attribute.ts';
 import {
   type DeviceKind,
   mergeQuestions,
@@ -116,7 +116,7 @@ export class SeenDevices {
     const scored = this.#hints.get(client);
     const byValue = this.#bookOf(platform).seeValues(
       client,
-      collectAskedValues(this.#questions, attributes === undefined ? {} : { attributes }),
+      collectCountedValues(this.#questions, attributes === undefined ? {} : { attributes }),
       at,
     );
     if (scored === undefined)

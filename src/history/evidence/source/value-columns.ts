@@ -1,4 +1,4 @@
-import { formatAttributeLabel, parseAttributeLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/facts/attribute.ts';
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
 import { listAttributeColumns, toFactLabel } from '#history/archive/fact-columns.ts';
 import { type QueryEngine, quoteName, quoteSql } from '#history/archive/query-engine.ts';
@@ -41,7 +41,9 @@ export function countByValue({ attributes }: Sightings, columns: readonly ValueC
 /** Renders the SQL for the attributes of a verdict's request, as JSON. Null if none is recorded. */
 export async function attributesSql(duck: QueryEngine): Promise<string> {
   const columns = await listColumns(duck, 'decisions');
-  const names = new Set(columns.flatMap((column) => parseAttributeLabel(toFactLabel(column) ?? '') ?? []));
+  const names = new Set(
+    columns.flatMap((column) => parseAttributeFactLabel(toFactLabel(column) ?? '') ?? []),
+  );
   if (names.size === 0) return 'NULL::VARCHAR';
   const members = [...names].map((name) => {
     const known = listAttributeColumns(name).flatMap(([column]) =>
@@ -49,7 +51,7 @@ export async function attributesSql(duck: QueryEngine): Promise<string> {
     );
     const values = known.map((column) => `to_json(${column})::VARCHAR`);
     const isAsked = [
-      notKnownSql(formatAttributeLabel(name)),
+      notKnownSql(formatAttributeFactLabel(name)),
       ...known.map((column) => `${column} IS NOT NULL`),
     ];
     const start = quoteSql(`${JSON.stringify(name)}:`);

@@ -86,7 +86,10 @@ export function parseCases(
   });
 }
 
-/** Creates the form of `cases/*.yaml`. If `rules` is null, it is what an editor can know. */
+/**
+ * Creates the form of `cases/*.yaml`. If `rules` is null, the form accepts every name of a rule or fact. The editor's
+ * schema is made from it.
+ */
 export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[]> {
   const first = new Map<string, Location>();
   const ruleCase = mappingForm(
@@ -438,7 +441,7 @@ function toAttributes(said: ReadonlyMap<string, AttributeValue> | undefined) {
   return said === undefined ? {} : { attributes: Object.fromEntries(said) };
 }
 
-/** Removes the members that a request does not have. */
+/** Removes the members whose value is undefined. */
 function removeUndefined<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };

@@ -48,9 +48,9 @@ const PROBLEMS_MAX = 200;
 
 const diffs = new RuleDiffs();
 
-const works = { open, compare, check, complete, rewriteCases, save, release };
+const jobs = { open, compare, check, complete, rewriteCases, save, release };
 
-export type DeskWorks = typeof works;
+export type DeskJobs = typeof jobs;
 
 type Compared = Readonly<{ before: RulesSource; after: RulesSource; reader: PlatformName }>;
 
@@ -205,7 +205,7 @@ function cutProblems<One extends RuleProblem>(problems: readonly One[]): readonl
   return [...problems.slice(0, PROBLEMS_MAX), { at: first.at, message: more }];
 }
 
-serveWork(works);
+serveWork(jobs);
 
 export interface OpenedFolder {
   /** The files. A long text is cut, and says so at its end. */

@@ -7,7 +7,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { explainBadDraftName } from '#state/rule-folders/release.ts';
+import { explainDraftNeverReleased } from '#state/rule-folders/release.ts';
 import type { UpdatedCases } from '#workbench/authoring/cases/cases.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
 import { DraftRefused, type DraftToSave, type SavedDraft } from '#workbench/authoring/draft.ts';
@@ -15,9 +15,9 @@ import type { BegunDraft } from './begun-draft.ts';
 import type {
   CheckedDraft,
   CompletedDraft,
+  DeskJobs,
   DeskObstacle,
   DeskRelease,
-  DeskWorks,
   OpenedFolder,
 } from './desk-thread.ts';
 import type { KnownLists } from './examine.ts';
@@ -66,7 +66,7 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
  */
 export class RuleDesk {
   readonly rulesDir: string;
-  readonly #threads: BackgroundWork<DeskWorks>;
+  readonly #threads: BackgroundWork<DeskJobs>;
   readonly #drafts = new FairQueue(DRAFTS);
 
   constructor(rulesDir: string, limits: DeskLimits = {}) {
@@ -169,7 +169,7 @@ async function restoreRefusal<T>(work: Promise<T>): Promise<T> {
 export function formatObstacle(version: RuleVersion, obstacle: DeskObstacle): string {
   switch (obstacle.is) {
     case 'draft name':
-      return explainBadDraftName(version);
+      return explainDraftNeverReleased(version);
     case 'released':
       return `${version} is released already`;
     case 'other files':

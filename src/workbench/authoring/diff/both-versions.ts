@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { formatAttributeLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeFactLabel } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { BOOLEAN_DOMAIN } from '#decision/facts/fact.ts';
@@ -205,7 +205,8 @@ class FactsApart {
    */
   isApart({ name, attribute }: FactRef): boolean {
     return (
-      this.#names.has(name) || (attribute !== undefined && this.#names.has(formatAttributeLabel(attribute)))
+      this.#names.has(name) ||
+      (attribute !== undefined && this.#names.has(formatAttributeFactLabel(attribute)))
     );
   }
 
@@ -323,7 +324,7 @@ function listDeclaredApart(before: DeclaredAttributes, after: DeclaredAttributes
     // The unit only says which attributes may be compared with each other, and nothing about their values.
     return was !== undefined && !isDeepStrictEqual({ ...was, unit: null }, { ...declared, unit: null });
   });
-  return apart.map(([name]) => formatAttributeLabel(name));
+  return apart.map(([name]) => formatAttributeFactLabel(name));
 }
 
 function readClock({ fact }: FactRef, timeZone: string, now: number): FactValue {

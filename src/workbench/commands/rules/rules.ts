@@ -6,7 +6,7 @@ import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { explainBadDraftName } from '#state/rule-folders/release.ts';
+import { explainDraftNeverReleased } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { ProposedChange, StoredProposal } from '#workbench/approvals/proposals.ts';
 import {
@@ -133,7 +133,7 @@ function propose(change: ProposedChange): Promise<StoredProposal | null> {
 function toRefusal(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
   switch (obstacle.is) {
     case 'draft name':
-      return new UsageError(explainBadDraftName(ruleSet.version));
+      return new UsageError(explainDraftNeverReleased(ruleSet.version));
     case 'released':
       return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
     case 'findings': {

@@ -95,7 +95,7 @@ function listVersionPages(places: readonly PlaceEntry[], versions: readonly stri
 
 type Operation = Session['operations'][number];
 
-/** The actions of people in a place, each with the operation that it needs and the page that has it. */
+/** The actions that have a page of their own, each with the operation that it needs and the page's path. */
 const ACTIONS: readonly { readonly name: string; readonly needs: Operation; readonly path: string }[] = [
   { name: 'Begin a draft', needs: 'rules', path: 'rules' },
   { name: 'Roll out a version', needs: 'operate', path: 'rollouts' },
@@ -115,14 +115,13 @@ function listActions(session: Session): readonly Choice[] {
 }
 
 /**
- * The most commands that are listed. Fewer than fill the dialog, so that the found things are visible below
- * them.
+ * The most commands that are listed. They do not fill the dialog, so that the search results stay visible below them.
  */
 const FITTING_MAX = 8;
 
 /**
- * Selects the commands in which every typed word begins a word. Commands that begin with the text come
- * first.
+ * Selects the commands in which every typed word is the beginning of some word. Commands that begin with the text
+ * come first.
  */
 function selectCommands(groups: readonly ChoiceGroup[], text: string): readonly ChoiceGroup[] {
   const wanted = splitWords(text);

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, rmSync, statSync, truncateSync, utimesSync, w
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { Archive, readErasedClients } from '#history/archive/archive.ts';
+import { Archive, readUnshippedErasures } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
@@ -104,7 +104,7 @@ describe('a file of the archive that cannot be read', () => {
       place.archive.folder,
       sql,
       limits,
-      await readErasedClients(place.store),
+      await readUnshippedErasures(place.store),
     );
     return answer.rows.flat().map(String);
   }
@@ -115,7 +115,7 @@ describe('a file of the archive that cannot be read', () => {
       await place.store.erase(ann);
       await verdict(place.store, bob, 'bob-3', T0 + 4);
       await place.shipAll();
-      expect(await readErasedClients(place.store)).to.deep.equal([]);
+      expect(await readUnshippedErasures(place.store)).to.deep.equal([]);
       const others = segments().filter(({ name }) => name !== segment.name);
       const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.source(others)}`);
       expect(rows.map((row) => row['order_ref'])).to.have.members(['bob-2', 'bob-3']);

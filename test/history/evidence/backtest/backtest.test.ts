@@ -8,7 +8,7 @@ import { findParetoFront } from '#history/evidence/backtest/order-outcomes.ts';
 import { createVariations } from '#history/evidence/backtest/variations.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -51,7 +51,9 @@ describe('a backtest', () => {
 
   const recorded = async (version: string, against: string) => {
     const [rules, base] = [place.rules(version), place.rules(against)];
-    const found = await onJournal((evidence) => createReport(evidence, { rules, against: base, by: null }));
+    const found = await onJournal((evidence) =>
+      reportRuleWorth(evidence, { rules, against: base, by: null }),
+    );
     return found.against ?? expect.fail('nothing was compared');
   };
   const moves = ({ changes }: Pick<BacktestReport, 'changes'>) =>

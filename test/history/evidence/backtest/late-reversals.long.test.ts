@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
 import { createVariations } from '#history/evidence/backtest/variations.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { Store } from '#state/store.ts';
@@ -90,7 +90,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
       amount,
       slices = [],
     } = await withEvidence({ ...all(sources), asOf: JULY + 90 * DAY }, (evidence) =>
-      createReport(evidence, { rules, by: 'cause' }),
+      reportRuleWorth(evidence, { rules, by: 'cause' }),
     );
     expect(reversals.causes).to.deep.equal([{ cause: 'REVERSED', currency: 'EUR', orders: 34, amount: 357 }]);
     expect(reversals.immature).to.deep.equal([{ currency: 'EUR', orders: 77, amount: 808.5 }]);

@@ -6,7 +6,7 @@ import { AccessKeys, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.
 import { toKeyCaller } from '#checkout/access/caller.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { presentReport } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -97,7 +97,7 @@ describe('the evidence desk', () => {
       const done = await over(desk, asked);
       expect([done.state, done.trouble]).to.deep.equal(['done', null]);
       const expected = await withEvidence(all(sources.archive), (evidence) =>
-        createReport(evidence, { rules: place.rules('p2.v10'), by: null }),
+        reportRuleWorth(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
       expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...presentReport(expected) });
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { type Edit, edited, edits, swap } from '../../../rule-fixtures/sound-rules.ts';
@@ -48,7 +48,7 @@ describe('the report on a version beside another', () => {
 
   function reportOf(rules: RuleSet, against: RuleSet): Promise<Report> {
     return withEvidence(all(sources.archive), (evidence) =>
-      createReport(evidence, { rules, against, by: null }),
+      reportRuleWorth(evidence, { rules, against, by: null }),
     );
   }
 

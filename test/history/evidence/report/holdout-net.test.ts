@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
@@ -27,7 +27,7 @@ describe('the net of a rule by its holdout', () => {
   async function found(objective: Partial<Objective> = {}): Promise<Report> {
     const told = { ...DEFAULT_OBJECTIVE, reversalDays: REVERSAL_DAYS, ...objective };
     return withEvidence(all(sources.archive), (evidence) =>
-      createReport(evidence, { rules: HELD_OUT_RULES, by: null, objective: told }),
+      reportRuleWorth(evidence, { rules: HELD_OUT_RULES, by: null, objective: told }),
     );
   }
   const chainOf = ({ rules: all }: Report) =>
@@ -53,7 +53,7 @@ describe('the net of a rule by its holdout', () => {
         ),
       });
       const report = await withEvidence(all(sources.archive), (evidence) =>
-        createReport(evidence, { rules, against: HELD_OUT_RULES, by: null }),
+        reportRuleWorth(evidence, { rules, against: HELD_OUT_RULES, by: null }),
       );
       const unbounded = await found();
       expect(report.undecidable).to.deep.equal({ count: 0, facts: [] });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { DuckRow } from '#history/archive/query-engine.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { createWaitLevelsTable } from '#history/evidence/report/wait-levels.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
@@ -119,7 +119,7 @@ describe('the cost of a wait by level', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (days) => {
         const ask = { ...all(archive), asOf: JULY + days * DAY };
         const { found, byHand } = await withEvidence(ask, async (evidence) => ({
-          found: await createReport(evidence, { rules, by: null }),
+          found: await reportRuleWorth(evidence, { rules, by: null }),
           byHand: await countByHand(evidence),
         }));
         expect(figuresOf(found)).to.deep.equal(byHand);

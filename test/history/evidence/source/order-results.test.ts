@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { edited } from '../../../rule-fixtures/sound-rules.ts';
 import { all, type RecordedEvidence, servedEvidence } from './recorded-evidence.ts';
@@ -71,7 +71,7 @@ describe('the result of an order in evidence', () => {
 
   it('is the same in the figures of the report, whatever was reported first', async () => {
     const { orders, reversals } = await withEvidence(all(recorded.archive), (evidence) =>
-      createReport(evidence, { rules: RULES, by: null }),
+      reportRuleWorth(evidence, { rules: RULES, by: null }),
     );
     expect(orders).to.deep.equal({ paid: 2, unpaid: 2, turnedAway: 0, unknown: 1 });
     expect(reversals.seen).to.equal(2);

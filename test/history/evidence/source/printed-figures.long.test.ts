@@ -9,7 +9,7 @@ import { measureDrift } from '#history/evidence/drift.ts';
 import type { Drift } from '#history/evidence/drift-report.ts';
 import { runExperiment } from '#history/evidence/experiment/experiment.ts';
 import type { Experiment } from '#history/evidence/experiment/experiment-report.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -237,7 +237,7 @@ function figuresOf(
 ): Promise<readonly Figures[]> {
   const rules = place.rules('p2.v10');
   return withEvidence({ ...all(looked), asOf }, async (evidence) => [
-    await createReport(evidence, { rules, against: place.rules('p2.v13'), by: 'week' }),
+    await reportRuleWorth(evidence, { rules, against: place.rules('p2.v13'), by: 'week' }),
     await runBacktest(evidence, {
       tried: [{ rules: place.rules('p2.v13'), values: {} }],
       against: rules,

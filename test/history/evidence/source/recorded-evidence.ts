@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
-import { createReport } from '#history/evidence/report/report.ts';
+import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import type { Report, SliceName } from '#history/evidence/report/rule-report.ts';
 import { type EvidenceAsk, type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -67,5 +67,5 @@ export function all(place: EvidencePlace): EvidenceAsk {
 }
 
 export function reportOn(place: EvidencePlace, rules: RuleSet, by: SliceName | null = null): Promise<Report> {
-  return withEvidence(all(place), (evidence) => createReport(evidence, { rules, by }));
+  return withEvidence(all(place), (evidence) => reportRuleWorth(evidence, { rules, by }));
 }

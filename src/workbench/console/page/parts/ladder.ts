@@ -2,7 +2,7 @@ import type { Ladder } from '#workbench/console/page/questions.ts';
 import { formatDateTime, formatDuration, readMoment } from './format.ts';
 
 /** Describes a payer's position on the ladder at a moment. */
-export function describeLadder({ level, attemptOpen, waitUntil }: Ladder, at: string) {
+export function describeLadderPosition({ level, attemptOpen, waitUntil }: Ladder, at: string) {
   const step = level === 0 ? 'No wait so far' : `Level ${level}`;
   if (attemptOpen) return `${step}; a requisite is shown and not paid`;
   if (waitUntil === null) return `${step}; no wait is due`;

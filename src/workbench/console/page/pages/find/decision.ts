@@ -8,7 +8,7 @@ import {
 } from '#workbench/console/page/parts/decision-table.ts';
 import { CopyButton, renderChoice } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime, shortenDigest } from '#workbench/console/page/parts/format.ts';
-import { describeLadder } from '#workbench/console/page/parts/ladder.ts';
+import { describeLadderPosition } from '#workbench/console/page/parts/ladder.ts';
 import {
   toDecisionPath,
   toOrderPath,
@@ -48,8 +48,8 @@ function Explained({ explanation, session }: { explanation: Explanation; session
   const { payerText, integratorText } = explanation;
   const traced = isAllowed(session, 'rules') ? decision.ruleVersion : undefined;
   const stood = [
-    ['waits before', describeLadder(ladder.before, decision.at)],
-    ['waits after', describeLadder(ladder.after, decision.at)],
+    ['waits before', describeLadderPosition(ladder.before, decision.at)],
+    ['waits after', describeLadderPosition(ladder.after, decision.at)],
   ] as const;
   return html`<article>
     <section class="card">

@@ -15,21 +15,21 @@ import {
 
 type Typed = Readonly<Record<string, string>>;
 
-/** The changes that a payer's page can make, and the function that asks for confirmation. */
-export interface PayerActions {
+/** The payer, the session, and the function that asks for confirmation of a change. */
+export interface PayerActionProps {
   clientIdKey: string;
   session: Session;
   propose: (change: PlannedChange<unknown>) => void;
 }
 
 /**
- * Renders the actions. Each asks for the values that it needs and says its effect before it is done. `wait`
- * is the due wait.
+ * Renders a button for each change that the person may make to the payer now. The confirmation asks for the values
+ * and says the effect. `wait` is the due wait.
  */
-export function renderChangesByHand(
+export function renderActionButtons(
   { override, binding }: ClientView,
   wait: Decision | null,
-  acts: PayerActions,
+  acts: PayerActionProps,
 ) {
   const { clientIdKey, session, propose } = acts;
   const nameTitle = (before: string) => ({ before, name: clientIdKey, after: '?' });
@@ -92,16 +92,13 @@ export function renderChangesByHand(
     ${mayDecide && binding !== null && button('Remove the binding', unbind)}`;
 }
 
-interface KeepOrEraseProps extends PayerActions {
-  /**
-   * Is called when the payer is erased, with a text about what still holds bytes of the payer, if anything
-   * does.
-   */
-  readonly told: (traces: string | null) => void;
+interface ExportOrEraseProps extends PayerActionProps {
+  /** Is called after the erasure. `traces` says where data of the payer remain. It is null if none remain. */
+  readonly onErased: (traces: string | null) => void;
 }
 
 /** The two things that a payer may demand: a file with all data, and the erasure. */
-export function ExportOrErase({ clientIdKey, session, propose, told }: KeepOrEraseProps) {
+export function ExportOrErase({ clientIdKey, session, propose, onErased: told }: ExportOrEraseProps) {
   const { attempt, isBusy, trouble } = useAttempt();
   const save = () =>
     attempt(async () => {

@@ -19,7 +19,7 @@ import {
   LISTS,
   listEntryQuestion,
 } from '#workbench/console/page/questions.ts';
-import type { PayerActions } from './payer-actions.ts';
+import type { PayerActionProps } from './payer-actions.ts';
 
 type LinkedClient = ClientLinks['clients'][number];
 type LinkedDevice = ClientLinks['devices'][number];
@@ -28,7 +28,7 @@ type LinkedDevice = ClientLinks['devices'][number];
  * The payers who share devices and addresses with a payer. The archive is read only when the reader wants
  * it.
  */
-export function PayerLinks(acts: PayerActions) {
+export function PayerLinks(acts: PayerActionProps) {
   const [isAsked, setIsAsked] = useState(false);
   const answer = useAnswer(isAsked ? clientLinksQuestion(acts.clientIdKey) : null);
   return html`<section class="card">
@@ -43,7 +43,7 @@ export function PayerLinks(acts: PayerActions) {
   </section>`;
 }
 
-function Linked({ links, session, propose }: PayerActions & { links: ClientLinks }) {
+function Linked({ links, session, propose }: PayerActionProps & { links: ClientLinks }) {
   const { clients, devices, cut, complete, from } = links;
   const [chosen, setChosen] = useState(links.proposal.clients);
   const toggle = (one: string) =>
@@ -155,7 +155,13 @@ function findRefusedBy(clients: readonly LinkedClient[]) {
 }
 
 /** Puts the chosen payers on a list. First shows which paying payers that would refuse. */
-function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: PayerActions['propose'] }) {
+function Block({
+  chosen,
+  propose,
+}: {
+  chosen: readonly LinkedClient[];
+  propose: PayerActionProps['propose'];
+}) {
   const { data } = useAnswer(LISTS);
   const lists = data?.lists.filter(({ kind, ofInstallation }) => kind === 'client' && !ofInstallation) ?? [];
   if (chosen.length === 0) return html`<p>Nobody is chosen for a list.</p>`;

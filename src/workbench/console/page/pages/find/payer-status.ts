@@ -15,7 +15,7 @@ type NextVerdict = ClientView['nextVerdict'];
 type Expected = NextVerdict['now'];
 
 /** The answer that the payer's next request would get, why, and until when. */
-export function PayerStatus({ view, reload }: { view: ClientView; reload: () => void }) {
+export function NextAnswer({ view, reload }: { view: ClientView; reload: () => void }) {
   const { tone, title, why, until } = describeStatus(view, Date.now());
   const wait = findDueWait(view);
   const last = wait ?? view.decisions[0];
@@ -78,7 +78,7 @@ function isGrant({ verdict }: Expected) {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
 
-/** Describes the status. The headline is the answer to a payer who does not ask before the wait is over. */
+/** Describes the status. While a wait is due, the headline assumes that the payer asks again only after the wait. */
 function describeStatus(view: ClientView, at: number): Status {
   const { nextVerdict, ladder, override } = view;
   const { now, afterWait } = nextVerdict;

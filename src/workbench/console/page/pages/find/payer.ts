@@ -7,10 +7,10 @@ import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
 import { chooseGroupTone, renderKnownFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
 import { type ClientView, clientQuestion, type Session } from '#workbench/console/page/questions.ts';
-import { ExportOrErase, renderChangesByHand } from './payer-actions.ts';
+import { ExportOrErase, renderActionButtons } from './payer-actions.ts';
 import { PayerHistory } from './payer-history.ts';
 import { PayerLinks } from './payer-links.ts';
-import { findDueWait, PayerStatus } from './payer-status.ts';
+import { findDueWait, NextAnswer } from './payer-status.ts';
 
 /** One payer: the next answer, the decisions that a person may make, and the history. */
 export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; session: Session }) {
@@ -31,7 +31,7 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
       ${dialog}`;
   if (answer.error?.status === 404)
     return html`${renderEmpty('Nothing is known of this payer', KNOWN_BY_NAME)}
-      <div class="buttons">${h(ExportOrErase, { ...acts, told })}</div>
+      <div class="buttons">${h(ExportOrErase, { ...acts, onErased: told })}</div>
       ${dialog}`;
   return renderAnswer(
     answer,
@@ -41,10 +41,10 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
           ${renderPill(view.clientGroup, chooseGroupTone(view.clientGroup))}
           ${view.isBot && renderPill('bot', 'bad')}
         </h2>
-        ${h(PayerStatus, { view, reload: answer.reload })}
+        ${h(NextAnswer, { view, reload: answer.reload })}
         <div class="buttons">
-          ${renderChangesByHand(view, findDueWait(view), acts)}
-          ${h(ExportOrErase, { ...acts, told })}
+          ${renderActionButtons(view, findDueWait(view), acts)}
+          ${h(ExportOrErase, { ...acts, onErased: told })}
         </div>
       </section>
       <div class="split">
