@@ -255,9 +255,10 @@ export class ScoringService {
     archivedOrders: Pick<ArchivedOrders, 'find'> | null = this.#parts.archivedOrders ?? null,
   ): Promise<OutcomeResult> {
     const { clientIdKey, orderRef } = report;
+    const { store } = this.#parts;
     const turn = {
       operation: 'outcome',
-      client: this.#parts.store.clientKeys.of(platform, clientIdKey),
+      client: store.clientKeys.of(platform, clientIdKey),
       also: { orderRef },
     };
     const { currency } = getPlatformSettings(this.#parts.ruleSource.choose(turn.client).rules, platform);
@@ -266,13 +267,8 @@ export class ScoringService {
       const { state: before, now } = moment;
       if (before.firstSeenAt === null && (await this.#isBeforeErasure(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
-      const { known, orderStage } = await findOutcomeAndStage(
-        this.#parts.store,
-        asked,
-        moment,
-        archivedOrders,
-      );
-      const isStrange = orderStage === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
+      const { known, orderStage } = await findOutcomeAndStage(store, asked, moment, archivedOrders);
+      const isStrange = orderStage === 'notAsked' && (await isAskedByAnother(store, asked));
       const inMoney = setReportCurrency(report, before, known, currency);
       const change = recordOutcome(before, known, inMoney, now, orderStage);
       const { effect, state, order, displaced, report: taken } = change;

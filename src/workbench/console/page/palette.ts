@@ -115,13 +115,14 @@ function listActions(session: Session): readonly Choice[] {
 }
 
 /**
- * The most commands that are listed. They do not fill the dialog, so that the search results stay visible below them.
+ * The most commands that are listed. They do not fill the dialog, so that the search results stay visible
+ * below them.
  */
 const FITTING_MAX = 8;
 
 /**
- * Selects the commands in which every typed word is the beginning of some word. Commands that begin with the text
- * come first.
+ * Selects the commands in which every typed word is the beginning of some word. Commands that begin with
+ * the text come first.
  */
 function selectCommands(groups: readonly ChoiceGroup[], text: string): readonly ChoiceGroup[] {
   const wanted = splitWords(text);

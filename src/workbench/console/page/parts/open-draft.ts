@@ -164,8 +164,8 @@ async function openDraft(version: string) {
 }
 
 /**
- * Saves the typed text after the person has left the page. A text that cannot be saved waits until the page is shown
- * again.
+ * Saves the typed text after the person has left the page. A text that cannot be saved waits until the
+ * page is shown again.
  */
 async function saveOnLeave(name: string, copy: WorkingCopy, underWay: Promise<number | null>) {
   typed.set(name, copy);

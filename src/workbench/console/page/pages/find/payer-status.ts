@@ -78,7 +78,10 @@ function isGrant({ verdict }: Expected) {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
 
-/** Describes the status. While a wait is due, the headline assumes that the payer asks again only after the wait. */
+/**
+ * Describes the status. While a wait is due, the headline assumes that the payer asks again only after the
+ * wait.
+ */
 function describeStatus(view: ClientView, at: number): Status {
   const { nextVerdict, ladder, override } = view;
   const { now, afterWait } = nextVerdict;

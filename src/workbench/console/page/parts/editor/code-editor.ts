@@ -37,9 +37,9 @@ interface EditorParts {
 }
 
 /**
- * The editor of a draft's files, one at a time. Undo steps and the cursor are kept for each file. The editor lies in
- * a shadow root, where it can use constructed style sheets (`adoptedStyleSheets`). The page's policy allows
- * constructed style sheets, but no inline styles.
+ * The editor of a draft's files, one at a time. Undo steps and the cursor are kept for each file. The
+ * editor lies in a shadow root, where it can use constructed style sheets (`adoptedStyleSheets`). The
+ * page's policy allows constructed style sheets, but no inline styles.
  */
 export class CodeEditor {
   #view: EditorView;
@@ -56,8 +56,8 @@ export class CodeEditor {
   }
 
   /**
-   * Opens a file. If the open file was changed elsewhere, the change is shown in place and can be undone. If a file
-   * was changed elsewhere while another file was open here, its undo history begins anew.
+   * Opens a file. If the open file was changed elsewhere, the change is shown in place and can be undone.
+   * If a file was changed elsewhere while another file was open here, its undo history begins anew.
    */
   open(path: string, text: string) {
     const { state } = this.#view;
