@@ -255,13 +255,13 @@ export class ScoringService {
     archivedOrders: Pick<ArchivedOrders, 'find'> | null = this.#parts.archivedOrders ?? null,
   ): Promise<OutcomeResult> {
     const { clientIdKey, orderRef } = report;
-    const { store } = this.#parts;
+    const { store, ruleSource, metrics, reporting } = this.#parts;
     const turn = {
       operation: 'outcome',
       client: store.clientKeys.of(platform, clientIdKey),
       also: { orderRef },
     };
-    const { currency } = getPlatformSettings(this.#parts.ruleSource.choose(turn.client).rules, platform);
+    const { currency } = getPlatformSettings(ruleSource.choose(turn.client).rules, platform);
     const asked = { client: turn.client, orderRef };
     const record = async (moment: LoadedClient): Promise<ClientChange<RecordedOutcome>> => {
       const { state: before, now } = moment;
@@ -281,7 +281,6 @@ export class ScoringService {
       const kept = { orders: displaced, keptMs: this.#displacedMs };
       return { result, change: { state, entry, displaced: kept } };
     };
-    const { ruleSource, metrics, reporting, store } = this.#parts;
     const recorded = await this.#updates.take(turn, record, (unsure) => {
       if (unsure.before !== null && unsure.seen !== null) ruleSource.observeOutcome(unsure.seen, false);
     });
