@@ -43,12 +43,16 @@ export type NextVerdict = s.Shape<typeof NextVerdictSchema>;
 
 type ExpectedVerdict = NextVerdict['now'];
 
-/** An ordinary request, for facts that the newest decision did not record. No rule that we know asks for less. */
+/**
+ * An ordinary request, for facts that the newest decision did not record. No known rule compares the amount with a
+ * smaller number.
+ */
 const ORDINARY = { amount: '100', method: 'card', sellPointKey: 'shop' } as const;
 
 /**
- * Predicts the answers to the next request of a client: now, and after the wait. The request is like that of the
- * newest decision, without attributes that only a verdict request states. Nothing is counted or changed.
+ * Predicts the answers to the next request of a client: now, and after the wait. The supposed request repeats the
+ * amount, the method and the point of sale of the newest decision. It does not repeat attributes that were sent with
+ * that request only. Nothing is counted or changed.
  */
 export function predictNextVerdict(
   rules: RuleSet,

@@ -1,5 +1,5 @@
 import type { AuditLink, AuditRows } from './audit-log.ts';
-import type { ListChange, ListLog, ListPage, ListRecord, OtherTextCondition } from './store.ts';
+import type { BlockingChange, ListChange, ListLog, ListPage, ListRecord } from './store.ts';
 
 /**
  * A log of texts under numbers. Texts are appended, read after a number, and trimmed up to a number. If several texts
@@ -31,7 +31,7 @@ export interface NumberedLog {
 
 /** The conditions of an append, and the part of the first text that is stored separately. */
 export interface AppendTerms {
-  readonly unless?: OtherTextCondition | undefined;
+  readonly unless?: BlockingChange | undefined;
   /** The number that the first text must get. */
   readonly number?: number;
   /** The part that leads to an owner. An erasure can forget the part alone. */

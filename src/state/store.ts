@@ -70,8 +70,8 @@ export interface Store {
   load(client: ClientKey, also?: LoadOptions): Promise<ClientLoad>;
 
   /**
-   * Writes all parts of a change at once, or none of them. Returns 'conflict' if the state is no longer the one in
-   * the snapshot. The caller then loads and decides again.
+   * Writes all parts of a change at once, or none of them. Returns 'conflict' if the state is no longer the one that
+   * `load` read. The caller then loads and decides again.
    */
   commit(change: Commit): Promise<'committed' | 'conflict'>;
 
@@ -112,7 +112,8 @@ export interface Store {
   journalLength(): Promise<number>;
 
   /**
-   * Returns a cursor after which about this many of the newest entries follow. Returns null if there are hardly more.
+   * Returns a cursor after which about this many of the newest entries follow. Returns null if the journal holds
+   * hardly more entries than that.
    */
   newestCursor(entries: number): Promise<string | null>;
 
@@ -135,14 +136,14 @@ export interface Store {
   tracesOfErased(): Promise<string | null>;
 
   /**
-   * The store's clock, epoch ms, if it is the clock of this machine. It follows the system's clock. Otherwise
-   * missing.
+   * The store's clock, epoch ms, if it is the clock of this machine. The clock moves when the system's clock is set.
+   * Missing if the store has another clock.
    */
   readonly ownClock?: () => number;
   /**
-   * How far the store's clock is ahead of this process's clock, in ms. `createStoreClock` makes the deciding clock
-   * from it. If the store's clock is the clock of this machine, it is by how much that clock was set in the last ten
-   * minutes.
+   * How far the store's clock is ahead of this process's clock, in ms. `createStoreClock` uses it to make the clock
+   * by which decisions are dated. On a store with the clock of this machine, it says by how much the clock was set in
+   * the last ten minutes.
    */
   readonly clockOffsetMs: () => number;
 
@@ -230,7 +231,7 @@ export interface SightingsAsk {
   readonly attributes?: readonly AskedAttribute[];
   /** The marks with which the client is noted. */
   readonly marks: SightingMarks;
-  /** Whether the client and its marks are noted on the device first. They are for a verdict, and not for a score. */
+  /** Whether the client and its marks are noted on the device first. True for a verdict, false for a score. */
   readonly record: boolean;
   /**
    * Whether the verdict was noted already and is decided again. The verdict then does not count again on its device.
@@ -268,7 +269,7 @@ export interface ListLog {
    * Writes the changes one after the other, each under its own number. Returns which of them were made. Returns null
    * if `unless` applied and nothing was written.
    */
-  write(changes: readonly ListChange[], unless?: OtherTextCondition): Promise<readonly boolean[] | null>;
+  write(changes: readonly ListChange[], unless?: BlockingChange): Promise<readonly boolean[] | null>;
   /** Reads at most `limit` changes after a number, the oldest first. An empty copy reads the changes after 0. */
   read(after: number, limit: number): Promise<ListPage>;
 }
@@ -282,10 +283,10 @@ export interface ListChange {
 }
 
 /**
- * A condition that prevents a write: after change number `since`, an id that begins with `idsBegin` got a text that
- * does not begin with `textsBegin`.
+ * A change that prevents a write. The write is not made if, after change number `since`, an id that begins with
+ * `idsBegin` got a text, unless that text begins with `textsBegin`.
  */
-export interface OtherTextCondition {
+export interface BlockingChange {
   readonly since: number;
   readonly idsBegin: string;
   readonly textsBegin: string;
@@ -331,7 +332,7 @@ export interface TallyBatch {
 /** The prefix of the field that holds the number of a writer's last batch. No count has this prefix. */
 const WRITER = 'writer:';
 
-export function formatWriterField(writer: string): string {
+export function formatLastBatchField(writer: string): string {
   return WRITER + writer;
 }
 
@@ -368,8 +369,8 @@ export interface StoredText extends TextPlace {
 }
 
 /**
- * A text with a stamp of its stored bytes. A replacement names the stamp, because decoding a damaged text may lose
- * some of its bytes.
+ * A text with a stamp of its stored bytes. A replacement names the stamp and not the old text, because a damaged text
+ * loses bytes when it is decoded and could not be compared.
  */
 export interface StampedText {
   readonly text: string;

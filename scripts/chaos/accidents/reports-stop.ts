@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SILENCE_LIMITS } from '#decision/payer/silence.ts';
+import { PLATFORM_SILENCE } from '#decision/payer/silence.ts';
 import { call } from '../../../test/service/http-call.ts';
 import { atLeast, atMost, never } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** The orders that are reported, a few more than are needed to know the usual pace. As many again are not reported. */
-const ORDERS = SILENCE_LIMITS.ordersMin + 10;
-const SILENT_SECONDS = (SILENCE_LIMITS.times * SILENCE_LIMITS.finestMs) / 1000;
+const ORDERS = PLATFORM_SILENCE.ordersMin + 10;
+const SILENT_SECONDS = (PLATFORM_SILENCE.times * PLATFORM_SILENCE.finestMs) / 1000;
 /** Nodes share once a minute what they saw. */
 const NOTICED_SECONDS_MAX = SILENT_SECONDS + 65;
 const GIVE_UP_MS = 300_000;

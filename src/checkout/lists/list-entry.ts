@@ -3,7 +3,7 @@ import { Type } from '#base/json-schema.ts';
 import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
 import { ListedEntrySchema, type ListOwner } from '#decision/shared-lists.ts';
 import { PositionalCodec } from '#state/positional.ts';
-import type { OtherTextCondition } from '#state/store.ts';
+import type { BlockingChange } from '#state/store.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
@@ -61,7 +61,7 @@ export function formatListRecordId(owner: ListOwner, list: string): string {
 export function describeOtherContent(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,
-): OtherTextCondition {
+): BlockingChange {
   const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
   return { since, idsBegin: formatListRecordId(owner, list), textsBegin };
 }

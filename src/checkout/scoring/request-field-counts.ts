@@ -1,5 +1,5 @@
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
+import type { ReportingListener } from '#checkout/metrics/reporting-listener.ts';
 import { type BodyDevice, isPlaceholderClient } from '#decision/body-hints.ts';
 import { checkAttributes } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -8,7 +8,7 @@ import type { RuleSet } from '#decision/rules/rule-set.ts';
 
 interface RequestFieldParts {
   readonly metrics: Pick<Metrics, 'count'>;
-  readonly reporting?: Pick<ReportsSeen, 'sent'>;
+  readonly reporting?: Pick<ReportingListener, 'sent'>;
   /** Epoch ms. */
   readonly clock: () => number;
 }

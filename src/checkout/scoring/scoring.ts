@@ -1,6 +1,6 @@
 import type { Actor } from '#checkout/access/caller.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
+import type { ReportingListener } from '#checkout/metrics/reporting-listener.ts';
 import {
   type CountedOutcome,
   type CountedVerdict,
@@ -72,7 +72,7 @@ export interface ScoringServiceParts extends Pseudonymizers {
   readonly clock: () => number;
   readonly metrics: Metrics;
   /** Receives every attempt and report, to notice when a platform stops reporting. */
-  readonly reporting?: ReportsSeen;
+  readonly reporting?: ReportingListener;
   /** Finds orders that the store has forgotten. Missing or null if there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** Finds erasures of payers. If missing, no erasure is known. */

@@ -1,5 +1,5 @@
-/** When a platform that reports the outcomes of its orders counts as silent. */
-export const SILENCE_LIMITS = {
+/** The numbers by which a platform that reports the outcomes of its orders counts as silent. */
+export const PLATFORM_SILENCE = {
   /** How many reports are needed to know what is usual, and how many orders to know that reports stopped. */
   ordersMin: 50,
   /**
@@ -7,7 +7,10 @@ export const SILENCE_LIMITS = {
    * nothing.
    */
   usualShareMin: 0.2,
-  /** 95 % of the reports come within the usual time. Silence lasts this many times as long. */
+  /**
+   * The usual time is the time within which 95 % of the reports come. A platform is silent when a report has been
+   * missing for more than this many times the usual time.
+   */
   times: 3,
   /** Shorter times are not distinguished, because the counts of a node reach the other nodes within a minute. */
   finestMs: 60_000,

@@ -12,7 +12,7 @@ const DECIMALS: ReadonlyMap<string, number> = new Map([
  * Returns how many decimals the values of a fact have at most. Returns null if every number may occur, or only whole
  * numbers.
  */
-export function findDecimals({ name }: FactRef): number | null {
+export function findFactDecimals({ name }: FactRef): number | null {
   return DECIMALS.get(name) ?? null;
 }
 
@@ -45,6 +45,6 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
 ]);
 
 /** Finds the form of a text fact. Returns null if every text may occur. */
-export function findTextForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
+export function findFactTextForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
   return TEXT_FORMS.get(name) ?? null;
 }

@@ -17,7 +17,7 @@ import {
 } from './archive-log.ts';
 import { eraseFromQuarantine, listQuarantined, quarantineEntries } from './quarantine.ts';
 import { isDamagedInput, type QueryEngine, quoteSql } from './query-engine.ts';
-import { removeReadingCopies } from './reading-copies.ts';
+import { endReadings } from './reading-copies.ts';
 import {
   getSegmentFile,
   listSegmentFiles,
@@ -220,7 +220,7 @@ export class Archive {
    * segments.
    */
   endReading(): void {
-    removeReadingCopies(this.folder);
+    endReadings(this.folder);
   }
 
   staging(): string {

@@ -52,8 +52,8 @@ export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>):
   return toFactColumn(fact.kind === 'attribute' ? toAttributeKey(label, getFactType(fact)) : label);
 }
 
-/** Lists all columns that an attribute may have, with their types. */
-export function listAttributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
+/** Lists the columns that an attribute of this name may have, one for each type of value. */
+export function listColumnsOfAttribute(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
     toFactColumn(toAttributeKey(formatAttributeFactLabel(name), type)),
     ATTRIBUTE_COLUMNS[type].type,
@@ -61,10 +61,10 @@ export function listAttributeColumns(name: string): readonly (readonly [column: 
 }
 
 /**
- * Returns how the engine reads a fact from the JSON of a record: the type in which it reads the member, and the SQL
- * for the column's value.
+ * Describes how the engine reads a fact from the JSON of a record: the member's name (`label`), the type in which the
+ * member is read, and the SQL for the column's value.
  */
-export function createFactSource(
+export function describeFactInJson(
   key: FactKey,
   type: FactType,
 ): { label: string; type: string; sql: (path: string) => string } {
@@ -121,8 +121,8 @@ function parseSnakeName(text: string): string {
   return text.replace(/_(.)/g, (_, character: string) => character.toUpperCase());
 }
 
-/** Returns the label of a fact's column. Returns null for any other column. */
-export function toFactLabel(column: string): string | null {
+/** Parses the name of a fact's column to the fact's label. Returns null for any other column. */
+export function parseFactColumn(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
   const attribute = parseAttributeColumn(rest);
@@ -143,7 +143,7 @@ function parseAttributeColumn(rest: string): { readonly name: string; readonly t
 export function getColumnType(column: string): FactType {
   const attribute = parseAttributeColumn(column.slice(FACT.length));
   return attribute === null
-    ? getFactColumnType(toFactLabel(column) ?? '')
+    ? getFactColumnType(parseFactColumn(column) ?? '')
     : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 

@@ -6,8 +6,11 @@ import { listNames } from './archive-log.ts';
 /** The beginning of the names of copies that are being read. The copies lie in `staging/` of the archive's folder. */
 export const READING_COPY_PREFIX = 'reading-';
 
-/** Removes the copies of an archive that are being read. Their readers start again on the remaining segments. */
-export function removeReadingCopies(folder: string): void {
+/**
+ * Ends all reading of an archive: removes the copies that are being read, so that their readers start again on the
+ * remaining segments.
+ */
+export function endReadings(folder: string): void {
   const staging = join(folder, 'staging');
   for (const name of listNames(staging))
     if (name.startsWith(READING_COPY_PREFIX)) endCopy(join(staging, name));

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { findMomentDescription, type Shape } from '#base/shapes.ts';
-import { createFactSource, type FactTypes, toFactColumn, toFactLabel } from './fact-columns.ts';
+import { describeFactInJson, type FactTypes, parseFactColumn, toFactColumn } from './fact-columns.ts';
 import {
   type DuckRow,
   quoteName,
@@ -224,11 +224,13 @@ const FACTS: Field = {
   source: (path, facts) => ({
     ...createStructType([
       ...new Map(
-        [...facts].map(([key, type]) => createFactSource(key, type)).map(({ label, type }) => [label, type]),
+        [...facts]
+          .map(([key, type]) => describeFactInJson(key, type))
+          .map(({ label, type }) => [label, type]),
       ),
     ]),
     columns: [...facts].map(([key, type]) => {
-      const { label, sql } = createFactSource(key, type);
+      const { label, sql } = describeFactInJson(key, type);
       return { name: toFactColumn(key), sql: sql(`${path}.${quoteName(label)}`) };
     }),
   }),
@@ -236,7 +238,7 @@ const FACTS: Field = {
     const facts: Record<string, unknown> = {};
     const notKnown = new Set(toItems(row[FACTS_NOT_KNOWN.name]));
     for (const column in row) {
-      const label = toFactLabel(column);
+      const label = parseFactColumn(column);
       const cell = row[column] ?? null;
       if (label === null || (cell === null && !notKnown.has(label))) continue;
       facts[label] = typeof cell === 'bigint' ? Number(cell) : cell;

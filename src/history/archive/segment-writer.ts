@@ -5,7 +5,7 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
-import { findCommonDay } from './period.ts';
+import { findCommonPeriod } from './period.ts';
 import { type QueryEngine, quoteName, quoteSql, toNumberOrNull } from './query-engine.ts';
 import type { BufferedRows, RowBuffer } from './row-buffer.ts';
 import type { SegmentFile, SegmentPlace } from './segment-files.ts';
@@ -51,7 +51,7 @@ export class SegmentWriter {
     const { table, platform } = first;
     const [missing] = await this.#archive.makeReadable(segments);
     if (missing !== undefined) throw new Error(`a file of the archive ${explainUnread(missing.why)}`);
-    const day = findCommonDay(segments.map((segment) => segment.day));
+    const day = findCommonPeriod(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);
     const where = without === null ? '' : `WHERE NOT (${without})`;

@@ -1,6 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
-import { getColumnType, toFactLabel } from '#history/archive/fact-columns.ts';
+import { getColumnType, parseFactColumn } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -74,15 +74,15 @@ export async function measureDrift(
  * left out. If all columns of an attribute are empty, one of them stays.
  */
 async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]> {
-  const facts = (await listColumns(duck, 'decisions')).filter((name) => toFactLabel(name) !== null);
-  const byLabel = Map.groupBy(facts, toFactLabel);
-  const twins = facts.filter((name) => (byLabel.get(toFactLabel(name))?.length ?? 0) > 1);
+  const facts = (await listColumns(duck, 'decisions')).filter((name) => parseFactColumn(name) !== null);
+  const byLabel = Map.groupBy(facts, parseFactColumn);
+  const twins = facts.filter((name) => (byLabel.get(parseFactColumn(name))?.length ?? 0) > 1);
   if (twins.length === 0) return facts;
   const counts = twins.map((name) => `count(${quoteName(name)}) AS ${quoteName(name)}`);
   const [row = {}] = await duck.rows(`SELECT ${counts.join(', ')} FROM decisions`);
   const isEmpty = (name: string) => twins.includes(name) && toNumberOrNull(row[name]) === 0;
   return facts.filter((name) => {
-    const others = byLabel.get(toFactLabel(name)) ?? [];
+    const others = byLabel.get(parseFactColumn(name)) ?? [];
     return !isEmpty(name) || (others[0] === name && others.every(isEmpty));
   });
 }
@@ -164,7 +164,11 @@ async function measureFactDrift(
     counts.map((bin) => bin.later),
     sizes,
   );
-  return { fact: toFactLabel(column) ?? column, ...stability, moved: findLargestMove(counts, cells, bins) };
+  return {
+    fact: parseFactColumn(column) ?? column,
+    ...stability,
+    moved: findLargestMove(counts, cells, bins),
+  };
 }
 
 type Part = 'earlier' | 'later';
@@ -216,7 +220,7 @@ const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]:
 
 /** Renders the SQL for the bin of a row without a value: -2 if the fact was not known, -1 if no rule asked for it. */
 function noValueSql(column: string): string {
-  return `CASE WHEN ${notKnownSql(toFactLabel(column) ?? '')} THEN -2 ELSE -1 END`;
+  return `CASE WHEN ${notKnownSql(parseFactColumn(column) ?? '')} THEN -2 ELSE -1 END`;
 }
 
 function createBins(duck: QueryEngine, column: string, where: string): Promise<Bins> {

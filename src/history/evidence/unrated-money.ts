@@ -8,7 +8,7 @@ const amounts = Type.Record(
   { description: 'By currency, in its units' },
 );
 
-/** Money in currencies for which nobody gave a rate to the currency of the value. */
+/** Money in currencies that cannot be converted, because nobody gave an exchange rate. */
 export const unratedMoney = nullable(
   shape('What the figures of value leave out, because the objective has no rate for it; null for nothing', {
     valueIn: word('The currency of the value'),

@@ -26,7 +26,7 @@ import type { MemoryRoom } from './health.ts';
 import { type InstallationCheck, shapeMember } from './installation.ts';
 import { formatJournalLine } from './journal.ts';
 import type { NodeClocks } from './node-clocks.ts';
-import { createTicket, RedisScript } from './script.ts';
+import { createCallTicket, RedisScript } from './script.ts';
 
 const loadScript = new RedisScript('load-2.lua');
 
@@ -174,7 +174,7 @@ function isAnswerLost(error: unknown): boolean {
  * that these are the replies to this call.
  */
 function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
-  const ticket = createTicket();
+  const ticket = createCallTicket();
   return sendTogether([['GET', key], ['TIME'], ['ECHO', ticket]]).then(([state, time, echo]) => {
     if (echo !== ticket) throw new BadReply('ECHO', echo);
     return readLoadReply('GET and TIME', [time, state]);

@@ -80,8 +80,9 @@ export class RedisDecisions {
   }
 
   /**
-   * Finds the newest decisions of an order, the newest first. The commit of a decision notes its order beside the
-   * client. Therefore a verdict asks only one server, and the rare search for an order asks all servers.
+   * Finds the newest decisions of an order, the newest first. The commit of a decision notes the order on the server
+   * that holds the client. Therefore a verdict asks only one server, and the rare search for an order asks all
+   * servers.
    */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
     const order = redis.orderName(platform, orderRef);

@@ -6,11 +6,11 @@ import { BadReply } from './connection/reply.ts';
 
 /**
  * The code around each script. A ticket goes with each call and comes back with its reply. So the reply to another
- * call is noticed. The ticket stands before the colon of a number, before the equals sign of a text, or as the last
- * of several items, because a table within a table costs Redis more than the rest of many scripts. `whole(n)` reads
- * an argument that must be a whole number, and otherwise ends the script, because Redis does not undo what a script
- * wrote before it failed. The scripts that every verdict calls add the ticket themselves, because a function around
- * them costs as much as a command.
+ * call is noticed. A reply is `ticket:5` for a number, `ticket=text` for a text, or a list whose last item is the
+ * ticket. A list within a list would cost Redis more than the rest of many scripts. `whole(n)` reads an argument that
+ * must be a whole number, and otherwise ends the script, because Redis does not undo what a script wrote before it
+ * failed. The scripts that every verdict calls add the ticket themselves, because a function around them costs as
+ * much as a command.
  */
 const TICKET = 'local ticket = table.remove(ARGV)\n';
 const WHOLE = `local function whole(n)
@@ -31,8 +31,8 @@ return result`;
 
 let tickets = 0;
 
-/** Creates a text that no other call of this process uses. */
-export function createTicket(): string {
+/** Creates the text that goes with one call. No other call of this process uses it. */
+export function createCallTicket(): string {
   return (++tickets).toString(36);
 }
 
@@ -88,7 +88,7 @@ export class RedisScript {
   ): Promise<T> {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
-    const ticket = createTicket();
+    const ticket = createCallTicket();
     const call = { keys, args: [...args, ticket] };
     const readReply = (reply: unknown) => read(this.#file, readResult(this.#file, reply, ticket));
     return connection.runScript('EVALSHA', this.#sha1, call).then(readReply, (error: unknown) => {

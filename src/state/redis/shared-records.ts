@@ -18,7 +18,7 @@ import {
 } from '#state/rate-buckets.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
-  formatWriterField,
+  formatLastBatchField,
   NO_TEXT_STAMP,
   type Registers,
   readTallyCounts,
@@ -128,7 +128,7 @@ export function createRedisTallies(door: RedisAccess): Tallies {
   return {
     add: (tally, { writer, number, counts }) => {
       const added = Object.entries(counts).flatMap(([field, count]) => [field, String(count)]);
-      const args = [formatWriterField(writer), String(number), String(RETENTION.tallyMs), ...added];
+      const args = [formatLastBatchField(writer), String(number), String(RETENTION.tallyMs), ...added];
       return addToTally.on(door, [redis.tallyKey(tally)], args, () => {});
     },
     read: (tally) => {

@@ -40,7 +40,10 @@ import { createRedisRawTexts } from './stored-texts.ts';
 
 /** The options of a Redis store. */
 export interface RedisStoreOptions {
-  /** The least time that a call, and the first connection, may take. If missing, the round trip alone decides. */
+  /**
+   * Neither a call nor the first connection is given up before this time. If missing, the limit follows from the
+   * measured round trip alone.
+   */
   readonly commandTimeoutMs?: number | undefined;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;

@@ -42,7 +42,7 @@ export const LOCK_FREE_MS = 10;
  * Repeats a step of background work within one transaction. It stops when the step returns false because everything
  * is done, or when others need the lock. Returns whether there is more to be done.
  */
-export function repeatWithinLockTime(step: () => boolean, nowMs = () => performance.now()): boolean {
+export function repeatInOneTransaction(step: () => boolean, nowMs = () => performance.now()): boolean {
   const beganMs = nowMs();
   for (;;) {
     if (!step()) return false;
@@ -70,8 +70,9 @@ interface Committed extends Pick<Pending, 'reject'> {
 /**
  * Runs all writes that arrive in one turn of the event loop in one transaction. It brings committed writes to the
  * disk in the background. A few syncs run at a time, each for everything that is committed when it begins. A write is
- * acknowledged only after its own sync. Everything before it in the log is then on the disk, too. A write that is
- * worth nothing without a later one is acknowledged when it is committed, and the sync of the later one keeps both.
+ * acknowledged only after its own sync. Everything before it in the log is then on the disk, too. Some writes matter
+ * only together with a later write, such as the sighting of a verdict with the commit of the verdict. Such a write is
+ * acknowledged when it is committed, and the later write's sync brings both to the disk.
  *
  * If the disk refuses a sync, no later write can be acknowledged either. The system may have dropped data that it
  * could not write. A later sync would succeed all the same, but the log can be read only up to the missing part.
@@ -133,7 +134,7 @@ export class GroupCommit {
     return promise;
   }
 
-  /** Schedules by `later` one write of everything that waits. */
+  /** Calls `later` to schedule one write of everything that waits. */
   #schedule(later: (flush: () => void) => void): void {
     if (this.#scheduled || this.#pending.length === 0) return;
     this.#scheduled = true;

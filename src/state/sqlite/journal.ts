@@ -18,7 +18,7 @@ import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { RecordReader } from '#state/stored-parts.ts';
 import { toStoredRecord } from './client-rows.ts';
-import { LOCK_FREE_MS, repeatWithinLockTime } from './group-commit.ts';
+import { LOCK_FREE_MS, repeatInOneTransaction } from './group-commit.ts';
 import type { JournalRow, JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -65,7 +65,7 @@ export function createSqliteJournal(
         for (const erasure of losses.takeErasures(position)) table.removeEntry(erasure);
         return isMore;
       };
-      while (await write(() => repeatWithinLockTime(trim))) await sleep(LOCK_FREE_MS);
+      while (await write(() => repeatInOneTransaction(trim))) await sleep(LOCK_FREE_MS);
     },
     unshippedErasures: () =>
       read(() =>

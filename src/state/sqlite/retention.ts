@@ -2,7 +2,7 @@ import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ClockJumps } from '#state/clock-jumps.ts';
 import { RETENTION } from '#state/retention.ts';
-import { repeatWithinLockTime } from './group-commit.ts';
+import { repeatInOneTransaction } from './group-commit.ts';
 import type { JournalLosses } from './journal.ts';
 import { JournalIndexWriter } from './journal-index.ts';
 import type { JournalTable } from './journal-table.ts';
@@ -112,7 +112,7 @@ export class SqliteRetention {
     const now = this.#file.clock();
     let more = false;
     let left = this.#removals.length;
-    const isCut = repeatWithinLockTime(() => {
+    const isCut = repeatInOneTransaction(() => {
       const [next, ...others] = this.#removals;
       if (next === undefined || left === 0) return false;
       this.#removals = [...others, next];

@@ -10,7 +10,7 @@ import {
 } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
-  formatWriterField,
+  formatLastBatchField,
   NO_TEXT_STAMP,
   type Registers,
   readTallyCounts,
@@ -120,9 +120,9 @@ export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tal
         // The end is rounded up to a day, so that unchanged fields need not be written each time. This is exact
         // enough.
         const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
-        const last = Number(one.get(tally, formatWriterField(writer))?.['count'] ?? 0);
+        const last = Number(one.get(tally, formatLastBatchField(writer))?.['count'] ?? 0);
         if (last >= number) return;
-        const added = { ...counts, [formatWriterField(writer)]: number - last };
+        const added = { ...counts, [formatLastBatchField(writer)]: number - last };
         for (const [field, count] of Object.entries(added)) add.run(tally, field, count, end);
         keep.run(end, tally, end);
       }),

@@ -18,11 +18,11 @@ import { explainFailure, type ServerHealth, type StoreWarning } from '#state/sto
 import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
 import { SqliteCheckpointer } from './checkpoints.ts';
 import { createSqliteClients, eraseClient, prepareClientStatements } from './client-rows.ts';
-import { ErasureTraces } from './erasure-traces.ts';
 import { FileWatch } from './file-watch.ts';
 import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
 import { createSqliteDecisions, createSqliteJournal, JournalLosses } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
+import { LogCleaner } from './log-cleaner.ts';
 import { createSqliteFile, getDbPath, isEmptyFile, openSqliteFile, type SqliteFile } from './open-file.ts';
 import { createNumberedLog } from './record-log.ts';
 import { SqliteRetention } from './retention.ts';
@@ -74,32 +74,32 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
   const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
   const retention = new SqliteRetention(file, journal, losses, dataDir, jumps);
-  const traces = new ErasureTraces(file, checkpoints);
-  void traces.finish();
+  const logCleaner = new LogCleaner(file, checkpoints);
+  void logCleaner.finish();
   const name = `sqlite ${path}`;
   return {
     name,
     installation,
     refusal: () => place.look()?.message ?? null,
     clientKeys: createClientKeys(installation.salt),
-    ...sharedRecords(file, journal, place, traces),
+    ...sharedRecords(file, journal, place, logCleaner),
     ...createSqliteClients(file, sql, journal, reader),
     ...createSqliteSightings(file),
     ...createSqliteDecisions(file, journal, reader),
     ...createSqliteJournal(file, journal, losses, reader),
     rateBuckets: new LocalRateBuckets(() => performance.now()),
     erase: (client) =>
-      traces.write(() => {
+      logCleaner.write(() => {
         const { position, entry } = eraseClient(sql, journal, client, clock());
         losses.addErasure(position, entry);
       }),
-    tracesOfErased: () => traces.left(),
+    tracesOfErased: () => logCleaner.left(),
     ownClock: clock,
     clockOffsetMs: () => jumps.recentMs(),
     check: async () => [await healthOf(name, file, place, jumps)],
     close: async () => {
       retention.stop();
-      traces.close();
+      logCleaner.close();
       await writes.close();
       place.stop();
       log.close();
@@ -128,7 +128,7 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
   }
 }
 
-function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch, traces: ErasureTraces) {
+function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch, logCleaner: LogCleaner) {
   const table = createSqliteVersions(file);
   const versions = new FollowedVersions({
     ...table,
@@ -142,7 +142,9 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
   return {
     documents: createSqliteDocuments(file, versions),
     registers: createSqliteRegisters(file, versions),
-    auditLog: new AuditLog(createAuditRows(createNumberedLog(file, 'audit', (work) => traces.write(work)))),
+    auditLog: new AuditLog(
+      createAuditRows(createNumberedLog(file, 'audit', (work) => logCleaner.write(work))),
+    ),
     listLog: createListLog(createNumberedLog(file, 'lists')),
     texts: createSqliteStoredTexts(file, journal, versions),
     tallies: createSqliteTallies(file),

@@ -24,9 +24,9 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
  * Actions that a key may repeat without limit. The first ones (ONE_BY_ONE) are noted one by one. Beyond them, an
- * entry every ten minutes says how many there were. Overrides and list changes are refused instead, by `admit`. So a
- * busy key takes about a third of a gigabyte per process within RETENTION.auditMs (seven times as much with the
- * longest reasons), and displaces no other entries.
+ * entry every ten minutes says how many there were. Overrides and list changes are refused instead, by `admit`. So
+ * within RETENTION.auditMs a busy key adds at most about 0.3 GB for each process, or about 2 GB with the longest
+ * reasons. It displaces no other entries.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',
@@ -41,9 +41,10 @@ const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
 
 /**
- * The change was refused. Each such change is noted by itself, and the key makes more changes than the audit accepts.
+ * The change was refused. Each change of this kind needs an entry of its own, and the key has used up the entries
+ * that the audit accepts from it.
  */
-export class TooManyChanges extends NamedError {}
+export class TooManyAuditedChanges extends NamedError {}
 
 /** Reading the same payer again within this time, in ms, is not noted again. */
 const READ_AGAIN_MS = 3600_000;
@@ -74,8 +75,8 @@ type NotedEntry = Shape<typeof AuditEntrySchema>;
  */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
-/** Writes the value before or after a change for an entry. Moments that the schema names become text. */
-export function writeAuditedValue(shape: object, value: unknown): unknown {
+/** Formats the old or the new value of a change for an entry. Moments that the schema names become text. */
+export function formatAuditedValue(shape: object, value: unknown): unknown {
   return createMomentWriter(shape)(value);
 }
 
@@ -138,10 +139,10 @@ export class Audit {
     await this.#log.append(createAuditNote(this.#now(), entry, client));
   }
 
-  /** Admits a change that is never summed up. Throws `TooManyChanges` if the audit has no room for its entry. */
+  /** Admits a change that is never summed up. Throws `TooManyAuditedChanges` if the audit has no room for its entry. */
   admit(who: string, action: 'override' | 'list'): void {
     const { admitted } = this.#buckets.takeNow(`${action} ${who}`, this.#oneByOne);
-    if (!admitted) throw new TooManyChanges(`${who} makes too many changes`);
+    if (!admitted) throw new TooManyAuditedChanges(`${who} makes too many changes`);
   }
 
   async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {

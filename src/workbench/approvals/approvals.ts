@@ -15,7 +15,7 @@ import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { type Override, OverrideSchema } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
-import { type Audit, writeAuditedValue } from '#workbench/access/audit.ts';
+import { type Audit, formatAuditedValue } from '#workbench/access/audit.ts';
 import { createKeyNote } from '#workbench/access/key-views.ts';
 import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
 import {
@@ -221,8 +221,8 @@ export class Approvals {
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
     const noted = {
-      before: writeAuditedValue(OverrideSchema, made.before),
-      after: writeAuditedValue(OverrideSchema, made.after),
+      before: formatAuditedValue(OverrideSchema, made.before),
+      after: formatAuditedValue(OverrideSchema, made.after),
     };
     const entry = { who, action: 'override', platform, subject: clientIdKey, ...noted, reason } as const;
     await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));

@@ -33,7 +33,7 @@ export class ProposedDrafts {
     return { version, from: draft.from, files: Object.entries(files) };
   }
 
-  /** Completes a draft to the files that its release would fix. The work runs in the queue of `asker`. */
+  /** Completes a draft to the files that would be released. The work runs in the queue of `asker`. */
   async complete(
     asker: PlatformName,
     version: RuleVersion,

@@ -32,9 +32,9 @@ import {
   findAmountsWithoutCurrency,
   findLongNumbers,
   findNamesAsTexts,
-  findPayersNeverSeen,
+  findOverlookedMissingValues,
   findPersonalAttributes,
-  findUnboundHoldout,
+  findUnlimitedHoldout,
   formatPart,
 } from './remarks.ts';
 
@@ -167,9 +167,9 @@ function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): reado
   for (const rule of rules) {
     const remarks = [
       ...findPartsThatNeverHold(rule, reasoner),
-      ...findPayersNeverSeen(rule, reasoner),
+      ...findOverlookedMissingValues(rule, reasoner),
       ...findAmountsWithoutCurrency(rule),
-      ...findUnboundHoldout(rule),
+      ...findUnlimitedHoldout(rule),
     ];
     for (const remark of remarks)
       told.getOrInsert(formatProblem(remark).replace(`"${rule.name}"`, ''), remark);

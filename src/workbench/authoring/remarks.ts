@@ -23,7 +23,7 @@ import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rul
  * Finds a holdout without a limit. If a client is held out, an order that the rule would have held back may cost any
  * amount.
  */
-export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
+export function findUnlimitedHoldout({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
   const message = `"${name}" skips clients whatever their amount; limit what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
   return [{ at: holdout.at, message }];
@@ -47,12 +47,12 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
 }
 
 /**
- * Finds comparisons that look as if they were meant for payers without a value, but never hold for them. Such a
- * comparison holds for the value that people expect of a missing value, for example "long ago" for the seconds since
- * the last payment. A rule that asks whether the value is known has considered payers without one. Comparisons that
- * miss the same payers are reported once.
+ * Finds comparisons that look as if they were meant for payers without a value, but never hold for them. People often
+ * think that a missing value counts as some number: "never paid" as "paid long ago". Such a comparison would hold for
+ * that number. A rule that asks whether the value is known has considered payers without one. Comparisons that miss
+ * the same payers are reported once.
  */
-export function findPayersNeverSeen(
+export function findOverlookedMissingValues(
   { name, condition }: Rule<unknown>,
   reasoner: Reasoner,
 ): readonly RuleProblem[] {
@@ -74,7 +74,7 @@ export function findPayersNeverSeen(
   });
 }
 
-/** Tells whether the comparison holds for the value that people expect of a missing value. */
+/** Tells whether the comparison holds for the value that people think a missing value has. */
 function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Comparison): boolean {
   const { absence, domain } = fact;
   if (absence === undefined || isFactRef(value)) return false;
@@ -84,7 +84,7 @@ function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Co
   return createComparisonMatcher(0, operator, value)([absence.mistakenFor]);
 }
 
-/** Returns the rest of a condition after a comparison in it holds. */
+/** Returns a condition in which one comparison counts as true. */
 function removeComparison(condition: Condition, gone: Comparison): Condition {
   return foldCondition(condition, {
     group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
@@ -176,7 +176,7 @@ function isPersonal(name: string): boolean {
 /** The number of digits that every double holds exactly. */
 const EXACT_DIGITS = 15;
 
-/** Finds numbers that rules compare as another number than the written one. */
+/** Finds numbers with so many digits that rules compare a rounded number instead of the written one. */
 export function findLongNumbers(files: RuleFiles): readonly RuleProblem[] {
   const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
   const numbers = comparing.flatMap(([path, text]) =>

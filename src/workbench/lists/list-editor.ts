@@ -28,7 +28,7 @@ import {
   toReadableValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
-import { type Audit, writeAuditedValue } from '#workbench/access/audit.ts';
+import { type Audit, formatAuditedValue } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
@@ -103,7 +103,7 @@ export class ListEditor {
 
   /**
    * Creates a list. Returns the existing list if it has the same content. Throws `ListRefusal`, `StoreUnavailable` or
-   * `TooManyChanges`.
+   * `TooManyAuditedChanges`.
    */
   async make(edited: EditedList, kind: ListKind, attribute: string | null = null): Promise<StoredEntry> {
     const content = { kind, attribute };
@@ -164,7 +164,7 @@ export class ListEditor {
 
   /**
    * Adds an entry to a list, or renews it. Throws `UnknownList`, `ListRefusal`, `StoreUnavailable` or
-   * `TooManyChanges`.
+   * `TooManyAuditedChanges`.
    */
   async put(edited: EditedList, ask: NewListEntry): Promise<StoredEntry> {
     this.#parts.audit.admit(edited.who, 'list');
@@ -183,7 +183,7 @@ export class ListEditor {
   }
 
   /**
-   * Removes a value from a list. Returns false if it was not on the list. Throws `UnknownList` or `TooManyChanges`.
+   * Removes a value from a list. Returns false if it was not on the list. Throws `UnknownList` or `TooManyAuditedChanges`.
    */
   async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
     this.#parts.audit.admit(edited.who, 'list');
@@ -364,7 +364,7 @@ export class ListEditor {
     const shown = (entry: ListEntry | null) => {
       if (entry === null) return null;
       const { kind, value, reason, expiresAt } = this.shown(entry);
-      return writeAuditedValue(ListEntrySchema, { kind, value, reason, expiresAt });
+      return formatAuditedValue(ListEntrySchema, { kind, value, reason, expiresAt });
     };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;

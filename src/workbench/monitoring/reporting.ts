@@ -1,9 +1,9 @@
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
-import type { ReportsSeen, RequestFieldLabel } from '#checkout/metrics/reports-seen.ts';
+import type { ReportingListener, RequestFieldLabel } from '#checkout/metrics/reporting-listener.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, toShortHash, type VerdictEvent } from '#decision/payer/client-state.ts';
-import { SILENCE_LIMITS } from '#decision/payer/silence.ts';
+import { PLATFORM_SILENCE } from '#decision/payer/silence.ts';
 import { mapSums } from '#history/statistics/sums.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -77,7 +77,7 @@ interface ReportingParts {
 }
 
 /** Watches, together with the other nodes, which outcomes platforms report and which fields about payers they send. */
-export class ReportingWatch implements ReportsSeen {
+export class ReportingWatch implements ReportingListener {
   readonly #parts: ReportingParts;
   /** The observations of this node that it has not shared yet. */
   readonly #own = new Map<PlatformName, Seen>();
@@ -114,7 +114,7 @@ export class ReportingWatch implements ReportsSeen {
     if (grant === undefined || grant.settled) return;
     const step = Math.max(
       0,
-      Math.ceil(Math.log((now - grant.at) / SILENCE_LIMITS.finestMs) / Math.log(GROWTH)),
+      Math.ceil(Math.log((now - grant.at) / PLATFORM_SILENCE.finestMs) / Math.log(GROWTH)),
     );
     own.delays[step] = (own.delays[step] ?? 0) + 1;
     getHour(own, grant.at)[1]++;
@@ -247,7 +247,7 @@ function toReporting(
   const due = ordersUntil(now - (usualMs ?? 0));
   // A platform's own outage must not make its silence usual.
   const usual = ordersUntil(awaitedSince ?? now);
-  const isUsual = usualMs !== null && usual.reported >= SILENCE_LIMITS.usualShareMin * usual.granted;
+  const isUsual = usualMs !== null && usual.reported >= PLATFORM_SILENCE.usualShareMin * usual.granted;
   return {
     hints: summarizeSentHints(hints, now),
     newestAt,
@@ -257,16 +257,16 @@ function toReporting(
     unreportedShare: due.granted === 0 ? null : Math.max(0, 1 - due.reported / due.granted),
     stopped:
       isUsual &&
-      awaited >= SILENCE_LIMITS.ordersMin &&
+      awaited >= PLATFORM_SILENCE.ordersMin &&
       awaitedSince !== null &&
-      now - awaitedSince > SILENCE_LIMITS.times * usualMs,
+      now - awaitedSince > PLATFORM_SILENCE.times * usualMs,
   };
 }
 
 /** Returns the time in ms within which 95 % of the delays are. Returns null if there are too few delays. */
 function findUsualMs(delays: Seen['delays']): number | null {
   const total = sumDelays(delays);
-  if (total < SILENCE_LIMITS.ordersMin) return null;
+  if (total < PLATFORM_SILENCE.ordersMin) return null;
   let within = 0;
   // Members whose names are whole numbers are listed in numeric order.
   const [step = 0] =
@@ -274,5 +274,5 @@ function findUsualMs(delays: Seen['delays']): number | null {
       within += count;
       return within >= 0.95 * total;
     }) ?? [];
-  return Math.round(SILENCE_LIMITS.finestMs * GROWTH ** Number(step));
+  return Math.round(PLATFORM_SILENCE.finestMs * GROWTH ** Number(step));
 }

@@ -1,5 +1,5 @@
 import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import type { RequestFieldLabel } from '#checkout/metrics/reports-seen.ts';
+import type { RequestFieldLabel } from '#checkout/metrics/reporting-listener.ts';
 import { ABSENT_REASONS, type AbsentHint } from '#decision/body-hints.ts';
 import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
 

@@ -14,7 +14,7 @@ import { LIST_OPERATIONS } from './lists.ts';
 import { OUTCOME_OPERATIONS } from './outcomes.ts';
 import { PEOPLE_OPERATIONS } from './people.ts';
 import { PROPOSAL_OPERATIONS } from './proposals.ts';
-import { CHECK_OPERATIONS } from './rules/drafts/check-draft.ts';
+import { DRAFT_FILE_OPERATIONS } from './rules/drafts/check-draft.ts';
 import { DRAFT_OPERATIONS } from './rules/drafts/drafts.ts';
 import { ROLLOUT_OPERATIONS } from './rules/rollout.ts';
 import { RULE_DIFF_OPERATIONS } from './rules/rule-diff.ts';
@@ -47,7 +47,7 @@ export const PLATFORM_OPERATIONS = {
     ...RULE_FOLDER_OPERATIONS,
     ...RULE_DIFF_OPERATIONS,
     ...DRAFT_OPERATIONS,
-    ...CHECK_OPERATIONS,
+    ...DRAFT_FILE_OPERATIONS,
   ],
 } as const;
 

@@ -4,7 +4,7 @@ import {
   declareRefusal,
   type HttpProblem,
 } from '#checkout/http/request/problems.ts';
-import { TooManyChanges } from '#workbench/access/audit.ts';
+import { TooManyAuditedChanges } from '#workbench/access/audit.ts';
 import { UnknownList } from '#workbench/lists/list-editor.ts';
 
 /** Refusals that several chapters of the platform's interface share. */
@@ -29,6 +29,6 @@ export const TOO_MANY_CHANGES = declareRefusal(
 /** Returns the problem for an error that these operations throw. Returns null for any other error. */
 export function toPlatformProblem(error: unknown): HttpProblem | null {
   if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
-  if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();
+  if (error instanceof TooManyAuditedChanges) return TOO_MANY_CHANGES.problem();
   return null;
 }

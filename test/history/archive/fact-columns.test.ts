@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import {
   getColumnType,
   getFactColumnType,
+  parseFactColumn,
   toFactColumn,
-  toFactLabel,
 } from '#history/archive/fact-columns.ts';
 
 describe('the column of a fact', () => {
@@ -17,7 +17,7 @@ describe('the column of a fact', () => {
   ] as const)
     it(`of ${label} is ${column}, which leads back to it`, () => {
       expect(toFactColumn(label)).to.equal(column);
-      expect(toFactLabel(column)).to.equal(label);
+      expect(parseFactColumn(column)).to.equal(label);
       expect([getFactColumnType(label), getColumnType(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
     });
 });

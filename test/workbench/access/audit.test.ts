@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { Audit, type AuditEntry, TooManyChanges } from '#workbench/access/audit.ts';
+import { Audit, type AuditEntry, TooManyAuditedChanges } from '#workbench/access/audit.ts';
 import { checkAuditChain } from '#workbench/access/audit-check.ts';
 import { AuditEnd } from '#workbench/access/audit-end.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
@@ -36,7 +36,10 @@ describeOnStores('the audit', (store) => {
     const platform = newPlatform();
     for (const action of ['override', 'list'] as const) {
       for (let round = 0; round < 3; round += 1) audit.admit('key 1', action);
-      expect(() => audit.admit('key 1', action)).to.throw(TooManyChanges, 'key 1 makes too many changes');
+      expect(() => audit.admit('key 1', action)).to.throw(
+        TooManyAuditedChanges,
+        'key 1 makes too many changes',
+      );
       audit.admit('key 2', action);
       for (let round = 0; round < 5; round += 1) await audit.note(change(action, platform));
     }

@@ -9,7 +9,7 @@ import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
 import type { ListSubject } from '#decision/shared-lists.ts';
 import type { ListLog, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { Audit, TooManyChanges } from '#workbench/access/audit.ts';
+import { Audit, TooManyAuditedChanges } from '#workbench/access/audit.ts';
 import { ListEditor, ListRefusal, type NewListEntry, UnknownList } from '#workbench/lists/list-editor.ts';
 import { TEST_KEYS } from '../../decision/payer/client-keys.ts';
 import { until } from '../../servers/until.ts';
@@ -324,7 +324,7 @@ describeOnStores('shared lists', (store) => {
       () => put('bob'),
       () => editor.remove(desk, 'ann', null),
     ]) {
-      expect(await change().catch((error: unknown) => error)).to.be.instanceOf(TooManyChanges);
+      expect(await change().catch((error: unknown) => error)).to.be.instanceOf(TooManyAuditedChanges);
     }
     expect(['ann', 'bob'].map((client) => isListed(node, platform, client))).to.deep.equal([true, false]);
   });

@@ -36,7 +36,7 @@ export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
-/** Whether rules of this kind may ask for a fact: no rule concludes it, or an earlier kind does. */
+/** Whether rules of this kind may ask for a fact: only if no rule concludes it, or if an earlier kind of rules does. */
 export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
@@ -53,7 +53,7 @@ type RightSide = Pick<Comparison, 'value' | 'list'>;
 
 const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
 
-/** This operator takes true or false for every fact, also for a fact that does not accept the operator. */
+/** With this operator the right side is read as true or false, even if the fact does not accept the operator. */
 const KNOWN_OPERATOR = 'known';
 
 /** Reads the comparisons of one rule file: a fact, an operator, and the right side. */
@@ -188,7 +188,7 @@ class ComparisonReader {
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
   }
 
-  /** Reads the fact on the right side: both are attributes, or one is the amount. Type and unit must be equal. */
+  /** Reads the right side's fact. Both sides are attributes, or one is the amount. Type and unit must be equal. */
   #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');

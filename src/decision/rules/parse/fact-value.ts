@@ -4,7 +4,7 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
-import { findDecimals, findTextForm } from '#decision/rules/value-forms.ts';
+import { findFactDecimals, findFactTextForm } from '#decision/rules/value-forms.ts';
 import { formatTextHint } from './correction-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
@@ -90,7 +90,7 @@ function findTextFault(value: string, ref: FactRef): string | null {
   }
   if (keepsPseudonym(ref) && value.startsWith(PSEUDONYM_MARK))
     return `"${value}" is the form in which records show a pseudonym; write the text in clear, or put the pseudonym on a shared list of kind attribute and ask for listed`;
-  const form = findTextForm(ref);
+  const form = findFactTextForm(ref);
   if (form !== null && !form.pattern.test(value))
     return `"${value}" can never match "${ref.name}": ${form.words}`;
   const length = [...value].length;
@@ -129,7 +129,7 @@ function findNumberFault(
 ): string | null {
   if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
     return `a multiple needs a number above 0, like 1000, not ${value}`;
-  const decimals = findDecimals(ref);
+  const decimals = findFactDecimals(ref);
   if (typeof value === 'boolean' || decimals === null || !NAMING_VALUES.has(operator)) return null;
   if (Number(value.toFixed(decimals)) === value) return null;
   return `${value} can never match "${ref.name}", which has ${decimals} decimals`;

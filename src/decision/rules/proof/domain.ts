@@ -1,7 +1,7 @@
 import type { FactReading, FactValue } from '#decision/facts/fact.ts';
 import type { ExpectedConstants, FactRef, OperatorName } from '#decision/rules/condition.ts';
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
-import { findDecimals, findTextForm, type TextForm } from '#decision/rules/value-forms.ts';
+import { findFactDecimals, findFactTextForm, type TextForm } from '#decision/rules/value-forms.ts';
 
 /**
  * The values of a fact, numbered by size. Everything that a condition can say about the fact is then a set of whole
@@ -17,14 +17,17 @@ export interface Domain {
   readonly zero?: number;
 }
 
-/** How many multiples a domain lists one by one. If there are more, proofs use a separate fact, see `MultipleFacts`. */
+/**
+ * How many multiples a domain lists one by one. If there are more, proofs use a separate fact, see
+ * `MultiplesAsFacts`.
+ */
 const LISTED_MULTIPLES_MAX = 4096;
 
 /** Whether the multiples of a divisor are listed among the values of the fact. */
 export function listsMultiples(ref: FactRef, divisor: number): boolean {
   const { domain } = ref.fact;
   if (domain.type !== 'number' || divisor <= 0) return true;
-  const isStepped = domain.integer || findDecimals(ref) !== null;
+  const isStepped = domain.integer || findFactDecimals(ref) !== null;
   return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
 }
 
@@ -61,7 +64,7 @@ function createKnownDomain(ref: FactRef, constants: readonly FactValue[]): Domai
   const { domain } = ref.fact;
   switch (domain.type) {
     case 'number': {
-      const decimals = domain.integer ? 0 : findDecimals(ref);
+      const decimals = domain.integer ? 0 : findFactDecimals(ref);
       if (decimals === null && domain.min < 0) return createDomainWithZero(domain, constants);
       if (decimals === null) return createContinuousDomain(domain.min, domain.max, constants);
       const steps = 10 ** decimals;
@@ -73,7 +76,7 @@ function createKnownDomain(ref: FactRef, constants: readonly FactValue[]): Domai
       return createListedDomain(domain.values);
     case 'text':
       return createListedDomain(
-        listTexts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : findTextForm(ref)),
+        listTexts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : findFactTextForm(ref)),
       );
     default:
       return domain satisfies never;

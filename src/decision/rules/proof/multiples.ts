@@ -18,7 +18,7 @@ interface AskedFact {
   readonly flags: Map<number, FactRef>;
 }
 
-/** How many multiples are tried to find a value that fits a witness. */
+/** How many multiples are tried to find a number that fits a witness (an example that a proof has found). */
 const CANDIDATES_MAX = 200;
 
 /** How many values of a fact are tried, each in a search of its own. */
@@ -31,11 +31,12 @@ export interface FixedValue {
 }
 
 /**
- * Makes separate facts for questions like whether an amount is a multiple of 1000. In proofs such a fact is related
- * to the amount at the constants with which the amount is compared. This excludes no possibility, so a proof that
- * something is impossible holds. A witness must be confirmed by a value. Otherwise the answer is undecided.
+ * Replaces questions like whether an amount is a multiple of 1000 by separate facts that are true or false. For each
+ * constant that the amount is compared with, the proof is told whether the constant is a multiple. This excludes no
+ * possibility, so a proof that something is impossible holds. A witness (an example that a proof has found) counts
+ * only if a number is found that fits it. Otherwise the answer is undecided.
  */
-export class MultipleFacts {
+export class MultiplesAsFacts {
   readonly #asked = new Map<string, AskedFact>();
   readonly #rewritten = new Map<Condition, Condition>();
 
@@ -73,8 +74,8 @@ export class MultipleFacts {
   }
 
   /**
-   * Replaces values of a witness by numbers whose multiples agree with the witness. Returns null if no such number is
-   * found.
+   * Replaces the numbers of a witness by numbers that are multiples exactly where the witness says so. Returns null
+   * if no such number is found.
    */
   showValues(
     values: ReadonlyMap<string, FactReading>,
@@ -108,7 +109,10 @@ export class MultipleFacts {
     return shown;
   }
 
-  /** Finds values of whole-number facts near the constants whose multiples agree with the witness. */
+  /**
+   * Finds numbers for the whole-number facts of a witness. The numbers are near the constants, and are multiples
+   * exactly where the witness says so.
+   */
   findPins(
     values: ReadonlyMap<string, FactReading>,
     constantsOf: (label: string) => Iterable<FactValue>,
@@ -144,7 +148,8 @@ export class MultipleFacts {
       createInnerFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
     );
     const is = flagEquals(flag, operator === 'multipleOf');
-    // The fact itself stands beside its multiple, so that knowledge about the fact is used for the multiple as well.
+    // The condition also names the fact itself, so that what is known about the fact is used for the separate fact,
+    // too.
     const { min } = fact.fact.domain.type === 'number' ? fact.fact.domain : { min: 0 };
     return allOf(compare(fact, 'greaterThanInclusive', min), is);
   }

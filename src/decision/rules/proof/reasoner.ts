@@ -21,7 +21,7 @@ import {
   type Ranges,
 } from './formula.ts';
 import { KnowledgeIndex } from './knowledge-index.ts';
-import { type FixedValue, MultipleFacts } from './multiples.ts';
+import { type FixedValue, MultiplesAsFacts } from './multiples.ts';
 import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
 import { listPairConditions } from './pairs.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
@@ -54,7 +54,7 @@ export class Reasoner {
   readonly #questionStepsMax: number;
   readonly #facts = new Map<string, NamedFact>();
   readonly #labels = new Map<Condition, readonly string[]>();
-  readonly #multiples = new MultipleFacts();
+  readonly #multiples = new MultiplesAsFacts();
   #numbered: NumberedFacts | null = null;
   #formulas: FormulaBuilder | null = null;
   #stepsLeft: number;

@@ -23,21 +23,28 @@ export function erasedSql(rows: string): string {
 }
 
 /**
- * Describes the moment to which figures refer. `rows` are those of `erasedSql`. `unshipped` are the numbers of erased
- * clients that the archive does not know of yet.
+ * Sums up what was erased since the moment to which figures refer. `rows` are the rows of `erasedSql`. `unshipped`
+ * are the numbers of erased clients that the archive does not know of yet.
  */
-export function describeAsOf(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
+export function toAsOf(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
   const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);
   const sum = (column: string) => rows.reduce((total, row) => total + (toNumberOrNull(row[column]) ?? 0), 0);
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
 }
 
-/** Returns the clients who were erased after a moment of the past, because figures of that moment counted them. */
-export async function readAsOf(past: Snapshot, at: number, platform: PlatformName | null): Promise<AsOf> {
+/**
+ * Counts the clients who were erased after a moment of the past. Figures of that moment counted these clients then,
+ * and no longer do.
+ */
+export async function readErasedSince(
+  past: Snapshot,
+  at: number,
+  platform: PlatformName | null,
+): Promise<AsOf> {
   const rows = await past.rows((source) =>
     erasedSql(
       `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,
     ),
   );
-  return describeAsOf(at, rows, []);
+  return toAsOf(at, rows, []);
 }

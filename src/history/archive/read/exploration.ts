@@ -5,7 +5,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { NOT_KNOWN_TEXT } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
-import { listAttributeColumns } from '#history/archive/fact-columns.ts';
+import { listColumnsOfAttribute } from '#history/archive/fact-columns.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
 import {
   type BindValue,
@@ -25,7 +25,7 @@ import {
   findContributions,
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, readAsOf } from './as-of.ts';
+import { type AsOf, readErasedSince } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
 /** The properties by which decisions can be split, as SQL. An attribute is split by its own columns instead. */
@@ -152,7 +152,7 @@ export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk):
   return archive.reading(async (past) => {
     const slotted = await countSlots(past, ask);
     const change = against === null ? null : await computeChange(past, ask, against);
-    const known = asOf === null ? {} : { asOf: await readAsOf(past, asOf, platform) };
+    const known = asOf === null ? {} : { asOf: await readErasedSince(past, asOf, platform) };
     const spans = [toTimeSpan(ask), ...(against === null ? [] : [against])];
     const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
     return {
@@ -219,7 +219,7 @@ function decisionsSql([source, bind]: Place, { filter, platform }: ExplorationAs
 function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
-  const values = listAttributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
+  const values = listColumnsOfAttribute(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
   const unknown = `if(${notKnownSql(formatAttributeFactLabel(name))}, ${quoteSql(NOT_KNOWN_TEXT)}, NULL)`;
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
@@ -227,7 +227,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
 /** Returns SQL that adds the columns of an attribute. Without it the query fails if no decision has the attribute. */
 function missingColumnsSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return '';
-  const columns = listAttributeColumns(attribute ?? '');
+  const columns = listColumnsOfAttribute(attribute ?? '');
   const nulls = columns.map(([column, type]) => `NULL::${type} AS ${quoteName(column)}`);
   return ` UNION ALL BY NAME SELECT ${nulls.join(', ')} WHERE false`;
 }

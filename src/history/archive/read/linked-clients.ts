@@ -20,7 +20,7 @@ import type { Snapshot } from '#history/archive/snapshot.ts';
 import { ARCHIVED_RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, readAsOf } from './as-of.ts';
+import { type AsOf, readErasedSince } from './as-of.ts';
 
 /** The things that payers may share: a device, known by its fingerprint, or an IP address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
@@ -162,7 +162,7 @@ class LinkReading {
   /** Returns undefined if everything that is known is read. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
-    return asOf === null ? undefined : readAsOf(this.#past, asOf, platform);
+    return asOf === null ? undefined : readErasedSince(this.#past, asOf, platform);
   }
 
   /**

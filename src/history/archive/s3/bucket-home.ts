@@ -27,7 +27,7 @@ import {
 } from '#history/archive/archive-log.ts';
 import { SALT_FILE } from '#history/archive/archived-salt.ts';
 import { listQuarantined, QUARANTINE_FOLDER } from '#history/archive/quarantine.ts';
-import { removeReadingCopies } from '#history/archive/reading-copies.ts';
+import { endReadings } from '#history/archive/reading-copies.ts';
 import { listRemovedFiles, listSegmentFiles } from '#history/archive/segment-files.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
 import type { WhyUnread } from '#history/archive/unread-decisions.ts';
@@ -174,7 +174,7 @@ export class BucketHome implements ArchiveHome {
     this.#removeHere(logged.filter((path) => isOldLogFile(path, now)));
     this.#removeHere(this.#isMirrored ? listRemovedFiles(before, now) : this.#listFilesUnknownTo(now));
     this.#isMirrored = true;
-    if (hasNewErasure(before, now)) removeReadingCopies(this.folder);
+    if (hasNewErasure(before, now)) endReadings(this.folder);
   }
 
   /** Lists files that an earlier process fetched and that the archive no longer has. */

@@ -172,7 +172,7 @@ type Erasures = ReadonlyMap<string, number>;
 
 /**
  * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file.
- * The number of a line is the place of its entry, because a client's lines are in the sequence of its entries.
+ * The line number serves as the place of an entry: the lines of one client stand in the sequence of its entries.
  * Returns whether the last line has no end and was left out. Throws JournalFileError if the file is no journal.
  */
 export async function importJournal(

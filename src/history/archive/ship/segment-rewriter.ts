@@ -43,8 +43,8 @@ function sumByClient(counts: readonly ClientRows[]): ReadonlyMap<string, number>
 
 /**
  * Rewrites segments: without erased clients, and many small segments as one. A file that cannot be read does not
- * affect the others. The clients without whom the file must be read are noted on its segment. The file is rewritten
- * when it can be read again.
+ * affect the others. Its segment then notes which clients a reader must leave out. The file is rewritten when it can
+ * be read again.
  */
 export class SegmentRewriter {
   readonly #archive: Archive;

@@ -21,7 +21,7 @@ import {
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { listDecidingConditions, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
-import { getColumnType, getFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
+import { getColumnType, getFactColumn, parseFactColumn } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -124,7 +124,7 @@ class RecordedColumns {
 
   constructor(columns: readonly string[]) {
     this.#columns = new Set(columns);
-    this.#labels = new Set(columns.map(toFactLabel));
+    this.#labels = new Set(columns.map(parseFactColumn));
   }
 
   /** Tells whether any decision may have the fact. */

@@ -6,7 +6,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
-import { getColumnType, toFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
+import { getColumnType, parseFactColumn, toFactColumn } from '#history/archive/fact-columns.ts';
 import { createOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
 import {
   QueryEngine,
@@ -15,7 +15,7 @@ import {
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { describeAsOf, erasedSql } from '#history/archive/read/as-of.ts';
+import { erasedSql, toAsOf } from '#history/archive/read/as-of.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, NEEDED_FACTS, TABLES, type TableName } from '#history/archive/tables.ts';
@@ -161,7 +161,7 @@ async function readAsOf(
   const rows = await duck.rows(
     erasedSql(rowsAsOfSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
-  return { asOf: describeAsOf(asOf, rows, place.erased ?? []) };
+  return { asOf: toAsOf(asOf, rows, place.erased ?? []) };
 }
 
 /** The rows that are read. Times are in epoch ms, and null means no limit. */
@@ -273,7 +273,7 @@ export async function createDecisionsView(
   name = 'decisions',
 ): Promise<void> {
   const columns = await listColumns(duck, rows);
-  const facts = columns.filter((name) => toFactLabel(name) !== null);
+  const facts = columns.filter((name) => parseFactColumn(name) !== null);
   const missing = [...NEEDED_FACTS.keys()].map(toFactColumn).filter((name) => !facts.includes(name));
   const typed = facts.map((name) => `${quoteName(name)}::${getColumnType(name)} AS ${quoteName(name)}`);
   const nulls = missing.map((name) => `, NULL::${getColumnType(name)} AS ${quoteName(name)}`).join('');

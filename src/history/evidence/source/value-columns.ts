@@ -1,6 +1,6 @@
 import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/facts/attribute.ts';
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
-import { listAttributeColumns, toFactLabel } from '#history/archive/fact-columns.ts';
+import { listColumnsOfAttribute, parseFactColumn } from '#history/archive/fact-columns.ts';
 import { type QueryEngine, quoteName, quoteSql } from '#history/archive/query-engine.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from './evidence.ts';
@@ -42,11 +42,11 @@ export function countByValue({ attributes }: Sightings, columns: readonly ValueC
 export async function attributesSql(duck: QueryEngine): Promise<string> {
   const columns = await listColumns(duck, 'decisions');
   const names = new Set(
-    columns.flatMap((column) => parseAttributeFactLabel(toFactLabel(column) ?? '') ?? []),
+    columns.flatMap((column) => parseAttributeFactLabel(parseFactColumn(column) ?? '') ?? []),
   );
   if (names.size === 0) return 'NULL::VARCHAR';
   const members = [...names].map((name) => {
-    const known = listAttributeColumns(name).flatMap(([column]) =>
+    const known = listColumnsOfAttribute(name).flatMap(([column]) =>
       columns.includes(column) ? [quoteName(column)] : [],
     );
     const values = known.map((column) => `to_json(${column})::VARCHAR`);

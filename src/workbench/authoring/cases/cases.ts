@@ -179,7 +179,7 @@ const ToldFailureSchema = shape('A case that failed', {
   lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
 });
 
-export const RuleCoverageSchema = shape('What the cases of the version say', {
+export const CaseResultsSchema = shape('What the cases of the version say', {
   problems: list(RuleProblemSchema, 'In the order of reading'),
   passed: count('Cases'),
   failed: count('Cases'),
@@ -187,26 +187,26 @@ export const RuleCoverageSchema = shape('What the cases of the version say', {
   coverage: CoverageSchema,
 });
 
-export type RuleCoverage = Shape<typeof RuleCoverageSchema>;
+export type CaseResults = Shape<typeof CaseResultsSchema>;
 
-const COVERAGES_KEPT_MAX = 20;
+const RESULTS_KEPT_MAX = 20;
 
 const FAILURES_TOLD_MAX = 20;
 
-const coverages = new LRUCache<string, RuleCoverage, readonly [RuleSet, RuleFiles]>({
-  max: COVERAGES_KEPT_MAX,
-  fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => computeCoverage(ruleSet, files),
+const keptResults = new LRUCache<string, CaseResults, readonly [RuleSet, RuleFiles]>({
+  max: RESULTS_KEPT_MAX,
+  fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => summarizeCases(ruleSet, files),
 });
 
 /**
- * Returns the results of the cases. They are computed once for each digest, because a run takes some tens of
+ * Returns the results of the cases. The cases are run once for each digest, because a run takes some tens of
  * milliseconds.
  */
-export function readCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
-  return coverages.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
+export function getCaseResults(ruleSet: RuleSet, files: RuleFiles): Promise<CaseResults> {
+  return keptResults.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
 }
 
-async function computeCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+async function summarizeCases(ruleSet: RuleSet, files: RuleFiles): Promise<CaseResults> {
   const { problems, passed, failures, coverage } = runCases(ruleSet, files);
   const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
     const trace = await traceFailure(ruleSet, failure);
@@ -236,12 +236,12 @@ export interface UpdatedCases {
 }
 
 /**
- * Updates the cases to the lengths of waits that the rules give now, also in the words of reasons. A case in which a
- * verdict or a rule differs is not changed, because a person must decide about it.
+ * Writes the lengths of waits that the rules give now into the cases: into `waitSeconds`, and into the numbers within
+ * `reason`. A case in which a verdict or a rule differs is not changed, because a person must decide about it.
  */
-export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
+export function updateCaseWaits(rules: RuleSet, files: RuleFiles): UpdatedCases {
   const left = new Map<string, CaseFailure>();
-  // If a case turns out to differ in more, all cases start again without it.
+  // If a case differs in anything but the length of a wait, everything is done again without that case.
   for (;;) {
     const found = rewriteUntilStuck(rules, files, left);
     const { stuck, written } = found;

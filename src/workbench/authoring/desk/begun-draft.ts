@@ -8,7 +8,7 @@ import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { type DraftText, loadDraft } from '#decision/rules/text/draft-text.ts';
 import { type CompletedFiles, restoreForeignParts } from '#decision/rules/text/others-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { readCoverage } from '#workbench/authoring/cases/cases.ts';
+import { getCaseResults } from '#workbench/authoring/cases/cases.ts';
 import { examineRuleSet, type RuleRemark } from './examine.ts';
 
 /** A draft with the version with which it began. The parts of other platforms come from that version. */
@@ -71,7 +71,7 @@ export async function listReleaseProblems(
   const shown = problems.filter((one) => all.has(formatProblemKey(one)));
   const unseen = all.difference(new Set(problems.map(formatProblemKey))).size;
   if (unseen > 0) return [...shown, createHiddenProblem(formatCount(unseen, 'problem'))];
-  const { failed } = await readCoverage(whole.ruleSet, completed.files);
+  const { failed } = await getCaseResults(whole.ruleSet, completed.files);
   return failed > failedCases
     ? [...shown, createHiddenProblem(formatCount(failed - failedCases, 'failing case'))]
     : shown;

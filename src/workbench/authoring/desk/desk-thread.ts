@@ -14,10 +14,10 @@ import {
 import { removeForeignParts } from '#decision/rules/text/own-part.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
-  type RuleCoverage,
-  readCoverage,
+  type CaseResults,
+  getCaseResults,
   type UpdatedCases,
-  updateCases,
+  updateCaseWaits,
 } from '#workbench/authoring/cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '#workbench/authoring/diff/rule-diff.ts';
 import {
@@ -95,7 +95,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
     ...opened,
     problems: [],
     digest: loaded.ruleSet.digest,
-    coverage: shortenCoverage(await readCoverage(shown.ruleSet, seen)),
+    coverage: shortenResults(await getCaseResults(shown.ruleSet, seen)),
     constants: listWrittenConstants(seen),
   };
 }
@@ -126,13 +126,13 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
     };
   const { ruleSet } = made;
   const { problems, notes } = examineRuleSet(ruleSet, files, lists);
-  const coverage = await readCoverage(ruleSet, files);
+  const coverage = await getCaseResults(ruleSet, files);
   const found = { problems, failedCases: coverage.failed };
   return {
     digest: ruleSet.digest,
     problems: cutProblems(await listReleaseProblems(draft, found, completeDraft(rulesDir, draft, reader))),
     notes: cutProblems(notes),
-    coverage: shortenCoverage(coverage),
+    coverage: shortenResults(coverage),
     lostCases: findLostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) =>
       selectReadable(reader, all),
     ),
@@ -152,7 +152,7 @@ function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
 function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
   const files: RuleFiles = new Map(texts);
   const made = loadDraft(version, files);
-  return made.ok ? updateCases(made.ruleSet, files) : null;
+  return made.ok ? updateCaseWaits(made.ruleSet, files) : null;
 }
 
 function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SavedDraft {
@@ -194,8 +194,8 @@ function cutTexts(files: RuleFiles): OpenedFolder['files'] {
   });
 }
 
-function shortenCoverage(coverage: RuleCoverage): RuleCoverage {
-  return { ...coverage, problems: cutProblems(coverage.problems) };
+function shortenResults(results: CaseResults): CaseResults {
+  return { ...results, problems: cutProblems(results.problems) };
 }
 
 function cutProblems<One extends RuleProblem>(problems: readonly One[]): readonly (One | RuleProblem)[] {
@@ -217,7 +217,7 @@ export interface OpenedFolder {
   readonly problems: readonly RuleProblem[];
   /** The digest of the rule set in the folder. Null if it has problems. */
   readonly digest: string | null;
-  readonly coverage: RuleCoverage | null;
+  readonly coverage: CaseResults | null;
   /** The constants that may be varied, as written. Empty if the rule set has problems. */
   readonly constants: readonly WrittenConstant[];
 }
@@ -229,7 +229,7 @@ export interface CheckedDraft {
   readonly problems: readonly RuleRemark[];
   readonly notes: readonly RuleRemark[];
   /** The results of the cases. Null if the draft has problems. */
-  readonly coverage: RuleCoverage | null;
+  readonly coverage: CaseResults | null;
   readonly lostCases: LostCases | null;
   /** The constants that may be varied, as written. Empty if the files cannot be read. */
   readonly constants: readonly WrittenConstant[];

@@ -176,7 +176,7 @@ export function explainWithoutRules(decision: Decision, there: string): Explanat
   };
 }
 
-/** Shortens a digest. The rest is enough for people to tell rule sets apart. */
+/** Shortens a digest to its first 12 characters, which are enough for people to tell rule sets apart. */
 export function shortenDigest(digest: string): string {
   return digest.slice(0, 12);
 }
@@ -185,12 +185,12 @@ function createBareExplanation(decision: Decision, rules: RuleSet | null): Expla
   const { ladderBefore, ladderAfter, ladder, at } = decision;
   const after = isDeepStrictEqual(ladderBefore, ladderAfter)
     ? 'the same'
-    : describeLadder(ladderAfter, at, ladder);
+    : describeLadderPosition(ladderAfter, at, ladder);
   return {
     decision,
     rules: null,
     ladder: {
-      before: { ...ladderBefore, words: describeLadder(ladderBefore, at) },
+      before: { ...ladderBefore, words: describeLadderPosition(ladderBefore, at) },
       after: { ...ladderAfter, words: after },
     },
     sharedLists: listSharedListsOn(decision),
@@ -375,7 +375,11 @@ function describeExemption(exempt: ConditionTrace, signals: readonly RuleTrace[]
   return `No signal applies: the payer is exempt from all of them, because ${because} (${file}:${line}).${without}`;
 }
 
-function describeLadder({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {
+function describeLadderPosition(
+  { level, attemptOpen, waitUntil }: Ladder,
+  at: number,
+  ladder?: string,
+): string {
   const named = ladder === undefined ? '' : ` of the ladder "${ladder}"`;
   const step = level === 0 ? 'no wait so far' : `level ${level}${named}`;
   if (attemptOpen) return `${step}; a requisite was granted and is not paid yet`;

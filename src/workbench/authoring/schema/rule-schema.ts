@@ -23,7 +23,7 @@ import {
   signalsFileForm,
   verdictsFileForm,
 } from '#decision/rules/parse/rules.ts';
-import { findTextForm } from '#decision/rules/value-forms.ts';
+import { findFactTextForm } from '#decision/rules/value-forms.ts';
 import { caseFileForm } from '#workbench/authoring/cases/parse-cases.ts';
 
 /** The kinds of rule files. Each kind has a schema of this name. */
@@ -167,7 +167,7 @@ function groupByKind(facts: readonly NamedFact[]): readonly FactKind[] {
     const window = fact.kind === 'windowed' ? pickWindowLimits(fact) : null;
     const ofSharedList = fact.kind === 'listed';
     const ofAttribute = fact.kind === 'windowed' && fact.ofAttribute !== undefined;
-    const pattern = findTextForm({ name })?.pattern.source ?? null;
+    const pattern = findFactTextForm({ name })?.pattern.source ?? null;
     const key = JSON.stringify([domain, absence !== undefined, pattern, window, ofSharedList, ofAttribute]);
     const names = [...(kinds.get(key)?.names ?? []), name];
     const known = absence === undefined ? {} : { absence };

@@ -12,7 +12,7 @@ import {
   runCases,
   traceFailure,
   type UpdatedCases,
-  updateCases,
+  updateCaseWaits,
 } from '#workbench/authoring/cases/cases.ts';
 import type { Coverage, CoveredShare } from '#workbench/authoring/cases/coverage.ts';
 import { formatFailure } from '#workbench/authoring/cases/expectations.ts';
@@ -83,7 +83,7 @@ interface Updated extends Pick<UpdatedCases, 'lines' | 'written' | 'left'> {
 function update(folder: string): readonly Updated[] {
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return [];
-  const { files, lines, ...cases } = updateCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  const { files, lines, ...cases } = updateCaseWaits(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
   const name = toRelativePath(folder);
   if (files.size > 0 && loaded.ruleSet.released)
     throw new UsageError(

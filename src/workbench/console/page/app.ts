@@ -18,8 +18,8 @@ import { renderIcon } from './parts/icon.ts';
 import { toPath, toVersionPath } from './parts/links.ts';
 import { Loading, RefusalNotice, renderEmpty } from './parts/notice.ts';
 import { readTime, type ShownTime, TIME_PARAMETERS, TimeBar } from './parts/time-span.ts';
-import { findPlace, type PageEntry, PLACES, type PlaceEntry } from './places.ts';
-import { RULE_FOLDERS, type Session, SIGN_IN } from './questions.ts';
+import { type PageEntry, PLACES, type PlaceEntry, parsePageAddress } from './places.ts';
+import { RULE_FOLDERS, type Session, WAYS_TO_SIGN_IN } from './questions.ts';
 import { VisitCache } from './visits.ts';
 
 function App() {
@@ -44,7 +44,7 @@ function App() {
   };
   const check = async () => {
     setTrouble(null);
-    const way = await askService('GET', SIGN_IN);
+    const way = await askService('GET', WAYS_TO_SIGN_IN);
     setProvider(way.provider);
     if (way.session !== null) enter(way.session);
   };
@@ -242,7 +242,7 @@ function usePlace() {
 }
 
 function readPlace() {
-  return { ...findPlace(location.hash), hash: location.hash, top: tops.get() ?? 0 };
+  return { ...parsePageAddress(location.hash), hash: location.hash, top: tops.get() ?? 0 };
 }
 
 /**

@@ -27,7 +27,7 @@ export interface PageEntry {
   readonly path: string;
   readonly title: string;
   readonly needs: readonly Operation[];
-  /** Operations of which any one is enough, too. */
+  /** A session with any one of these operations sees the page even without `needs`. */
   readonly or: readonly Operation[];
   readonly body: PageBody;
   /** Whether the page is opened from another page of its place. It has no entry in the navigation. */
@@ -103,8 +103,8 @@ function splitPath(path: string) {
   return path.split('/').length;
 }
 
-/** Finds the place of an address after its hash: `#/rules/p2.v10/ask/ID?…`. */
-export function findPlace(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
+/** Parses an address after its hash, like `#/rules/p2.v10/ask/ID?…`, to the page and the page's parameters. */
+export function parsePageAddress(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const found = path.split('/');
   const page =

@@ -93,7 +93,7 @@ export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '#s
 
 /**
  * A path of the platform API, below /v1/platform/. `answer` never has a value. It gives the compiler the
- * type of the answer. A change of something with a revision is made only on that revision.
+ * type of the answer. With a `revision`, the change is refused unless the thing still has this revision.
  */
 export interface Question<T> {
   readonly path: string;
@@ -117,8 +117,8 @@ const to = <T>(texts: TemplateStringsArray, ...parts: Part[]): Question<T> => ({
 });
 
 export const SESSION: Question<Session> = { path: 'session' };
-export const SIGN_IN: Question<SignIn> = { path: 'sign-in' };
-export const REPORTING: Question<Reporting> = { path: 'reporting' };
+export const WAYS_TO_SIGN_IN: Question<SignIn> = { path: 'sign-in' };
+export const PLATFORM_REPORTING: Question<Reporting> = { path: 'reporting' };
 export const explorationQuestion = (query: URLSearchParams) => to<ExplorationAnswer>`explore?${query}`;
 
 export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
@@ -135,7 +135,7 @@ export const ISSUE_KEY: Question<IssuedKey> = { path: 'keys' };
 export const accessKeyQuestion = (keyId: string) => to<object>`keys/${keyId}`;
 export const SETTINGS: Question<Settings> = { path: 'settings' };
 export const PEOPLE: Question<People> = { path: 'people' };
-export const SIGN_OUT: Question<null> = { path: 'people/sign-out' };
+export const SIGN_PERSON_OUT: Question<null> = { path: 'people/sign-out' };
 export const auditEntriesQuestion = (query: URLSearchParams) => to<AuditPage>`audit?${query}`;
 export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
 
@@ -145,9 +145,9 @@ export const listEntriesQuestion = (
   list: string,
   which: { limit?: string; after?: string; value?: string },
 ) => to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
-/** A list to be made. */
-export const sharedListQuestion = (list: string) => to<object>`lists/${list}`;
-/** Many changes of a list as lines, answered by a line each. */
+/** Creates a list. */
+export const createListQuestion = (list: string) => to<object>`lists/${list}`;
+/** Sends many changes of a list, one a line. The answer has one line for each. */
 export const listLinesQuestion = (list: string) =>
   to<{ line: number; result?: string; detail?: string }[]>`lists/${list}/entries`;
 /** One value of a list. The answer is the entry, or nothing. */
@@ -176,16 +176,16 @@ export const keptDraftQuestion = (version: string, revision: number | null = nul
 /** A draft of a platform that waits for its release, as it would be released. */
 export const proposedDraftAsReleasedQuestion = (version: string, platform: string) =>
   to<Draft>`rules/drafts/${version}?platform=${platform}`;
-/** The release of a draft, to be proposed at a revision. */
-export const proposedDraftQuestion = (version: string, revision: number | null) => ({
+/** Proposes the release of a draft as it is at a revision. */
+export const proposeDraftQuestion = (version: string, revision: number | null) => ({
   ...to<Proposal>`rules/drafts/${version}/proposal`,
   revision,
 });
 export const CHECK_DRAFT: Question<CheckedDraft> = { path: 'rules/drafts/check' };
 export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cases' };
-export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };
-/** A draft as it is kept in RULES_DIR. */
-export const savedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
+export const DRAFT_DIFF: Question<RuleDiff> = { path: 'rules/drafts/diff' };
+/** Stores a draft in RULES_DIR. */
+export const saveDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
 
 /** The things whose names contain a text. */
 export const findByPartQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
@@ -199,16 +199,19 @@ export const decisionWhatIfQuestion = (decisionId: string, version: string) =>
   to<DecisionWhatIf>`decisions/${decisionId}/what-if?version=${version}`;
 
 export const clientQuestion = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
-/** A payer to be erased. The answer says what is left of the payer for some time, or nothing. */
-export const erasedClientQuestion = (clientIdKey: string) =>
+/**
+ * Erases a payer. The answer says where data of the payer remain for some time. It is null if none
+ * remain.
+ */
+export const eraseClientQuestion = (clientIdKey: string) =>
   to<{ readonly traces: string } | null>`client?clientIdKey=${clientIdKey}`;
 export const clientHistoryQuestion = (clientIdKey: string, limit: number) =>
   to<ClientHistory>`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
 export const clientLinksQuestion = (clientIdKey: string) =>
   to<ClientLinks>`client/links?clientIdKey=${clientIdKey}`;
 /**
- * A person's decision about a payer, which is answered with the new value or with nothing. It may also be
- * all data of the payer.
+ * A person's decision about a payer, answered with the new value or with nothing. With `export`: all data
+ * of the payer.
  */
 export const clientMemberQuestion = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
   to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;

@@ -2,7 +2,7 @@ import * as s from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import type { BeforeAndAfter } from '#checkout/scoring/scoring.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
-import { writeAuditedValue } from '#workbench/access/audit.ts';
+import { formatAuditedValue } from '#workbench/access/audit.ts';
 import type { PlatformOperationParts } from '#workbench/platform/parts.ts';
 
 /** An action about a client, with the schema of the changed value. */
@@ -28,7 +28,7 @@ export async function auditChange<T>(
   reason: string | null = null,
 ): Promise<T | null> {
   const { platform, actor } = caller;
-  const noted = { before: writeAuditedValue(shape, before), after: writeAuditedValue(shape, after) };
+  const noted = { before: formatAuditedValue(shape, before), after: formatAuditedValue(shape, after) };
   const entry = { who: actor.text, action, platform, subject: clientIdKey, ...noted, reason };
   await audit.note(entry, clientKeys.of(platform, clientIdKey));
   return after;

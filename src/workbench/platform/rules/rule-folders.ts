@@ -26,7 +26,7 @@ import {
 } from '#decision/rules/rule-set.ts';
 import { ConstantSchema } from '#decision/rules/text/constant.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
-import { RuleCoverageSchema } from '#workbench/authoring/cases/cases.ts';
+import { CaseResultsSchema } from '#workbench/authoring/cases/cases.ts';
 import { lostCasesMember } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
 import { declareGatedOperation } from '#workbench/platform/gated-operation.ts';
@@ -122,7 +122,7 @@ export const OpenedRuleFolderSchema = s.named(
       'Each once',
     ),
     constants: s.list(ConstantSchema, 'In the order of the files'),
-    coverage: s.nullable(RuleCoverageSchema),
+    coverage: s.nullable(CaseResultsSchema),
   }),
 );
 

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { readExactClock } from '#base/clock.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { findCommonDay } from '#history/archive/period.ts';
+import { findCommonPeriod } from '#history/archive/period.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { findNextMerge } from '#history/archive/ship/next-merge.ts';
@@ -267,9 +267,9 @@ describe('the segments that are merged', () => {
   });
 
   it('are named by their day, or else by their month', () => {
-    expect(findCommonDay(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
-    expect(findCommonDay(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
-    expect(findCommonDay(['2026-10', '2026-10-04'])).to.equal('2026-10');
+    expect(findCommonPeriod(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
+    expect(findCommonPeriod(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
+    expect(findCommonPeriod(['2026-10', '2026-10-04'])).to.equal('2026-10');
   });
 });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { formatLocation, formatProblem, formatProblems } from '#decision/rules/problem.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { listRuleVersions } from '#state/rule-folders/rules-dir.ts';
-import { runCases, traceFailure, updateCases } from '#workbench/authoring/cases/cases.ts';
+import { runCases, traceFailure, updateCaseWaits } from '#workbench/authoring/cases/cases.ts';
 import type { CaseFailure } from '#workbench/authoring/cases/expectations.ts';
 import {
   type Edit,
@@ -398,7 +398,7 @@ function withLadder(levels: string) {
 describe('updating cases', () => {
   it('updates what only the seconds of the ladder changed, and keeps comments and layout', () => {
     const { rules, files } = withLadder('[20s, 10m, 30m]');
-    const updated = updateCases(rules, files);
+    const updated = updateCaseWaits(rules, files);
     const text = CASES.replaceAll('waitSeconds: 300', 'waitSeconds: 600')
       .replaceAll('waitSeconds: 30 ', 'waitSeconds: 20 ')
       .replace('wait 30 s', 'wait 20 s');
@@ -415,7 +415,7 @@ describe('updating cases', () => {
 
   it('leaves a case with a different verdict as it is, also its waits before that', () => {
     const { rules, files } = withLadder('[40s, 5m, 30m]');
-    const { files: changed, written, left } = updateCases(rules, files);
+    const { files: changed, written, left } = updateCaseWaits(rules, files);
     const [, text = ''] = [...changed][0] ?? [];
     const backInTime = text.slice(text.indexOf('comes back in time'), text.indexOf('is told why'));
     expect(backInTime).to.include('waitSeconds: 30').and.not.include('40');
@@ -426,7 +426,7 @@ describe('updating cases', () => {
 
   it('changes nothing where all cases hold', () => {
     const { rules, files } = withLadder('[30s, 5m, 30m]');
-    const { files: changed, lines, left } = updateCases(rules, files);
+    const { files: changed, lines, left } = updateCaseWaits(rules, files);
     expect([changed.size, lines, left]).to.deep.equal([0, [], []]);
   });
 });

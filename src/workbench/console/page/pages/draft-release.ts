@@ -33,10 +33,10 @@ import type {
 import {
   keptDraftQuestion,
   OPEN_PROPOSALS,
-  proposedDraftQuestion,
+  proposeDraftQuestion,
   releaseQuestion,
   ruleFolderQuestion,
-  savedDraftQuestion,
+  saveDraftQuestion,
 } from '#workbench/console/page/questions.ts';
 
 interface ReleaseProps {
@@ -73,7 +73,7 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
   const put = async ({ version, files }: WorkingCopy) => {
     const lies = list.versions.some((one) => one.version === version);
     const replaces = lies ? (await askService('GET', ruleFolderQuestion(version))).filesDigest : null;
-    return askService('PUT', savedDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
+    return askService('PUT', saveDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
   };
   /** Gives the draft a name that nothing has yet. */
   const renameTo = (name: string) => {
@@ -119,12 +119,12 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
       action: 'Propose it',
       act: async ({ reason, name }) => {
         if (name === undefined) {
-          await askService('POST', proposedDraftQuestion(version, revision), { reason });
+          await askService('POST', proposeDraftQuestion(version, revision), { reason });
           return null;
         }
         const saved = await saveDraft(renameTo(name));
         try {
-          await askService('POST', proposedDraftQuestion(name, saved.revision), { reason });
+          await askService('POST', proposeDraftQuestion(name, saved.revision), { reason });
         } catch (refusal) {
           await askService('DELETE', keptDraftQuestion(name, saved.revision));
           throw refusal;

@@ -8,11 +8,9 @@ import {
 import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
 import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench/console/page/questions.ts';
 
-/** The change of a version that somebody plans, as the service takes it. */
-
 export type PlanMode = 'shadow' | 'canary' | 'active';
 
-/** The change of a version that somebody plans. `keeps` has the other canaries that stay. */
+/** The change of a version that somebody plans. `keeps` says whether the other canaries stay. */
 export interface RolloutPlan {
   readonly version: string;
   readonly mode: PlanMode;
@@ -32,9 +30,10 @@ export const PLAN_ACTIONS: Readonly<Record<PlanMode, string>> = {
 };
 
 /**
- * Says exactly what the click will do. `mayReturn` says whether one person alone may return to the version.
+ * Creates the dialog that says exactly what the click will do. `mayReturn`: the version was active
+ * before, so in an emergency one person may activate it without approval.
  */
-export function describePlan(
+export function createPlanConfirmation(
   plan: RolloutPlan,
   rollout: Rollout,
   session: Session,

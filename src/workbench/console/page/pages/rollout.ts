@@ -24,7 +24,7 @@ import type {
 } from '#workbench/console/page/questions.ts';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
 import {
-  describePlan,
+  createPlanConfirmation,
   FIRST_PLAN,
   formatShares,
   isForAllPayers,
@@ -217,7 +217,7 @@ function PlanForm({
   const share = { ...range, required: true, value: percent, onInput: take('percent') };
   const points = { ...range, disabled: isForAllPayers(plan, beside), value: guard, onInput: take('guard') };
   const mayReturn = mode === 'active' && wasActiveBefore(rollout, chosen);
-  const submit = onSubmit(() => propose(describePlan(plan, rollout, session, mayReturn)));
+  const submit = onSubmit(() => propose(createPlanConfirmation(plan, rollout, session, mayReturn)));
   return html`<form class="stack" onSubmit=${submit}>
     ${renderChoice('Version', others.map(formatVersionName), {
       name: 'version',

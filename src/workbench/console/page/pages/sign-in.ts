@@ -3,7 +3,7 @@ import { h, html, listenOnWindow, useEffect, useRef } from '#workbench/console/p
 import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
 import { renderIcon } from '#workbench/console/page/parts/icon.ts';
 import { RefusalNotice, useAttempt } from '#workbench/console/page/parts/notice.ts';
-import { SESSION, type Session, SIGN_IN, type SignIn } from '#workbench/console/page/questions.ts';
+import { SESSION, type Session, type SignIn, WAYS_TO_SIGN_IN } from '#workbench/console/page/questions.ts';
 
 interface Entering {
   enter: (session: Session) => void;
@@ -40,7 +40,7 @@ export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) 
     dialog.current?.showModal();
     // The provider is opened in another tab, because this one would lose the typed text.
     const look = () =>
-      askService('GET', SIGN_IN)
+      askService('GET', WAYS_TO_SIGN_IN)
         .then(({ session }) => session && enter(session))
         .catch(() => {});
     return listenOnWindow('focus', look);

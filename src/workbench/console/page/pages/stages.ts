@@ -3,7 +3,7 @@ import { h, html } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
 import type { Following, Rollout, Session } from '#workbench/console/page/questions.ts';
-import { describePlan, FIRST_PLAN, type RolloutPlan } from './rollout-plan.ts';
+import { createPlanConfirmation, FIRST_PLAN, type RolloutPlan } from './rollout-plan.ts';
 
 interface StagesProps {
   readonly candidate: Rollout['candidates'][number];
@@ -29,7 +29,7 @@ export function CandidateStages({ candidate, rollout, session, propose }: Stages
   const guard = guardPoints === null && mode === 'canary' ? '' : String(guardPoints ?? FIRST_PLAN.guard);
   const step = ({ mode: next, percent: share }: Stage) => {
     const plan = { version, mode: next, percent: share, guard, keeps: true };
-    propose(describePlan(plan, rollout, session, false));
+    propose(createPlanConfirmation(plan, rollout, session, false));
   };
   return html`<ol class="stages" aria-label=${`Stages of ${version}`}>
     ${listStages(candidate).map((stage) => {

@@ -7,7 +7,11 @@ import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.
 import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
 import type { Reporting } from '#workbench/console/page/questions.ts';
-import { explorationQuestion, REPORTING, ROLLOUT_STATUS } from '#workbench/console/page/questions.ts';
+import {
+  explorationQuestion,
+  PLATFORM_REPORTING,
+  ROLLOUT_STATUS,
+} from '#workbench/console/page/questions.ts';
 import { SplitDecisions } from './today-chart.ts';
 import { TodayStatus } from './today-state.ts';
 import { renderDecidingVersions, renderNodesTable } from './today-versions.ts';
@@ -41,7 +45,10 @@ export function TodayPage({ session, place, time }: PageProps) {
   const other = useAnswer(mayCount && !isSame ? explorationQuestion(asked) : null, everyMs);
   // The figures are requested first. Nothing waits for them if they do not come.
   const isNext = !mayCount || verdicts.data !== null || verdicts.error !== null;
-  const reporting = useAnswer(isAllowed(session, 'figures') && isNext ? REPORTING : null, EVERY_MS).data;
+  const reporting = useAnswer(
+    isAllowed(session, 'figures') && isNext ? PLATFORM_REPORTING : null,
+    EVERY_MS,
+  ).data;
   const rollout = useAnswer(isAllowed(session, 'rules:read') && isNext ? ROLLOUT_STATUS : null, EVERY_MS);
   const status = rollout.data;
   const { propose, dialog } = useConfirmedChange(rollout.reload);

@@ -240,7 +240,8 @@ function createPlotOptions(
     // At the right, there is room for half of the last time label.
     padding: [kind === 'bars' ? LABELS_HEIGHT : 8, 18, 0, 0],
     legend: { show: false },
-    // The splits of the axis stand at shown times, because the plot reads the time as a local date.
+    // The plot places the labels of the axis by local time, so it gets dates whose local time is the time
+    // in the shown zone.
     tzDate: (seconds) => new Date(formatMinute(seconds * 1000)),
     cursor: {
       y: false,
@@ -264,7 +265,7 @@ function createPlotOptions(
     series: [
       {},
       ...drawn.map((one) => createSeriesOptions(paths, kind, readColor(one.color))),
-      // The dashed line of another time, which may come later or never.
+      // The dashed line of another time. Its data may arrive later or never.
       ...(kind === 'bars' ? [createDashedLine()] : []),
     ],
     bands: kind === 'interval' ? [{ series: [2, 1], fill: readColor('--accent-soft') }] : [],

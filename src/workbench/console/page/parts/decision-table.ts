@@ -1,7 +1,7 @@
 import { h, html } from '#workbench/console/page/html.ts';
 import type { Decision, FoundDecisions, HistoryEntry } from '#workbench/console/page/questions.ts';
 import { formatDateTime, formatFact, formatMoney } from './format.ts';
-import { toDecisionPath, toOrderPath, toPayerPath } from './links.ts';
+import { toDecisionPath, toOrderDecisionsPath, toPayerPath } from './links.ts';
 import { renderName } from './name.ts';
 import { declareColumns, declareNumberColumns, renderTable } from './table.ts';
 import { renderFlagPill, renderPill, type Tone, VerdictPill } from './verdict.ts';
@@ -51,7 +51,7 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
     h(VerdictPill, decision),
-    html`<a href=${toOrderPath(orderRef)} title=${orderRef}>${renderName(orderRef)}</a>`,
+    html`<a href=${toOrderDecisionsPath(orderRef)} title=${orderRef}>${renderName(orderRef)}</a>`,
     html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${renderName(clientIdKey)}</a>`,
     ...[formatAmount(decision), formatMethod(decision)],
     outcome === null

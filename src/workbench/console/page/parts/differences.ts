@@ -7,7 +7,7 @@ import type {
   RuleDiff,
   Session,
 } from '#workbench/console/page/questions.ts';
-import { COMPARE_DRAFT, REWRITE_CASES, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
+import { DRAFT_DIFF, REWRITE_CASES, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
 import { counted, formatFact } from './format.ts';
 import { toVersionPath } from './links.ts';
 import { Loading, RefusalNotice, renderAnswer, useAttempt } from './notice.ts';
@@ -36,7 +36,7 @@ export function ComparedDraft({ version, files, before, isOutdated = false }: Co
   const [known, setKnown] = useState((): Compared => ({ files: null, diff: null, error: null }));
   useEffect(() => {
     let left = false;
-    askService('POST', COMPARE_DRAFT, { version, files, before }).then(
+    askService('POST', DRAFT_DIFF, { version, files, before }).then(
       (diff) => left || setKnown({ files, diff, error: null }),
       (error) => left || setKnown((former) => ({ ...former, files, error })),
     );

@@ -16,7 +16,7 @@ export function renderField(label: string, input: Inputs, hint?: string) {
   return renderLabelled(label, html`<input ...${input} />`, hint);
 }
 
-/** A labelled element that is filled in and is no input. */
+/** Any form control with a label, such as a select. */
 export function renderLabelled(label: string, filledIn: Html, hint?: string) {
   return html`<label class="field">
     <span>${label}</span>${filledIn}${hint && html`<small>${hint}</small>`}
@@ -31,7 +31,7 @@ interface ChoiceOptions {
   go?: (value: string) => void;
 }
 
-/** A labelled choice of words, or of values with other words for them. `any` stands for no choice. */
+/** A labelled select. An option is a text, or a value with the text to show. `any` stands for no choice. */
 export function renderChoice(
   label: string,
   values: readonly (string | readonly [value: string, words: string])[],

@@ -7,7 +7,7 @@ import {
   type VerdictCommand,
 } from '#workbench/console/page/questions.ts';
 import { count, formatDateTime, formatDay } from './format.ts';
-import { toDecisionPath, toDecisionsPath, toOrderPath, toPath, toPayerPath } from './links.ts';
+import { toDecisionPath, toDecisionsPath, toOrderDecisionsPath, toPath, toPayerPath } from './links.ts';
 import { renderName } from './name.ts';
 import { VerdictPill } from './verdict.ts';
 
@@ -157,7 +157,7 @@ function toOrderChoice(
   if (verdict === null && isAllowed(session, 'clients:read'))
     return { name: orderRef, about: reported, act: { href: toPayerPath(clientIdKey) } };
   const about = verdict === null ? reported : renderVerdictAt(verdict, lastAt);
-  return { name: orderRef, about, act: { href: toOrderPath(orderRef) } };
+  return { name: orderRef, about, act: { href: toOrderDecisionsPath(orderRef) } };
 }
 
 const KIND_NAMES: Readonly<Record<FoundRecords['leftOut'][number], string>> = {

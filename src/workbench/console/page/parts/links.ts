@@ -1,14 +1,14 @@
 import { html } from '#workbench/console/page/html.ts';
 import { renderName } from './name.ts';
 
-/** Addresses on this page of decisions, a payer, or a version. */
+/** Addresses within the console: of decisions, payers and versions. */
 
-/** Returns the address of the decisions that match, by the parameters of the API. */
+/** Returns the address of the decisions that match a filter. The filter has the parameters of the API. */
 export function toDecisionsPath(filter: Readonly<Record<string, string>>) {
   return toPath('find', filter);
 }
 
-export function toOrderPath(orderRef: string) {
+export function toOrderDecisionsPath(orderRef: string) {
   return toDecisionsPath({ orderRef });
 }
 
@@ -35,13 +35,14 @@ export function toVersionPath(version: string, part = '', query: Readonly<Record
 }
 
 /** Returns the address of the results of a rule of a version. `file` is like verdicts.yaml. */
-export function toRulePath(version: string, file: string, name: string) {
+export function toRuleResultsPath(version: string, file: string, name: string) {
   return toVersionPath(version, 'results', { rule: `${file.replace('.yaml', '')}/${name}` });
 }
 
 /** Renders orders, each with a link to its decisions. */
 export function renderSampleOrders(orders: readonly string[]) {
   return orders.map(
-    (orderRef) => html`<a class="sample" href=${toOrderPath(orderRef)}>${renderName(orderRef)}</a>${' '}`,
+    (orderRef) =>
+      html`<a class="sample" href=${toOrderDecisionsPath(orderRef)}>${renderName(orderRef)}</a>${' '}`,
   );
 }

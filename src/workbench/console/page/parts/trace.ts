@@ -6,7 +6,7 @@ import type {
   RuleTrace,
 } from '#workbench/console/page/questions.ts';
 import { formatDuration, formatFact } from './format.ts';
-import { toRulePath } from './links.ts';
+import { toRuleResultsPath } from './links.ts';
 import { renderPill } from './verdict.ts';
 
 const SIGNS: Readonly<Record<string, string>> = {
@@ -109,7 +109,7 @@ function renderRule(rule: RuleTrace, version: string | undefined) {
     </summary>
     <p class="faint">
       ${description} <code>${at.file}:${at.line}</code>${' '}
-      ${version && html`<a href=${toRulePath(version, at.file, name)}>Results of this rule</a>`}
+      ${version && html`<a href=${toRuleResultsPath(version, at.file, name)}>Results of this rule</a>`}
     </p>
     <ul class="conditions">
       ${listTopConditions(condition).map(renderCondition)}

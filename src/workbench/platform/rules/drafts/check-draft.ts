@@ -11,7 +11,7 @@ import { RuleProblemSchema } from '#decision/rules/problem.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import { type RuleVersion, ruleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { ConstantSchema } from '#decision/rules/text/constant.ts';
-import { ChangedLineSchema, RuleCoverageSchema } from '#workbench/authoring/cases/cases.ts';
+import { CaseResultsSchema, ChangedLineSchema } from '#workbench/authoring/cases/cases.ts';
 import { findKnownLists, lostCasesMember, type RuleRemark } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
@@ -53,7 +53,7 @@ export const CheckedDraftSchema = s.named(
     digest: s.nullable(s.digestWord('SHA-256 over its files; null when it has problems')),
     problems: s.list(RemarkSchema, 'The problems of the files; without any, what prevents a release'),
     notes: s.list(RemarkSchema, 'Remarks that do not prevent a release'),
-    coverage: s.nullable(RuleCoverageSchema),
+    coverage: s.nullable(CaseResultsSchema),
     lostCases: lostCasesMember,
     constants: s.list(ConstantSchema, 'What a backtest or a form may vary, as far as its files can be read'),
   }),
@@ -94,14 +94,14 @@ const checkDraft = declareOperation({
       return {
         sound: digest !== null,
         digest,
-        problems: problems.map(told),
-        notes: notes.map(told),
+        problems: problems.map(toRemarkAnswer),
+        notes: notes.map(toRemarkAnswer),
         ...rest,
       };
     }),
 });
 
-function told({ at, message, example, promise }: RuleRemark): s.Shape<typeof RemarkSchema> {
+function toRemarkAnswer({ at, message, example, promise }: RuleRemark): s.Shape<typeof RemarkSchema> {
   return { at, message, example: example ? formatExample(example) : null, promise: promise ?? null };
 }
 
@@ -199,4 +199,4 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   );
 }
 
-export const CHECK_OPERATIONS = createTaggedOperations('Rules', { checkDraft, rewriteCases, saveDraft });
+export const DRAFT_FILE_OPERATIONS = createTaggedOperations('Rules', { checkDraft, rewriteCases, saveDraft });

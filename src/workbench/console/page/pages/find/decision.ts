@@ -11,7 +11,7 @@ import { formatDateTime, shortenDigest } from '#workbench/console/page/parts/for
 import { describeLadderPosition } from '#workbench/console/page/parts/ladder.ts';
 import {
   toDecisionPath,
-  toOrderPath,
+  toOrderDecisionsPath,
   toPayerPath,
   toVersionPath,
 } from '#workbench/console/page/parts/links.ts';
@@ -101,7 +101,7 @@ function Explained({ explanation, session }: { explanation: Explanation; session
 function renderDecisionFigures(decision: Decision) {
   const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup, flags } = decision;
   return [
-    ['order', html`<a href=${toOrderPath(orderRef)}>${renderName(orderRef)}</a>`],
+    ['order', html`<a href=${toOrderDecisionsPath(orderRef)}>${renderName(orderRef)}</a>`],
     ['payer', html`<a href=${toPayerPath(clientIdKey)}>${renderName(clientIdKey)}</a>`],
     ['time', formatDateTime(decision.at)],
     ['amount', formatAmount(decision)],

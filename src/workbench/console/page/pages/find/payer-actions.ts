@@ -10,7 +10,7 @@ import type { ClientView, Decision, Session } from '#workbench/console/page/ques
 import {
   clientMemberQuestion,
   endWaitQuestion,
-  erasedClientQuestion,
+  eraseClientQuestion,
 } from '#workbench/console/page/questions.ts';
 
 type Typed = Readonly<Record<string, string>>;
@@ -113,7 +113,7 @@ export function ExportOrErase({ clientIdKey, session, propose, onErased: told }:
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
           throw new Error(`Type the name as it is, ${writeName(clientIdKey)}. Nothing was erased.`);
-        const left = await askService('DELETE', erasedClientQuestion(clientIdKey));
+        const left = await askService('DELETE', eraseClientQuestion(clientIdKey));
         told(left?.traces ?? null);
       },
       children: html`<p>

@@ -15,7 +15,11 @@ import {
   formatMoney,
   readMoment,
 } from '#workbench/console/page/parts/format.ts';
-import { toDecisionPath, toDecisionsPath, toOrderPath } from '#workbench/console/page/parts/links.ts';
+import {
+  toDecisionPath,
+  toDecisionsPath,
+  toOrderDecisionsPath,
+} from '#workbench/console/page/parts/links.ts';
 import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import {
@@ -252,7 +256,7 @@ function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
 
 function renderOrderLink(orderRef: string, mayLook: boolean) {
   const name = renderName(orderRef);
-  return mayLook ? html`<a href=${toOrderPath(orderRef)}>${name}</a>` : html`<b>${name}</b>`;
+  return mayLook ? html`<a href=${toOrderDecisionsPath(orderRef)}>${name}</a>` : html`<b>${name}</b>`;
 }
 
 /** Formats a wait like `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */

@@ -8,7 +8,13 @@ import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { AccessKeyList, IssuedKey, People } from '#workbench/console/page/questions.ts';
-import { accessKeyQuestion, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '#workbench/console/page/questions.ts';
+import {
+  accessKeyQuestion,
+  ISSUE_KEY,
+  KEYS,
+  PEOPLE,
+  SIGN_PERSON_OUT,
+} from '#workbench/console/page/questions.ts';
 
 type Propose = (change: PlannedChange<IssuedKey | null>) => void;
 
@@ -131,7 +137,7 @@ function renderPersonCells(
       title: `Sign ${id} out ${platform === '*' ? 'everywhere' : `at ${platform}`}?`,
       action: 'Sign out',
       tone: 'bad',
-      act: () => askService('POST', SIGN_OUT, { id }),
+      act: () => askService('POST', SIGN_PERSON_OUT, { id }),
       children: html`<p>
         ${counted(sessions.length, 'session')} end at once. Who still has a role or a key can sign in again.
       </p>`,

@@ -19,11 +19,11 @@ import { declareColumns, declareNumberColumns, renderTable } from '#workbench/co
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { ListEntries, SharedLists } from '#workbench/console/page/questions.ts';
 import {
+  createListQuestion,
   LISTS,
   listEntriesQuestion,
   listEntryQuestion,
   listLinesQuestion,
-  sharedListQuestion,
 } from '#workbench/console/page/questions.ts';
 
 type SharedList = SharedLists['lists'][number];
@@ -238,7 +238,7 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
   const [kind, setKind] = useState('client');
   const make = onSubmit(({ list = '', attribute }) =>
     attempt(async () => {
-      await askService('PUT', sharedListQuestion(list), { kind, attribute });
+      await askService('PUT', createListQuestion(list), { kind, attribute });
       goTo(`#/settings/lists/${list}`);
       done();
     }),

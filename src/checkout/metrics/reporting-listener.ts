@@ -3,8 +3,8 @@ import type { AttributeFault } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
 
-/** Receives attempts, outcome reports and the fields of requests, to notice when a platform stops reporting. */
-export interface ReportsSeen {
+/** Listens to attempts, outcome reports and the fields of requests, to notice when a platform stops reporting. */
+export interface ReportingListener {
   /** Is called when a verdict let a requisite be shown. `state` is the state after the verdict. */
   granted(platform: PlatformName, state: ClientState): void;
   /** Is called when an outcome of an order was reported. `state` is the state before the report. */
@@ -16,8 +16,8 @@ export interface ReportsSeen {
 type Field = AbsentHint['field'];
 
 /**
- * A label to count: requests, a field or an attribute that was sent, or a field or an attribute whose value says
- * nothing, with the reason.
+ * What is counted: all requests, a field or attribute that was sent, or a field or attribute whose value said
+ * nothing. The last kind names the reason, too.
  */
 export type RequestFieldLabel =
   | 'requests'

@@ -17,7 +17,7 @@ const LEFT =
  * Removes erased payers from SQLite's log of writes, which holds pages as they were before. A mark in the database
  * file stays until the log was emptied. If a process is killed before that, the next process empties the log.
  */
-export class ErasureTraces {
+export class LogCleaner {
   readonly #checkpoints: SqliteCheckpointer;
   readonly #file: SqliteFile;
   readonly #mark: () => string | null;
@@ -48,8 +48,8 @@ export class ErasureTraces {
   }
 
   /**
-   * Empties the log of everything that was erased so far, also by a process that was killed. If the disk refuses, the
-   * next start does this.
+   * Empties the log of everything that was erased so far, including what a process erased before it was killed. If
+   * the disk refuses, the next start does this.
    */
   async finish(): Promise<void> {
     const mark = this.#mark();
@@ -59,7 +59,7 @@ export class ErasureTraces {
     await this.#file.write(() => this.#forget(mark)).catch(() => {});
   }
 
-  /** Says what still holds erased payers. Returns null if nothing does. */
+  /** Says where erased payers still are. Returns null if they are nowhere. */
   left(): Promise<string | null> {
     return this.#file.read(() => (this.#mark() === null ? null : LEFT));
   }
