@@ -103,7 +103,7 @@ function splitPath(path: string) {
   return path.split('/').length;
 }
 
-/** Parses an address after its hash, like `#/rules/p2.v10/ask/ID?…`, to the page and the page's parameters. */
+/** Parses an address after its hash, like `#/rules/p2.v10/ask/ID?…`: its page and that page's parameters. */
 export function parsePageAddress(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const found = path.split('/');
