@@ -42,7 +42,7 @@ interface NodeSettings {
   readonly dataDir: string;
   /** Reads RULES_DIR. The default reads it in a thread of this node. */
   readonly reader?: RuleReader;
-  /** How this node stores pseudonyms that rules compare with constants. */
+  /** Converts the constants in rules to the pseudonyms under which this node stores values. */
   readonly attributeHmacs: AttributeHmacs;
   /** The version for the very first start. Null for the newest released version. */
   readonly firstVersion: RuleVersion | null;

@@ -12,7 +12,7 @@ interface ClaimingRequest {
   readonly platform: PlatformName;
   readonly body: VerdictBody;
   readonly idempotencyKey: string;
-  /** Resolves to whether the rate limit admits the request. If missing, it does. */
+  /** Resolves to whether the rate limit admits the request. If missing, the request is admitted. */
   readonly admitted: Promise<boolean> | undefined;
 }
 

@@ -86,7 +86,7 @@ interface VerdictContext {
   readonly idempotencyKey: string | null;
   /**
    * Resolves to whether the request may change anything. The client is loaded in the meantime. If missing, the
-   * request may.
+   * request is admitted.
    */
   readonly admitted?: Promise<boolean>;
 }

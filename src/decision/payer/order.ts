@@ -85,8 +85,8 @@ export interface ReportedOutcome extends ReportedResult {
 }
 
 /**
- * What is known of one order: the result that holds, since when, and the reports behind it. The same set of dated
- * reports gives the same result, in whatever sequence they arrive.
+ * What is known of one order: its result now, since when it has this result, and the reports behind the result. The
+ * same set of dated reports gives the same result, in whatever sequence they arrive.
  */
 export interface KnownOrder extends OrderOutcome {
   /** Present if the order was asked for, and no requisite was shown for it before its first report or since. */

@@ -36,8 +36,8 @@ const loadScript = new RedisScript('load-2.lua');
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
 
 /**
- * One commit in this many also drops old and surplus entries and notes. If memory is short, every commit does. The
- * work costs a tenth of a commit.
+ * One commit in this many also drops old and surplus entries and notes. If memory is short, every commit drops them.
+ * The work costs a tenth of a commit.
  */
 export const COMMITS_A_TIDYING = 16;
 

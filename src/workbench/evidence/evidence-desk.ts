@@ -36,7 +36,7 @@ interface EvidenceDeskParts {
   /** The former secret. Null if it was not changed. */
   readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
-  /** The roles that people have by OIDC_ROLES. If missing, none. */
+  /** The roles that people have by OIDC_ROLES. If missing, people have no roles. */
   readonly roles?: readonly RoleGrant[];
   /** The time in epoch ms. */
   readonly clock: () => number;

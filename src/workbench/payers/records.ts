@@ -46,7 +46,7 @@ export interface RecordsParts {
   readonly archive?: ArchiveReader | null;
   /** This node's copy of the shared lists. If missing, nobody is on any list. */
   readonly lists?: SharedLists;
-  /** Draws who is held out of a rule. If missing, nobody is. */
+  /** Draws who is held out of a rule. If missing, nobody is held out. */
   readonly holdoutDraw?: HoldoutDraw;
   /** The secrets of this node. If missing, every stored pseudonym is used unchanged. */
   readonly secrets?: NodeSecrets;

@@ -61,7 +61,9 @@ export interface NodeParts {
   readonly caller: ListenAddress;
   /** The path before all routes: empty, or a path like `/scoring`. */
   readonly basePath: string;
-  /** Whether another person approves changes that reach most payers (APPROVALS). If missing, nobody does. */
+  /**
+   * Whether another person approves changes that reach most payers (APPROVALS). If missing, no change needs approval.
+   */
   readonly requiresApproval?: boolean;
   /** Null or missing if nothing is archived. */
   readonly archive?: object | null;

@@ -278,7 +278,9 @@ export const CONDITIONS_SCHEMA = { $ref: '#/definitions/conditions' };
 interface RuleKind<Params> {
   /** Whether rules have priorities, because only the first match counts. */
   readonly prioritised: boolean;
-  /** Whether rules may have a holdout. If missing, they may. Flags may not, because they change no answer. */
+  /**
+   * Whether rules may have a holdout. If missing, rules may have one. Flags may not, because flags change no answer.
+   */
   readonly mayHoldOut?: boolean;
   readonly eventType: string;
   readonly params: Form<Params>;

@@ -207,7 +207,7 @@ function shortNameSql(device: string): string {
   return `left(${device}, 6) || left(hex(hash(${device})), 6) AS ${device}`;
 }
 
-/** SQL for a report as it was made, and not for the result that held afterwards. */
+/** SQL for the outcome that a report stated, which may differ from the order's result after the report. */
 const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
       epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
       if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount`;
