@@ -162,14 +162,14 @@ export function createMomentWriter(shape: object): Writer {
   let writer: Writer = AS_IT_IS;
   // A schema may contain itself.
   writers.set(shape, (value) => writer(value));
-  writer = writerOf(shape);
+  writer = buildMomentWriter(shape);
   if (writer === AS_IT_IS) writers.set(shape, AS_IT_IS);
   return writer;
 }
 
-function writerOf(shape: object): Writer {
+function buildMomentWriter(shape: object): Writer {
   if (findMomentDescription(shape) !== null)
-    return (value) => (typeof value === 'number' ? textOf(value) : value);
+    return (value) => (typeof value === 'number' ? formatInstant(value) : value);
   const { properties = {}, items, anyOf = [], oneOf = anyOf, ...more } = Object(shape);
   const whole: readonly Writer[] = oneOf.map(createMomentWriter).filter(writesSome);
   const members = Object.entries(properties)
@@ -180,14 +180,14 @@ function writerOf(shape: object): Writer {
   if (whole.length === 0 && members.length === 0 && each === undefined) return AS_IT_IS;
   // The variants of a union use the same names for moments, so the writer of each variant may be applied.
   return (value) =>
-    partsWritten(
+    writeParts(
       whole.reduce((sum, write) => write(sum), value),
       members,
       each,
     );
 }
 
-function partsWritten(
+function writeParts(
   value: unknown,
   members: readonly (readonly [name: string, write: Writer])[],
   each: Writer | undefined,
@@ -204,7 +204,7 @@ function writesSome(write: Writer): boolean {
   return write !== AS_IT_IS;
 }
 
-function textOf(epochMs: number): string {
+function formatInstant(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 

@@ -19,7 +19,7 @@ import {
   ORDER_STATUS_COLUMNS,
   orderCounts,
 } from './presentation.ts';
-import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
+import { aggregateByOutcomeSql, clusterSql } from './source/order-sums.ts';
 
 /** The schemas of a comparison of two versions: how both answered the same requests, and the outcomes of the orders. */
 
@@ -98,7 +98,7 @@ export async function compareAnswers(
   codes: AnswerCodes,
 ): Promise<Comparison> {
   const pairs = await duck.rows(`
-    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcomeSql('sum(n)')},
+    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${aggregateByOutcomeSql('sum(n)')},
       arg_min(order_ref, {first: first_at, ref: order_ref}, ${SAMPLES_MAX}) AS samples
     FROM (SELECT base, candidate, order_key, count(*) AS n, min("at") AS first_at FROM ${answers} GROUP BY ALL)
     JOIN (SELECT order_key, order_ref, status FROM orders) USING (order_key) GROUP BY base, candidate`);

@@ -16,7 +16,7 @@ import {
 } from '#history/statistics/intervals.ts';
 import { certainIntervalSchema, intervalSchema, numberSchema } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
-import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
+import { aggregateByOutcomeSql, clusterSql } from './source/order-sums.ts';
 import { splitClients } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
@@ -75,7 +75,7 @@ export async function readScoredOrders(
   const groups: ScoredGroup[] = [];
   for (const clients of splitClients(span.decisions, BATCH_DECISIONS_MAX)) {
     const rows = await duck.rows(`
-      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${byOutcomeSql('count(*)')}
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${aggregateByOutcomeSql('count(*)')}
       FROM (
         SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterSql('any_value(client_hash)')} AS cluster,
           min(decided_at) AS first_at, arg_min(payment_score, seq)::DOUBLE AS score

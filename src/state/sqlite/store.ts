@@ -96,7 +96,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     tracesOfErased: () => logCleaner.left(),
     ownClock: clock,
     clockOffsetMs: () => jumps.recentMs(),
-    check: async () => [await healthOf(name, file, place, jumps)],
+    check: async () => [await checkFile(name, file, place, jumps)],
     close: async () => {
       retention.stop();
       logCleaner.close();
@@ -151,7 +151,7 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
   };
 }
 
-async function healthOf(
+async function checkFile(
   server: string,
   file: SqliteFile,
   place: FileWatch,

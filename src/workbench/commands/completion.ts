@@ -17,9 +17,9 @@ export function completionCommand(program: Command): void {
 /** Returns a function for bash, which zsh runs, too. */
 function completionScript(program: Command, shell: (typeof SHELLS)[number]): string {
   const cases = program.commands.flatMap((command) => [
-    ...command.commands.map((one) => caseOf(`*' ${command.name()} ${one.name()}'`, one)),
-    caseOf(`'2 ${command.name()} '*`, command),
-    caseOf(`*' ${command.name()} '*`, command),
+    ...command.commands.map((one) => formatShellCase(`*' ${command.name()} ${one.name()}'`, one)),
+    formatShellCase(`'2 ${command.name()} '*`, command),
+    formatShellCase(`*' ${command.name()} '*`, command),
   ]);
   return [
     ...(shell === 'zsh' ? ['autoload -U +X bashcompinit && bashcompinit'] : []),
@@ -36,7 +36,7 @@ function completionScript(program: Command, shell: (typeof SHELLS)[number]): str
 }
 
 /** Lists the commands below one command, and its options. */
-function caseOf(pattern: string, command: Command): string {
+function formatShellCase(pattern: string, command: Command): string {
   const below = command.commands.map((one) => one.name());
   const options = command.options.flatMap(({ long }) => long ?? []);
   return `    ${pattern}) choices='${[...below, ...options, '--help'].join(' ')}' ;;`;

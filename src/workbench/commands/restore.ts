@@ -81,7 +81,7 @@ export function restoreCheckCommand(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (options: { check: string; archive?: string; work?: string; json?: true }) => {
       const report = await checkBackup(options);
-      print(options.json === true ? JSON.stringify(report) : described(report));
+      print(options.json === true ? JSON.stringify(report) : formatBackupReport(report));
       const isWhole = report.unreadable.length === 0 && report.cutOff.length === 0;
       if (!isWhole || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT_CODES.findings;
     });
@@ -312,7 +312,14 @@ async function createArchiveReport(archive: Archive, journalMs: number): Promise
   };
 }
 
-function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: BackupReport): string {
+function formatBackupReport({
+  kind,
+  asOf,
+  journalEntries,
+  cutOff,
+  unreadable,
+  archive,
+}: BackupReport): string {
   return [
     `A backup of ${kind}, ${asOf === null ? 'in which nothing has happened' : `as of ${asOf}`}: it starts, and ${unreadable.length === 0 ? 'all of it can be read' : `${unreadable.length} things in it cannot be read`}.`,
     ...unreadable.map((one) => `  ${one}`),

@@ -72,7 +72,7 @@ export function createConsoleRoutes(): Router<RequestState> {
   router.use(securityHeaders());
   router.get('/', async (ctx) => {
     const { index } = await served();
-    ctx.set({ ETag: `W/"${hashOf([index.bytes])}"`, 'Cache-Control': 'no-cache' });
+    ctx.set({ ETag: `W/"${computeHash([index.bytes])}"`, 'Cache-Control': 'no-cache' });
     await send(ctx, index);
   });
   router.get('/console/:release/:name', async (ctx) => {
@@ -92,12 +92,12 @@ async function servedConsole(): Promise<ServedConsole> {
   const texts = Object.entries(await buildBundle());
   const asTheyAre = AS_THEY_ARE.map((path) => [basename(path), readFileSync(join(PAGE, path))] as const);
   const files = [...texts, ...asTheyAre];
-  const release = hashOf(files.flat());
+  const release = computeHash(files.flat());
   const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
   return {
     release,
-    index: fileOf('index.html', page.replaceAll('="console/', `="console/${release}/`)),
-    files: new Map(files.map(([name, content]) => [name, fileOf(name, content)])),
+    index: createConsoleFile('index.html', page.replaceAll('="console/', `="console/${release}/`)),
+    files: new Map(files.map(([name, content]) => [name, createConsoleFile(name, content)])),
   };
 }
 
@@ -118,13 +118,13 @@ async function send(
   ctx.body = encoding === undefined ? bytes : await compressed(encoding);
 }
 
-function hashOf(parts: readonly (string | Buffer)[]): string {
+function computeHash(parts: readonly (string | Buffer)[]): string {
   const all = createHash('sha256');
   for (const part of parts) all.update(part);
   return all.digest('base64url').slice(0, 22);
 }
 
-function fileOf(path: string, content: string | Buffer): ConsoleFile {
+function createConsoleFile(path: string, content: string | Buffer): ConsoleFile {
   const bytes = Buffer.from(content);
   const known = new Map<Encoding, Promise<Buffer>>();
   return {

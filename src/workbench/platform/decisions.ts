@@ -222,17 +222,17 @@ async function findOfClient(
 }
 
 function readFilter(ctx: RouteContext): DecisionFilter {
-  return withoutNulls(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
+  return removeNullMembers(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
 }
 
 export function readCommonFilter(ctx: RouteContext) {
-  return withoutNulls(query.readAll(ctx, COMMON));
+  return removeNullMembers(query.readAll(ctx, COMMON));
 }
 
-function withoutNulls<Members extends object>(
+function removeNullMembers<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };
-function withoutNulls(members: object): object {
+function removeNullMembers(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 

@@ -19,14 +19,14 @@ type Parameters<Members extends Readonly<Record<string, Described>>> = {
   readonly [Name in keyof Members]: Parameter<FilterValue<Members[Name]['value']> | null>;
 };
 
-export const FILTER_PARAMETERS = parametersOf(FILTER_MEMBERS);
+export const FILTER_PARAMETERS = declareParameters(FILTER_MEMBERS);
 
-export const LOOKUP_PARAMETERS = parametersOf(LOOKUP_MEMBERS);
+export const LOOKUP_PARAMETERS = declareParameters(LOOKUP_MEMBERS);
 
-function parametersOf<Members extends Readonly<Record<string, Described>>>(
+function declareParameters<Members extends Readonly<Record<string, Described>>>(
   members: Members,
 ): Parameters<Members>;
-function parametersOf(members: Readonly<Record<string, Described>>): object {
+function declareParameters(members: Readonly<Record<string, Described>>): object {
   return Object.fromEntries(
     Object.entries(members).map(([name, member]) => [name, declareParameter(name, member)]),
   );

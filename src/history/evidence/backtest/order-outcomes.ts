@@ -9,7 +9,7 @@ import {
 } from '#history/archive/query-engine.ts';
 import { verdictIsSql } from '#history/evidence/comparison.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
-import { byOutcomeSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
+import { aggregateByOutcomeSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import {
   type ClusterCount,
   type Estimate,
@@ -88,7 +88,7 @@ function partConditionSql(part: PartName, splitAt: number): string {
 
 export async function readTimePart(duck: QueryEngine, part: PartName, splitAt: number): Promise<TimePart> {
   const [row = {}] = await duck.rows(
-    `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcomeSql('count(*)')}
+    `SELECT min(first_at) AS first, max(first_at) AS last, ${aggregateByOutcomeSql('count(*)')}
      FROM answered_orders WHERE ${partConditionSql(part, splitAt)}`,
   );
   return {

@@ -6,7 +6,7 @@ import {
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
-import { byOutcomeSql } from '#history/evidence/source/order-sums.ts';
+import { aggregateByOutcomeSql } from '#history/evidence/source/order-sums.ts';
 import { NO_VALUE_SUMS, type ValueSums } from '#history/statistics/confidence-sequence.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
@@ -119,7 +119,7 @@ export async function readOrdersByLadderLevel(
   versions: readonly string[],
 ): Promise<readonly ExperimentLevel[]> {
   const rows =
-    await duck.rows(`SELECT arm, level, ${byOutcomeSql('sum(orders)')}, sum(requisites) AS requisites, sum(waits) AS waits,
+    await duck.rows(`SELECT arm, level, ${aggregateByOutcomeSql('sum(orders)')}, sum(requisites) AS requisites, sum(waits) AS waits,
     sum(lost) AS "lostAfterWait" FROM levels GROUP BY ALL`);
   const levels = rows.map((row) => ({
     version: toTextOrNull(row['arm']) ?? '',

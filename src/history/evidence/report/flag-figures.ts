@@ -21,7 +21,7 @@ import {
 } from '#history/evidence/presentation.ts';
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
+import { aggregateByOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
 const MARKED = {
@@ -129,7 +129,7 @@ async function readMarkedOrders(
       SELECT flag, list(unpaid ORDER BY cluster) AS unpaid_of, list(known ORDER BY cluster) AS known_of FROM by_cluster GROUP BY flag
     )
     SELECT flag, any_value(unpaid_of) AS unpaid_of, any_value(known_of) AS known_of, sum(declined)::DOUBLE AS declined, sum(reversed)::DOUBLE AS reversed,
-      ${byOutcomeSql('sum(n)')}
+      ${aggregateByOutcomeSql('sum(n)')}
     FROM counted LEFT JOIN shares USING (flag) GROUP BY flag`);
   return new Map(rows.map((row) => [toTextOrNull(row['flag']) ?? '', row]));
 }

@@ -22,7 +22,7 @@ import {
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import { type Evidence, rowsAsOfSql } from '#history/evidence/source/evidence.ts';
-import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
+import { aggregateByOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
 import { type Estimate, estimateClusteredShare, findStudentQuantile } from '#history/statistics/intervals.ts';
 
@@ -165,7 +165,7 @@ async function makeUnits(
   await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
     WITH sums AS (
       SELECT cluster, share, held_out, counts,
-        ${byOutcomeSql('count(*)')},
+        ${aggregateByOutcomeSql('count(*)')},
         count(*) FILTER (status = 'PAID')::DOUBLE AS payments,
         coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID'), 0)::DOUBLE AS amount,
         count(*) FILTER (reversed)::DOUBLE AS reversals,

@@ -30,7 +30,7 @@ export function roundAmountSum(sum: number): number {
 }
 
 /** Renders SQL that computes an aggregate for each member of `OrderCounts`. Technical failures have no member. */
-export function byOutcomeSql(aggregate: string, prefix = ''): string {
+export function aggregateByOutcomeSql(aggregate: string, prefix = ''): string {
   return ORDER_STATUSES.map(
     ([member, status]) => `${aggregate} FILTER (status = '${status}')::DOUBLE AS "${prefix}${member}"`,
   ).join(', ');
@@ -40,7 +40,7 @@ export function byOutcomeSql(aggregate: string, prefix = ''): string {
  * The SQL whose columns `readOrderSums` adds up. Its source has the columns `status`, `reversed`, `orders` and
  * `amount`.
  */
-export const ORDER_SUMS_SQL = `${byOutcomeSql('sum(orders)')}, ${byOutcomeSql('sum(amount)', 'money_')},
+export const ORDER_SUMS_SQL = `${aggregateByOutcomeSql('sum(orders)')}, ${aggregateByOutcomeSql('sum(amount)', 'money_')},
   sum(amount) FILTER (reversed)::DOUBLE AS money_reversed`;
 
 const NO_MONEY: OrderAmounts = { paid: 0, unpaid: 0, reversed: 0, turnedAway: 0, unknown: 0 };

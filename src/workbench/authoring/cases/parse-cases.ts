@@ -321,7 +321,7 @@ const SCORE = requireRequest(
         mappingForm(
           'What the page saw.',
           { jsOk: optionalForm(yesNoForm()), honeypotTriggered: optionalForm(yesNoForm()) },
-          removeUndefined,
+          removeUndefinedMembers,
         ),
       ),
       attributes,
@@ -338,7 +338,7 @@ const SCORE = requireRequest(
         sellPointKey: at,
         amountRequested: amount,
         selectedMethodKey,
-        ...removeUndefined(others),
+        ...removeUndefinedMembers(others),
         ...toAttributes(said),
       },
     }),
@@ -351,7 +351,7 @@ const VERDICT = requireRequest(
     { sellPointKey, amountRequested, method, orderRef, toPayCurrency, attributes },
     ({ toPayCurrency: currency, attributes: said, ...body }): CaseAction => ({
       kind: 'verdict',
-      body: { ...body, ...removeUndefined({ toPayCurrency: currency }), ...toAttributes(said) },
+      body: { ...body, ...removeUndefinedMembers({ toPayCurrency: currency }), ...toAttributes(said) },
     }),
   ),
 );
@@ -442,9 +442,9 @@ function toAttributes(said: ReadonlyMap<string, AttributeValue> | undefined) {
 }
 
 /** Removes the members whose value is undefined. */
-function removeUndefined<Members extends object>(
+function removeUndefinedMembers<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };
-function removeUndefined(members: object): object {
+function removeUndefinedMembers(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -268,9 +268,9 @@ const releaseVersion = declareGatedOperation({
   body: declareJsonBody('ReleaseBody', ReleaseBodySchema),
   answers: declareJsonAnswer('The released version', ReleasedVersionSchema),
   refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
-  gate: async (asked) => releaseOf(asked),
+  gate: async (asked) => readReleaseChange(asked),
   answer: async (asked, { approvals }: RuleParts) => {
-    const change = await releaseOf(asked);
+    const change = await readReleaseChange(asked);
     const { platform, actor } = asked.caller;
     const release = () => runWithinLimits(() => approvals.release({ platform, who: actor.text }, change));
     const lost = await refuseKnownErrors(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
@@ -278,7 +278,7 @@ const releaseVersion = declareGatedOperation({
   },
 });
 
-async function releaseOf({ ctx, body }: GrantedRequest<s.Shape<typeof ReleaseBodySchema>>) {
+async function readReleaseChange({ ctx, body }: GrantedRequest<s.Shape<typeof ReleaseBodySchema>>) {
   return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
 
