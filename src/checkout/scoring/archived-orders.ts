@@ -64,10 +64,9 @@ export class ArchivedOrders {
 }
 
 /**
- * Finds the orders of a request that reports many outcomes. If the archive is asked for one of these orders, it is
- * asked for all of them in the same read, because reading months of it for one order costs nearly as much as for a
- * thousand. An answer stays valid until its report is recorded: the store keeps every newer change of the order for
- * days.
+ * Finds the orders of a request that reports many outcomes. The first question to the archive asks for all of these
+ * orders in one read. Reading months of the archive for one order costs nearly as much as for a thousand. An answer
+ * stays valid until its report is recorded: the store keeps every newer change of the order for days.
  */
 export class PrefetchedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;

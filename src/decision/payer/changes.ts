@@ -37,9 +37,9 @@ import {
 } from './outcomes.ts';
 
 /**
- * The effect of a report, in this sequence: it was the first of its order, it changed the result of the order, it
- * agrees with the result, the payment stands against it, a newer or stronger result is known, or its payer was
- * erased.
+ * The effects that a report can have. In this sequence: the report was the first of its order, it changed the order's
+ * result, it agrees with the result, it is outweighed by the payment, a newer or stronger result is known, or the
+ * payer was erased.
  */
 export const OUTCOME_EFFECTS = [
   'recorded',

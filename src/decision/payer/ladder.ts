@@ -76,8 +76,8 @@ export function startAttempt(ladder: Ladder): Ladder {
 
 /**
  * Imposes a wait one level higher, counted from `now`. The top level repeats. While a client climbs, no wait is
- * shorter than the previous one (`lastWaitMs`), and none ends before the one that it replaces, even when another
- * ladder or another rule set has shorter levels.
+ * shorter than the previous wait (`lastWaitMs`), and no wait ends before the wait that it replaces. This also holds
+ * when another ladder or another rule set has shorter levels.
  */
 export function climbLadder(
   ladder: Ladder,

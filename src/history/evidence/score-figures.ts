@@ -124,12 +124,12 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
 }
 
 /**
- * Estimates the calibration error with its interval. The percentile interval of the resamples cannot be used. The
- * error of a resample is larger than the error of the orders, and the error of the orders is larger than the true
- * one, because chance moves a bin away from the score more often than towards it. The lower end is the error minus
- * the distance between the resamples and the orders, summed over the bins. The true error cannot be lower. The upper
- * end is the error plus the amount by which it exceeds a low percentile of the resamples (the basic bootstrap of
- * Davison and Hinkley, Bootstrap methods and their application, 1997).
+ * Estimates the calibration error with its interval. The percentile interval of the resamples cannot be used. Chance
+ * moves a bin away from the score more often than towards it. So the error of the orders is larger than the true
+ * error, and the error of a resample is larger still. The lower end is the error minus the distance between the
+ * resamples and the orders, summed over the bins. The true error cannot be lower. The upper end is the error plus the
+ * amount by which it exceeds a low percentile of the resamples (the basic bootstrap of Davison and Hinkley, Bootstrap
+ * methods and their application, 1997).
  */
 function estimateCalibrationError(error: Estimate | null, distance: Estimate | null): Estimate | null {
   if (error === null || distance === null) return null;

@@ -38,9 +38,9 @@ const OTHERS_MIN = 0.05;
 /**
  * Finds how much each value contributes to the difference between two times, and lists the most likely cause first.
  * The list is empty when the whole difference may be chance. A value's rank is its share of the difference, minus
- * chance (one standard deviation of its counts), minus its earlier share of all cases, because a large value takes
- * part in every rise (explanatory power and surprise, as in Adtributor, NSDI 2014). Only the first value of each
- * dimension is returned.
+ * chance (one standard deviation of its counts), minus its earlier share of all cases. The last is subtracted because
+ * a large value takes part in every rise (explanatory power and surprise, as in Adtributor, NSDI 2014). Only the
+ * first value of each dimension is returned.
  */
 export function findContributions(
   counted: readonly CountedValue[],

@@ -41,8 +41,8 @@ function journalOrder(platform: PlatformName, orderRef: string): string {
 }
 
 /**
- * Returns SQL that finds all entries of one payer or order: the entries that the index has under the key, the entries
- * at the known positions that are not indexed yet, and the matching ones among the last entries.
+ * Returns SQL that finds all entries of one payer or order. They come from the index, from known positions that are
+ * not indexed yet, and from a search of the last entries.
  */
 export const findEntriesSql = (column: 'client' | 'order_name') => `
   WITH RECURSIVE partitions (partition) AS (

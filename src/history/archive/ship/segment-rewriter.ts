@@ -61,8 +61,8 @@ export class SegmentRewriter {
 
   /**
    * Returns the changes that take clients out of the segments of a platform, and the number of removed rows of each
-   * client. A segment is marked to be read `without` the clients, and is among the next to be rewritten, in these
-   * cases: it cannot be read, it is too large, time is over, or `onlyNoted` is set.
+   * client. A segment is only marked to be read `without` the clients if it cannot be read, if it is too large, if
+   * time is over, or if `onlyNoted` is set. It is then among the next to be rewritten.
    */
   async withoutClients(
     state: ArchiveState,
