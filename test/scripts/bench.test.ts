@@ -43,9 +43,11 @@ describe('the bench', () => {
 
   it('has a row for a part that failed, also where it did so in one of several runs', () => {
     const failed = notMeasured('cost', new Error('no port is free\n  anywhere'));
-    const table = ['part  figure                                measured    target'];
+    const table = ['part  figure                                         measured    target'];
     expect(figureTable([failed])).to.equal(
-      [...table, 'cost  not measured: Error: no port is free       n/a            FAILED'].join('\n'),
+      [...table, 'cost  could not be measured: Error: no port is free       n/a            FAILED'].join(
+        '\n',
+      ),
     );
     for (const runs of [
       [[failed], [RATIO]],
@@ -98,7 +100,7 @@ describe('the bench', () => {
       p99Ms: 12.5,
       failures: 3,
     });
-    expect(() => parseWrk('unable to connect')).to.throw('wrk gave no result:\nunable to connect');
+    expect(() => parseWrk('unable to connect')).to.throw('wrk printed no result:\nunable to connect');
   });
 });
 

@@ -176,12 +176,12 @@ export class ScoringService {
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     const claimed =
       idempotencyKey === null
-        ? admitted
+        ? null
         : claimIdempotencyKey(this.#parts.store, { platform, body, idempotencyKey, admitted });
     // When the client cannot be loaded, nobody waits for the claim.
     claimed?.catch(() => {});
     let seen: SightingsSeen | null = null;
-    const turn = { operation: 'verdict', client, also, admitted: claimed };
+    const turn = { operation: 'verdict', client, also, admitted: claimed ?? admitted };
     const decide = async ({ state, now, answer }: LoadedClient) => {
       if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
       const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
