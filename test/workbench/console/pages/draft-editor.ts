@@ -69,6 +69,17 @@ describeConsole("the editor of the console's drafts", (tab) => {
     await tab.expectNoFindings();
   });
 
+  it('leaves the key that ends a line to who typed a whole word', async () => {
+    await begin('p2.v85');
+    await typeOnTop('# group: PAYIN');
+    await options().filter({ hasText: 'PAYING' }).waitFor();
+    await tab.page.keyboard.type('G');
+    await options().waitFor({ state: 'detached' });
+    await tab.page.keyboard.press('Enter');
+    await tab.page.keyboard.type('# next');
+    expect(await line()).to.equal('# next');
+  });
+
   it('offers the windows that a fact counts, and a whole comparison where none is begun', async () => {
     await begin('p2.v81');
     await typeOnTop('# - { fact: distinctOrders, params: { window: ');

@@ -1,4 +1,9 @@
-import { type Completion, type CompletionContext, snippetCompletion } from '@codemirror/autocomplete';
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  snippetCompletion,
+} from '@codemirror/autocomplete';
 import type { EditorState, Extension } from '@codemirror/state';
 import { EditorView, hoverTooltip } from '@codemirror/view';
 import type { RuleWords } from '#workbench/console/bundle.ts';
@@ -98,12 +103,21 @@ function listWordsOf(fact: ExplainedFact | undefined): readonly string[] {
 
 /** Completes what a member of a rule may have, from the words of the service and of the draft. */
 export function createCompletionSource(names: DraftNames) {
-  return ({ state, pos, explicit }: CompletionContext) => {
+  return ({ state, pos, explicit }: CompletionContext): CompletionResult | null => {
     const line = state.doc.lineAt(pos);
     const before = line.text.slice(0, pos - line.from);
     const [, member = '', typed = ''] = /\b([a-z]\w*)["']?:\s*["']?([\w-]*)$/i.exec(before) ?? [];
     const options = listValuesOf(member, line.text, names);
-    if (options !== null) return { from: pos - typed.length, options, validFor: /^[\w-]*$/ };
+    if (options !== null) {
+      // A whole word needs no list, which would take the Enter that ends its line.
+      const isWhole = (word: string) => options.some(({ label }) => label === word);
+      if (isWhole(typed) && !explicit) return null;
+      return {
+        from: pos - typed.length,
+        options,
+        validFor: (word) => /^[\w-]*$/.test(word) && !isWhole(word),
+      };
+    }
     const [, indent] = /^(\s*)-?\s*$/.exec(before) ?? [];
     if (!explicit || indent === undefined) return null;
     return { from: line.from + indent.length, options: [COMPARISON] };
