@@ -94,13 +94,13 @@ class Analyst {
     await this.#page.getByText('Done: 1 of 1 nodes follow.').waitFor();
   }
 
-  /** Puts a text in the place of some lines of a file. */
+  /** Puts a text in the place of some lines of a file, by putting in the whole file: the editor breaks long lines. */
   async replace(path: string, { line, lines }: { line: number; lines: number }, text: string): Promise<void> {
+    const former = readFileSync(join(RULES_FOLDER, path), 'utf8').split('\n');
+    const whole = former.toSpliced(line - 1, lines, text).join('\n');
     await this.#turnTo(path);
-    await this.#page.keyboard.press('Control+Home');
-    for (let above = 1; above < line; above++) await this.#page.keyboard.press('ArrowDown');
-    for (let selected = 0; selected < lines; selected++) await this.#page.keyboard.press('Shift+ArrowDown');
-    await this.#insert(text);
+    await this.#page.keyboard.press('Control+a');
+    await this.#insert(whole);
   }
 
   async append(path: string, text: string): Promise<void> {
@@ -171,7 +171,7 @@ describeConsole('from a complaint to a released change, as the guide tells it', 
     await page.getByRole('link', { name: 'Rules', exact: true }).first().click();
     await analyst.beginDraft();
     const [rules = '', cases = ''] = blocksOf(STORY).map(({ text }) => text);
-    await analyst.replace('groups.yaml', linesOfRule(), `${rules}\n`);
+    await analyst.replace('groups.yaml', linesOfRule(), rules);
     await analyst.append('cases/groups.yaml', `\n${cases}`);
     await analyst.casesPass(countCurrentCases() + 1);
     await analyst.addCasesFile('more');
@@ -224,7 +224,7 @@ describeConsole('somebody who is analyst and operator', (tab) => {
     const line = lines.findIndex((text) => text.includes(CHANGED));
     const changed = (lines[line] ?? '').replace(`${CHANGED}30`, `${CHANGED}25`);
     expect(changed).to.include('value: 25');
-    await analyst.replace('bot-signals.yaml', { line: line + 1, lines: 1 }, `${changed}\n`);
+    await analyst.replace('bot-signals.yaml', { line: line + 1, lines: 1 }, changed);
     await analyst.casesPass(countCurrentCases());
     await analyst.compare();
     await analyst.backtest();
@@ -284,8 +284,8 @@ describeConsole('a version that is rolled out', (tab) => {
     await tab.openOwn(seeded.operatorKey, '#/rollouts');
     const { page, complaints } = tab;
     await page.getByRole('button', { name: 'Run' }).click();
-    await page.getByText(/\d+ do not count yet\./).waitFor();
-    await page.getByText('Nothing can be compared yet: each arm needs 50 clients who count').waitFor();
+    await page.getByText(/\d+ clients do not count yet\./).waitFor();
+    await page.getByText('Nothing can be compared yet: each version needs 50 clients who count').waitFor();
     expect(complaints).to.deep.equal([]);
   });
 
