@@ -119,7 +119,9 @@ describe('npm run demo', () => {
       [...demo.stdout().matchAll(/^ {2}(\w+) +(ka_\S+)$/gm)].map(([, who, key]) => [who, key]),
     );
     expect([...keys.keys()]).to.deep.equal(['support', 'analyst', 'operator', 'lead']);
-    expect(demo.stdout()).to.include(`Open http://127.0.0.1:${platformPort}/ and sign in as`);
+    expect(demo.stdout()).to.include(
+      `Open http://127.0.0.1:${platformPort}/ and sign in with one of these keys:`,
+    );
     const place = { callerUrl: `http://127.0.0.1:${port}`, platformUrl: `http://127.0.0.1:${platformPort}` };
     const as = (who: string) => new Tenant(place, keys.get(who) ?? '');
     expect((await as('support').ask('GET', 'decisions?limit=1')).status).to.equal(200);

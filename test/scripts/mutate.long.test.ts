@@ -42,7 +42,7 @@ describe('a mutation', () => {
 
   it('has to be in its file once', async () => {
     expect(await tried('=> ', '').catch(String)).to.equal(
-      'Error: src/sum.js has "=> " 2 times; it must be once',
+      'Error: src/sum.js has "=> " 2 times, and a mutation needs it once; correct it in scripts/mutate/mutations.yaml',
     );
   });
 });
