@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Command, CommanderError } from 'commander';
-import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
+import { Command } from 'commander';
+import { EXIT_CODES } from '#workbench/commands/exit.ts';
 import { allPass, type Figure, type Outcome, outcomeTable } from './chaos/figure.ts';
 import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
+import { runProgram } from './run-program.ts';
 
 interface Options {
   readonly quick?: true;
@@ -41,15 +42,8 @@ async function main(): Promise<void> {
       'after',
       `\nScenarios:\n${list}\n\nExit code: 0 when all targets are met, 1 when some are missed, 2 for a wrong call.`,
     )
-    .exitOverride()
-    .showHelpAfterError()
     .action(run);
-  try {
-    await program.parseAsync();
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = toExitCode(error);
-  }
+  await runProgram(program);
 }
 
 async function run(names: readonly string[], { quick, json }: Options): Promise<void> {

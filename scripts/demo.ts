@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { createLog } from '#base/log.ts';
 import { NamedError } from '#base/named-error.ts';
 import { serve } from '#serve.ts';
-import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
+import { EXIT_CODES } from '#workbench/commands/exit.ts';
 import { demoConfig, makeDemo } from './demo/make-demo.ts';
+import { runProgram } from './run-program.ts';
 
 /** The environment variables that the demo takes. All others belong to a service with real payers. */
 const SETTINGS = ['PORT', 'PLATFORM_PORT', 'LOG_LEVEL'] as const;
@@ -19,15 +20,8 @@ async function main(): Promise<void> {
       'after',
       '\nPORT, PLATFORM_PORT and LOG_LEVEL of the environment count. The demo takes no other setting, so that it never reaches a service with real payers.',
     )
-    .exitOverride()
-    .showHelpAfterError()
     .action(serveDemo);
-  try {
-    await program.parseAsync();
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = toExitCode(error);
-  }
+  await runProgram(program);
 }
 
 async function serveDemo(): Promise<void> {

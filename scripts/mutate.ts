@@ -4,14 +4,15 @@ import fs from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { parse } from 'yaml';
-import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
+import { EXIT_CODES } from '#workbench/commands/exit.ts';
 import { COMPILED_MODULES } from '../test/processes/compile-cache.ts';
 import { own } from '../test/processes/own-process.ts';
 import { filesOf, RUN_OPTIONS } from '../test/run.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
+import { runProgram } from './run-program.ts';
 
 /**
  * Breaks one behaviour after another in a copy of the sources, and says which test files of `npm test` notice. Only
@@ -184,15 +185,8 @@ async function main(): Promise<void> {
       'after',
       '\nExit code: 0 when every mutation is noticed, 1 when one is not, 2 for a wrong call.',
     )
-    .exitOverride()
-    .showHelpAfterError()
     .action(run);
-  try {
-    await program.parseAsync();
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = toExitCode(error);
-  }
+  await runProgram(program);
 }
 
 if (import.meta.main) await main();

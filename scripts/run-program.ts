@@ -1,0 +1,12 @@
+import { type Command, CommanderError } from 'commander';
+import { toExitCode } from '#workbench/commands/exit.ts';
+
+/** Runs a script's program with the arguments of this process. A wrong call is explained, and sets the exit code. */
+export async function runProgram(program: Command): Promise<void> {
+  try {
+    await program.exitOverride().showHelpAfterError().parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = toExitCode(error);
+  }
+}
