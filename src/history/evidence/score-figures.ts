@@ -27,7 +27,10 @@ const ReliabilityRowSchema = shape('A tenth of the scores', {
   paidShare: certainIntervalSchema,
 });
 
-/** Intervals are estimated by drawing clients again. An interval is null if nothing can be said, as with one client. */
+/**
+ * Intervals are estimated by a bootstrap, which draws clusters of clients with replacement. An interval is null if it
+ * cannot be estimated, for example for a single client.
+ */
 export const ScoreFiguresSchema = shape(
   'How well the paymentScore that granted orders had when they were first asked for told what became of them',
   {
@@ -52,7 +55,10 @@ export interface ScoredClusters {
   readonly unpaid: number;
 }
 
-/** Orders with the same score and cluster in the same part of the time, by whether they were granted. */
+/**
+ * Orders with the same score and cluster that were first asked for on the same side of the split in time. All of them
+ * were granted, or none.
+ */
 interface ScoredGroup extends ScoredClusters {
   readonly unknown: number;
   /** Whether the orders were first asked for at the split or after it. */
@@ -65,8 +71,8 @@ interface ScoredGroup extends ScoredClusters {
 const BATCH_DECISIONS_MAX = 1_000_000;
 
 /**
- * Counts orders by the score that their first decision recorded. An order that began before the chosen time span
- * counts with its first decision in the span.
+ * Counts orders by the score that their first decision recorded. An order that began before the chosen time span is
+ * counted with its first decision in the span.
  */
 export async function readScoredOrders(
   { duck, span }: Evidence,
@@ -161,7 +167,7 @@ export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | 
 
 const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
 
-/** Holds orders by score and cluster in plain arrays, because they are summed for each of hundreds of resamples. */
+/** Keeps orders by score and cluster in plain arrays, because they are summed for each of hundreds of resamples. */
 class ScoreDraws {
   /** How many clusters are in use. They are numbered without gaps. */
   readonly clusters: number;
@@ -182,7 +188,7 @@ class ScoreDraws {
     };
   }
 
-  /** Sums the orders by score, each cluster as often as it was drawn. */
+  /** Sums the orders by score. Each cluster is added as often as it was drawn. */
   orders(times: Uint32Array): readonly ScoredOrders[] {
     const { cluster, score, counts } = this.#rows;
     const sums = new Float64Array(2 * this.#scores.length);

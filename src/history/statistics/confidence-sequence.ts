@@ -14,14 +14,14 @@ export function computeMean({ clients, sum }: ValueSums): number {
 }
 
 /**
- * The fewest clients with a value other than 0 in an arm. The sequence is asymptotic. If there are fewer, it says
- * nothing.
+ * The fewest clients with a value other than 0 in an arm. With fewer clients there is no interval, because the
+ * sequence is asymptotic.
  */
 const SEEN_MIN = 50;
 
 /**
- * Computes Kish's effective sample size (Survey sampling, 1965). If a few clients hold most of the sum, it is close
- * to the number of these few.
+ * Computes Kish's effective sample size (Survey sampling, 1965). If most of the sum comes from a few clients, the
+ * result is close to the number of these clients.
  */
 function computeEffectiveClients({ size, squares }: ValueSums): number {
   return squares === 0 ? 0 : size ** 2 / squares;

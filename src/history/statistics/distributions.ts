@@ -30,8 +30,8 @@ interface RankingParts {
 }
 
 /**
- * The smallest share of the later traffic that the other values need. If it is smaller, there are too few cases to
- * compare with.
+ * The smallest share of the later traffic that the other values of a dimension need. With a smaller share, there are
+ * too few cases to compare with.
  */
 const OTHERS_MIN = 0.05;
 

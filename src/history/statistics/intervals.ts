@@ -34,15 +34,15 @@ export interface ClusterCount {
   readonly whole: number;
 }
 
-/** The fewest orders with an outcome for a share. If there are fewer, reports say "too few". */
+/** The fewest orders with an outcome from which a share is reported. If there are fewer, reports say "too few". */
 const CLUSTERED_ORDERS_MIN = 30;
 
 /**
- * Estimates a share of orders with its 95 % interval. The orders of one client depend on each other, so it takes
- * Wilson's interval for the effective number of independent orders (Korn and Graubard, Confidence intervals for
- * proportions with small expected number of positive counts, 1998). That number follows from the variance of the
- * ratio between clients. With few clients the variance itself is uncertain, so the effective number is lowered
- * further. Returns null for fewer than 30 orders.
+ * Estimates a share of orders with its 95 % interval. The orders of one client depend on each other, so the interval
+ * is Wilson's for the effective number of independent orders (Korn and Graubard, Confidence intervals for proportions
+ * with small expected number of positive counts, 1998). That number follows from the variance of the ratio between
+ * clients. With few clients the variance itself is uncertain, so the effective number is lowered further. Returns
+ * null for fewer than 30 orders.
  */
 export function estimateClusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
@@ -99,9 +99,9 @@ const RESAMPLES = 400;
  * Estimates each statistic with its percentile interval by the cluster bootstrap: it draws as many clusters as there
  * are, with replacement, 400 times (Efron and Tibshirani, An introduction to the bootstrap, 1993). Clients are the
  * clusters, because the orders of one client depend on each other (Field and Welsh, Bootstrapping clustered data,
- * 2007). `statistics` receives how often each cluster was drawn. A resample for which a statistic is null does not
- * count for that statistic. The same seed gives the same intervals. An estimate is null if its statistic over all
- * clusters, each counted once, is null.
+ * 2007). `statistics` receives how often each cluster was drawn. A resample for which a statistic is null is left out
+ * for that statistic. The same seed gives the same intervals. An estimate is null if its statistic over all clusters,
+ * each counted once, is null.
  */
 export function estimateByBootstrap(
   clusters: number,

@@ -21,24 +21,24 @@ import { readWaitLevels } from './wait-levels.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
-  /** The rule set to compare with. Null or missing if there is no comparison. */
+  /** The rule set to compare the reported one with. Null or missing if there is no comparison. */
   readonly against?: RuleSet | null;
   /** The property by which the figures of each rule are divided, in addition to the total. Null for no division. */
   readonly by: SliceName | null;
   /**
-   * How orders are valued in the net of a rule. If missing, the net is the money that is paid and lasts. Where the
-   * net comes from a trial, the default is the trial's own objective.
+   * How the value of an order is computed for the net effect of a rule. By default, the value is the money that is
+   * paid and not taken back. If a trial measures the net effect, the default is the trial's own objective.
    */
   readonly objective?: Objective;
-  /** Finds the rule sets that decided besides the reported one. If missing, no net comes from a trial. */
+  /** Finds the rule set of a version that decided. If missing, no net effect is measured by a trial. */
   readonly recorded?: (decided: DecidingRules) => RuleSet | null;
   /** Reports how many decisions have been counted, and how many there are. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
 }
 
 /**
- * Reports what each rule of a rule set was worth on the recorded decisions. The evaluator of live traffic judges the
- * recorded facts of every decision, whichever version decided then.
+ * Reports what each rule of a rule set was worth on the recorded decisions. It evaluates the rules on the recorded
+ * facts of every decision, with the evaluator of live traffic, whichever version made the decision.
  */
 export async function reportRuleWorth(
   evidence: Evidence,
@@ -111,8 +111,8 @@ export async function reportRuleWorth(
 }
 
 /**
- * Chooses the net of a rule, and the money without an exchange rate that the net leaves out. Both come from the
- * holdout, or from a trial if the holdout gives no net.
+ * Chooses the net effect of a rule, and the money without an exchange rate that the net effect leaves out. Both come
+ * from the holdout, or from a trial if the holdout gives no net effect.
  */
 function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
   const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
@@ -122,8 +122,8 @@ function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): 
 type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
 
 /**
- * Evaluates the rules once for each cell of recorded facts (see `FactCell`), and writes the judgements to the table
- * `judged`.
+ * Evaluates the rules once for each cell, which is a set of decisions with equal facts (see `FactCell`), and writes
+ * the judgements to the table `judged`.
  */
 async function judgeCells(duck: QueryEngine, rules: RuleSet) {
   const { sql, cells } = await readFactCells(duck, rules);
@@ -160,7 +160,7 @@ const SLICES_MAX = 60;
 
 const OTHER_SLICES = '(others)';
 
-/** Joins for slices that are not columns of decisions. The cause comes from the report on the order. */
+/** SQL joins for slices that are not columns of decisions. The cause comes from the report on the order. */
 const SLICE_JOIN: Partial<Record<SliceName, string>> = {
   cause: `LEFT JOIN statuses ON statuses.order_key = ${ORDER_KEY_SQL}`,
 };
@@ -209,7 +209,10 @@ async function computeHoldouts(
   return computeHoldoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-/** Finds the versions that decided and lack exactly one rule of the reported rule set. Returns that rule by version. */
+/**
+ * Finds the versions that decided and lack exactly one rule of the reported rule set. Returns the lacking rule by
+ * version.
+ */
 async function findOtherVersions(
   evidence: Evidence,
   rules: RuleSet,
@@ -224,7 +227,10 @@ async function findOtherVersions(
   );
 }
 
-/** Computes the effects of these rules from the newest trial, if it compares the versions with and without the rule. */
+/**
+ * Computes the net effects of the rules in `apart` from the newest trial. A rule is left out if that trial does not
+ * compare the versions with and without the rule.
+ */
 async function computeTrialNets(
   evidence: Evidence,
   reported: string,

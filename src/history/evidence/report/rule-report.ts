@@ -31,7 +31,7 @@ import { createFlagsTable, flagFigures, unflaggedFigures } from './flag-figures.
 import { HoldoutFigures, type HoldoutSide, NetEffectSchema } from './holdout.ts';
 import { createWaitLevelsTable, waitLevels } from './wait-levels.ts';
 
-/** The SQL for each slice by which figures of rules may be divided. */
+/** The SQL expressions of the properties by which the figures of rules may be divided into slices. */
 export const SLICES = {
   day: "strftime(decided_at, '%Y-%m-%d')",
   week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",

@@ -16,7 +16,10 @@ import {
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
-/** The ways in which a wait can end. A wait whose time is not over counts as unknown. */
+/**
+ * The ways in which a wait can end. A wait is unknown, and ends in none of these ways, while the 24 hours after it
+ * are not over.
+ */
 const ENDS = {
   early: count(
     'Whose client asked again before the wait was over; what came of them stands on the level that it led to',
@@ -75,9 +78,10 @@ export async function createWaitsTable(duck: QueryEngine): Promise<void> {
 }
 
 /**
- * Notes each order's last wait on every level, from the tables `seen` and `told` of a batch. A batch contains all
- * requests of a client. Requests are known up to the last decision, at `knownUntil` (epoch ms). A payment counts for
- * the wait before its last attempt.
+ * Adds each order's last wait on every level to the table `waits`, from the tables `seen` and `told` of a batch. A
+ * batch contains all requests of its clients. Requests are known up to the last decision, at `knownUntil` (epoch ms).
+ * If several waits led to attempts for the order that was paid, the payment is counted for the wait before the last
+ * of these attempts.
  */
 export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
   const over = waitWorthUntilSql('waited.decided_at');
@@ -109,7 +113,9 @@ export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<
     FROM payments`);
 }
 
-/** Reads the results of all noted waits from the tables `waits` and `places`. */
+/**
+ * Reads what came of all waits in the table `waits`, by level and by currency. The table `places` has the currencies.
+ */
 export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLevel[]> {
   const ends = Object.keys(ENDS);
   const ended = ends.map((ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`);
@@ -168,7 +174,7 @@ export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLe
 const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted: 0, paid: 0 };
 const SHARES = ['cameBack', 'paid', 'lost'] as const;
 
-/** Creates the table of the price of waits, with a row for each level and currency. */
+/** Creates the table of what waits cost, with a row for each level and currency. */
 export function createWaitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
   const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {

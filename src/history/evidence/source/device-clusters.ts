@@ -3,9 +3,9 @@ import type { Rule, RuleSet } from '#decision/rules/rule-set.ts';
 import { type Evidence, rowsAsOfSql } from './evidence.ts';
 
 /**
- * Creates the table `devices` with a device for each client who showed a fingerprint. If a client showed several, it
- * takes the one that most clients showed. Clients who share a device are often one person or one ring, so their
- * orders depend on each other.
+ * Creates the table `devices` with a device for each client who showed a fingerprint. If a client showed several
+ * fingerprints, the table has the one that most clients showed. Clients who share a device are often one person or
+ * one ring, so their orders depend on each other.
  */
 export async function createDevicesTable({ duck, ask }: Evidence): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE devices AS
@@ -19,15 +19,15 @@ export async function createDevicesTable({ duck, ask }: Evidence): Promise<void>
 }
 
 /**
- * Lists the rules that ask how many clients share a device or an address, either themselves or by the bot flag. Rules
- * are named by file and name, like `verdicts/shared-device`.
+ * Lists the rules that ask how many clients share a device or an address, either directly or through the bot flag.
+ * Rules are named by file and name, like `verdicts/shared-device`.
  */
 export function listDeviceRules({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
   const asks = ({ condition }: Rule<unknown>) =>
     listFacts([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>
     listFacts([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
-  // The exemption from the signals is a part of the signals' decision.
+  // If the exemption from the signals asks for shared devices, all signals depend on shared devices.
   const exemptsBy = signals.exempt !== null && asks(signals.exempt);
   const about = exemptsBy ? signals.rules : signals.rules.filter(asks);
   const concluding = (rule: Rule<unknown>) => asks(rule) || (about.length > 0 && asksForFlag(rule));

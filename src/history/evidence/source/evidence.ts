@@ -25,7 +25,7 @@ import { findSilences } from './silences.ts';
 interface ArchivePlace {
   readonly kind: 'archive';
   readonly folder: string;
-  /** Erased clients whom the archive may still hold. Missing if only the folder is known. */
+  /** Erased clients whose rows the archive may still contain. Missing if only the folder is known. */
   readonly erased?: ErasedClients;
   readonly leftOut?: readonly Segment[];
 }
@@ -41,13 +41,13 @@ export interface EvidenceAsk {
   /** The span in epoch ms: decisions from `from` on and before `to`. Null if there is no limit. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Only entries that had come by this time count, in epoch ms. Null or missing if all entries count. */
+  /** Only entries that had come by this time are read, in epoch ms. Null or missing if all entries are read. */
   readonly asOf?: number | null;
   /** The platform. Null for all platforms. */
   readonly platform: PlatformName | null;
-  /** Only decisions of this version count. If missing, decisions of all versions count. */
+  /** Only decisions of this version are read. If missing, decisions of all versions are read. */
   readonly decidedBy?: string;
-  /** The threads of the engine. The default is the number of cores. */
+  /** The number of threads of the query engine. The default is the number of cores. */
   readonly threads?: number;
   /**
    * The SIGNAL_SECRET of the fleet. With it, repeated decisions hold out the same clients as the live service does.
@@ -58,10 +58,10 @@ export interface EvidenceAsk {
   readonly formerSecret?: string | null;
 }
 
-/** The question about an archive. If it was about a journal file, the file has been converted to an archive. */
+/** A question about an archive. A journal file has been converted to an archive before. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
-/** The engine's memory, in MiB. Data that does not fit goes to a temporary folder. */
+/** The memory of the query engine, in MiB. Data that does not fit goes to a temporary folder. */
 const ENGINE_MIB_MAX = 512;
 
 /**
@@ -77,7 +77,7 @@ export class Evidence {
   readonly ask: ArchiveAsk;
   readonly duck: QueryEngine;
   readonly span: EvidenceSpan;
-  /** Draws who is held out when decisions are made again. */
+  /** Draws which clients are held out when recorded decisions are made again. */
   readonly holdoutDraw: HoldoutDraw;
   /** Computes the HMACs of constants in rules, so that they can be compared with stored pseudonyms. */
   readonly attributeHmacs: AttributeHmacs;
@@ -92,7 +92,7 @@ export class Evidence {
     this.attributeHmacs = createAttributeHmacs(secrets);
   }
 
-  /** Lists the rule sets that decided, the last one first. */
+  /** Reads which rule sets made the decisions. The rule set that decided last comes first. */
   async decidingRules() {
     const rows = await this.duck.rows(
       'SELECT rule_version, digest, count(*) AS decisions FROM decisions GROUP BY ALL ORDER BY max(decided_at) DESC, rule_version',
@@ -164,11 +164,11 @@ async function readAsOf(
   return { asOf: toAsOf(asOf, rows, place.erased ?? []) };
 }
 
-/** The rows that are read. Times are in epoch ms, and null means no limit. */
+/** Selects the rows to read. Times are in epoch ms, and null means no limit. */
 interface RowFilter {
   readonly from: number | null;
   readonly to: number | null;
-  /** Entries that came later are left out. Null or missing if no entry is left out. */
+  /** Entries that came after this time are left out. Null or missing if no entry is left out. */
   readonly asOf?: number | null;
   readonly platform: PlatformName | null;
 }
@@ -183,8 +183,8 @@ const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
 
 /**
- * Tells whether a segment, of any table, may have rows of the span. Segments of every table count, because a replay
- * needs all kinds of inputs.
+ * Creates a filter for segments that may have rows of the span. It lets segments of every table pass, because a
+ * replay needs all kinds of inputs.
  */
 export function createSpanFilter({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
@@ -194,8 +194,9 @@ export function createSpanFilter({ from, to, platform }: RowFilter): (segment: S
 }
 
 /**
- * Tells whether a question about a span reads a segment. Many questions also need the time before or after the span.
- * A trial counts from its start, and a client may be held out since an earlier time.
+ * Creates a filter for the segments that a question about a span reads. Many questions also need segments from before
+ * or after the span. For example, a trial is counted from its start, and a client may be held out since an earlier
+ * time.
  */
 export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segment) => boolean {
   switch (reads) {
@@ -213,8 +214,8 @@ export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segmen
 export type ReadTimes = 'span' | 'allTimes';
 
 /**
- * Creates the views of evidence over the segments of an archive. Each file is read only as far as needed. Returns the
- * lost and unread parts.
+ * Creates the views `decisions` and `outcomes` over the segments of an archive. Each file is read only as far as
+ * needed. Returns the parts of the archive that are lost or were not read.
  */
 async function makeArchiveViews(
   duck: QueryEngine,
@@ -260,7 +261,9 @@ export function rowsAsOfSql(
   return `(SELECT * FROM ${source} WHERE ${where.join(' AND ')})`;
 }
 
-/** Returns the exclusive end of the rows that count, in epoch ms. A row that came at `asOf` itself was known then. */
+/**
+ * Returns the exclusive end of the time whose rows are read, in epoch ms. A row that came exactly at `asOf` is read.
+ */
 function findEnd({ to, asOf = null }: RowFilter): number | null {
   if (asOf === null) return to;
   return Math.min(to ?? Number.POSITIVE_INFINITY, asOf + 1);
@@ -291,7 +294,7 @@ export async function listColumns(duck: QueryEngine, source: string): Promise<re
   return rows.map((row) => toTextOrNull(row['column_name']) ?? '');
 }
 
-/** Lists the SQL conditions that a time lies in the span. */
+/** Lists SQL conditions. They all hold for a time that is at or after `from` and before `to`. */
 export function betweenSql(column: string, from: number | null, to: number | null): readonly string[] {
   return [
     'true',

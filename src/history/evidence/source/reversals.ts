@@ -83,8 +83,8 @@ export async function readReversals(evidence: Evidence): Promise<Reversals> {
 }
 
 /**
- * Finds after how many days a payment counts as lasting, by the data at a time. The time is in epoch ms. If it is
- * null, by all data.
+ * Finds after how many days a payment is taken as lasting. It uses the data that was known at `asOf` (epoch ms), or
+ * all data if `asOf` is null.
  */
 export async function findLastingDays(evidence: Evidence, asOf: number | null): Promise<number> {
   await makePayments(evidence, asOf);
@@ -112,8 +112,9 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
 const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions))';
 
 /**
- * Renders the SQL for the whole days from a payment to a time. `day` counts to the end of the observation, and `age`
- * to the time of the figures. The result is at least 0, because a reversal may be reported before its payment.
+ * Renders the SQL for the whole days from a payment to a time. In the column `day`, that time is the end of the
+ * payment's observation. In the column `age`, it is the time of the figures. The result is at least 0, because a
+ * reversal may be reported before its payment.
  */
 function daysToSql(end: string): string {
   return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;
@@ -256,7 +257,10 @@ export const closedPayments = shape('Payments as recorded that would not have be
 
 type ClosedPayments = Shape<typeof closedPayments>;
 
-/** Counts the payments of some orders, using the tables that `readReversals` and `joinOutcomes` create. */
+/**
+ * Counts the recorded payments that a candidate closes: with the candidate they would not have happened. `which` is
+ * the SQL condition for their orders. The tables of `readReversals` and `joinOutcomes` must exist.
+ */
 export async function readClosedPayments(
   duck: Duck,
   { maturityDays }: Pick<Reversals, 'maturityDays'>,
@@ -279,7 +283,7 @@ export async function readClosedPayments(
   };
 }
 
-/** Says what became of the payments that a candidate closes. Returns nothing if it closes no mature payment. */
+/** Says what became of the recorded payments that a candidate closes. The list is empty if none of them is mature. */
 export function listClosedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
   const { reversed, held, immature, reversedShare } = payments;
   if (reversed + held === 0) return [];

@@ -45,8 +45,8 @@ export function listSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuest
 }
 
 /**
- * A column that counts clients, like `on_ip_86400000`, or others with a mark, like `paying_on_ip_86400000`. Windows
- * are in ms.
+ * A column with the number of clients on a device, like `on_ip_86400000`, or of other clients with a mark, like
+ * `paying_on_ip_86400000`. The number in the name is the window in ms.
  */
 export interface SharingColumn {
   readonly name: string;
@@ -80,12 +80,12 @@ export function findSharingColumns(names: readonly string[]): readonly SharingCo
   });
 }
 
-/** The parts of a client's state from which its marks are made. */
+/** The parts of a client's state from which its marks are derived. */
 type MarkedLife = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
 
 type ReportedInput = DatedReport & { readonly orderRef: string };
 
-/** Follows which devices the clients of a platform show. Events must come in the sequence in which they happened. */
+/** Tracks which devices the clients of each platform show. Events must come in the sequence in which they happened. */
 export class SeenDevices {
   readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
@@ -102,8 +102,8 @@ export class SeenDevices {
   }
 
   /**
-   * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted, but without
-   * marks. Its own marks depend on the replay, and the marks of others are as recorded.
+   * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted, but its
+   * marks are left out, because they depend on the replay. The marks of others are as recorded.
    */
   verdict(
     platform: string,
@@ -161,9 +161,9 @@ const SHOWS_NOTHING = {
  * Creates the table `shared_devices`, with a row for each decision on whose device another client was seen. It has
  * `client_hash`, `seq` and `at`, and for each window how many clients were seen (this client included), and how many
  * others had a mark. Devices do not depend on how a replay answers, so they are counted once for all replays, sorted
- * by time. Marks of others are as recorded. It reads the views `decisions` and `scores`, and for marks also
- * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. If a table has these
- * counts already, it is kept. Returns the names of the columns.
+ * by time. Marks of others are as recorded. The function reads the views `decisions` and `scores`, and for marks also
+ * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. If the table already
+ * exists with these counts, it is kept. Returns the names of the columns.
  */
 export async function countSharedDevices(
   duck: QueryEngine,
@@ -259,7 +259,7 @@ interface CountedColumns {
   readonly ofValues: readonly ValueColumn[];
 }
 
-/** Appends a row of `shared_devices` for each verdict in a batch of events that saw another client. */
+/** Appends a row to `shared_devices` for each verdict at which other clients were seen on a device or with a value. */
 function addShared(
   events: EventBatch,
   devices: SeenDevices,
@@ -338,10 +338,10 @@ const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides', 'waits_ended'] as c
 type InputTable = (typeof TABLES_OF_INPUTS)[number];
 
 /**
- * Creates the view `inputs`: everything that came in from outside, one row each, client by client in the sequence in
- * which it happened. Inputs of the same millisecond have the sequence of the journal. `kind` is one of INPUT_KINDS,
- * and columns that a kind does not have are null. For each window of a sharing fact of the rule sets, a verdict has
- * the number of clients on its device. If there were others, it also has the number of other clients with a mark.
+ * Creates the view `inputs`. It has a row for each input from outside, sorted by client and then by time. Inputs of
+ * the same millisecond have the sequence of the journal. `kind` is one of INPUT_KINDS, and columns that a kind does
+ * not have are null. For each window of a sharing fact of the rule sets, a verdict has the number of clients on its
+ * device, and the number of other clients with each mark. These numbers are null if no other client was seen.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await createTableView(duck, table, ask);
@@ -376,7 +376,7 @@ export async function createInputView({ ask, duck }: Evidence, ruleSets: readonl
     FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
 }
 
-/** Columns with few distinct texts. As numbers of an ENUM they are sorted and read faster. */
+/** Columns with few distinct texts. They are converted to an ENUM, because its numbers are sorted and read faster. */
 const NAMES = {
   platform: ['decisions', 'outcomes', ...TABLES_OF_INPUTS],
   method: ['decisions', 'scores', 'bindings'],
@@ -428,7 +428,7 @@ async function listTimeSpans(duck: QueryEngine, view: string, rowsMax: number): 
   });
 }
 
-/** How many bits of a client's number choose its batch. The number is spread evenly over 64 bits. */
+/** How many bits of a client's hash choose its batch. Hashes are spread evenly over 64 bits. */
 const BATCH_BITS = 16;
 
 /**

@@ -3,7 +3,10 @@ import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 
-/** Finds times without reports between any two reports, by the same rule as `stopped` in live traffic. */
+/**
+ * Finds the times in which a platform reported no outcome, by the same limits (`PLATFORM_SILENCE`) as in live
+ * traffic.
+ */
 const SILENCES_SQL = `
   WITH granted AS (
     SELECT platform, ${ORDER_KEY_SQL} AS order_key, min(decided_at) AS granted_at
