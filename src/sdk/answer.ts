@@ -10,13 +10,13 @@ import type { PointedDetail } from './records.ts';
 /** An answer over HTTP, from the service or from a proxy before it. */
 export interface Answer {
   readonly status: number;
-  /** The call. The service's log also has its request id. */
+  /** The call that was answered. Its request id is also in the service's log. */
   readonly origin: CallRef;
   readonly text: string;
   header(name: string): string | null;
 }
 
-/** Stands for the answer of a load balancer without a node behind it. Such an answer is no problem document. */
+/** Stands for the answer of a load balancer without a node behind it. Such an answer is not a problem document. */
 const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
   title: 'unavailable',
   detail: 'what answered is not the service, which could not be reached through it',

@@ -23,20 +23,20 @@ export interface ConnectionOptions {
   /** The access key. Keep it as a secret. */
   readonly accessKey: string;
   /**
-   * The time in ms for a call with all its tries and pauses. The default is 3000. Searches, lines and rollouts have
-   * 60 s.
+   * The time in ms for a call with all its tries and pauses. The default is 3000. Searches, batches of lines and
+   * rollouts have at least 60 s.
    */
   readonly timeoutMs?: number | undefined;
   /**
    * The time in ms for one try. The default is 2300, because an answer over the rate limit may be delayed by 2 s.
-   * Searches, lines and rollouts have 60 s.
+   * Searches, batches of lines and rollouts have at least 60 s.
    */
   readonly attemptTimeoutMs?: number | undefined;
   /** The number of retries after a failed connection, a late answer, or a status 408, 429 or 5xx. The default is 2. */
   readonly retriesMax?: number | undefined;
   /**
-   * The rate above which calls wait in this process. For scores and verdicts the default is 20, as the interface
-   * allows. 0 sets no limit.
+   * The number of requests per second above which calls wait in this process. For scores and verdicts the default is
+   * 20, which is the rate that the service allows. 0 sets no limit.
    */
   readonly requestsPerSecondMax?: number | undefined;
   /** Is called after every try, for logs and metrics. Errors that it throws or rejects with are ignored. */
@@ -49,7 +49,7 @@ export interface ConnectionOptions {
 export interface CallOptions {
   /** Ends the call, which then rejects with the signal's reason. */
   readonly signal?: Signal | undefined;
-  /** The time in ms for the whole call, instead of the connection's. */
+  /** The time in ms for the whole call, instead of the connection's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Your own id of the request, for the logs of both sides. The default is a new UUID. */
   readonly requestId?: string | undefined;
@@ -316,14 +316,19 @@ export function pause(durationMs: number, signal?: Signal | undefined): Promise<
 
 /** The classes below keep callers of this library from making an overload worse. Times are by performance.now(). */
 
-/** The least time for a try. With less time the answer would come too late for a request that was decided. */
+/**
+ * The least time for a try. With less time, the service might decide the request, but its answer would come too late.
+ */
 const ATTEMPT_MS_MIN = 300;
 
 const RESERVE_RETRIES_MAX = 5;
 const RETRIES_PER_CALL = 0.1;
 const RETRIES_PER_SECOND = 0.1;
 
-/** Allows retries for a tenth of the calls and a few more. Without a limit, retries would multiply an overload. */
+/**
+ * Allows retries for a tenth of the calls, and a small reserve of further retries. Without a limit, retries would
+ * multiply an overload.
+ */
 export class RetryBudget {
   #retries = RESERVE_RETRIES_MAX;
   #refilledAtMs: number;
@@ -369,7 +374,10 @@ export class CircuitBreaker {
   }
 }
 
-/** Spaces tries evenly after a burst of one second's worth, so that the service need not delay or drop them. */
+/**
+ * Lets the tries of one second pass at once, and spaces further tries evenly, so that the service need not delay or
+ * drop them.
+ */
 export class RateLimiter {
   readonly #spacingMs: number;
   #nextAtMs = 0;

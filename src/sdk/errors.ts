@@ -154,7 +154,7 @@ const NOTHING_HAPPENED: readonly string[] = ['overloaded', 'too-many-waiting', '
 export class UnavailableError extends NoAnswerError {
   override readonly name = 'UnavailableError';
   readonly problem: Problem;
-  /** Null if the answer does not say. */
+  /** The seconds to wait before asking again. Null if the answer does not state them. */
   readonly retryAfterSeconds: number | null;
 
   constructor(problem: Problem, retryAfterSeconds: number | null, origin: CallRef) {
@@ -170,8 +170,8 @@ export class UnavailableError extends NoAnswerError {
   }
 
   /**
-   * The code of the refusal. With `overloaded` nothing happened. With `store-away` the request may have counted, so
-   * ask again with the same key.
+   * The code of the refusal. With `overloaded` nothing happened. With `store-away` the request may have been carried
+   * out, so ask again with the same key.
    */
   get code(): string | null {
     return this.problem.code;

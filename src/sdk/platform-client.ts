@@ -132,8 +132,8 @@ export class PlatformClient {
   }
 
   /**
-   * Erases all data about the client. Returns what still holds bytes of the data for some time. Returns null if
-   * nothing does.
+   * Erases all data about the client. Returns the places that still contain bytes of the data for some time. Returns
+   * null if there are none.
    */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
     const answer = await this.#send('DELETE', formatClientPath(clientIdKey), undefined, options);
@@ -201,7 +201,7 @@ export class PlatformClient {
   /**
    * Reads the events of the platform's clients, the oldest first, from the position in `place`. Every event is
    * delivered at least once, always with the same id. The position is saved when the loop asks for the next page. The
-   * feed never ends. With `follow: false` it ends when there is nothing new.
+   * feed never ends, unless `follow` is false. Then it ends when there is nothing new.
    */
   async *events(
     place: FeedPlace,
@@ -253,8 +253,8 @@ export class PlatformClient {
   }
 
   /**
-   * Removes a value from a list. The result says whether it was there. A retry after a lost answer says that it was
-   * not. The audit log keeps the reason.
+   * Removes a value from a list. The result says whether the value was on the list. A retry after a lost answer says
+   * that the value was not on the list. The audit log keeps the reason.
    */
   async removeListEntry(
     list: string,

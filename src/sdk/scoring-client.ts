@@ -30,13 +30,13 @@ interface VerdictOrigin extends AnswerOrigin {
   readonly decisionId: string;
   /** The key of the request. Send it with a repeat of the same request. */
   readonly idempotencyKey: string;
-  /** Whether the answer was given before under this key. The verdict then counted once. */
+  /** Whether the same answer was given before under this key. The verdict counts only once. */
   readonly replayed: boolean;
 }
 
 export type Score = ScoreAnswer & AnswerOrigin;
 
-/** The answer and its origin. It is a union by `verdict`. */
+/** The answer and its origin. The type is a union that `verdict` distinguishes. */
 export type Verdict = VerdictAnswer & VerdictOrigin;
 
 export interface VerdictOptions extends CallOptions {

@@ -10,7 +10,10 @@ import {
 } from '#state/audit-log.ts';
 import { RETENTION } from '#state/retention.ts';
 
-/** Reads an entry with its part about a payer, if that part is kept. Returns null if the entry was changed. */
+/**
+ * Reads the entry of a link, with its part about a payer if that part is kept. Returns null if the entry cannot be
+ * read, because it was changed.
+ */
 export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parseJson(payer.text);
@@ -28,11 +31,11 @@ export interface AuditFault {
 class AuditCheck {
   readonly #keptSince: number;
   readonly #known: ChainEnd | null;
-  /** Entries without their part about a payer that no erasure has explained so far. */
+  /** The numbers of entries that lack their part about a payer, while no erasure has explained this so far. */
   readonly #unexplained = new Set<number>();
   #before: ChainEnd | null = null;
   entries = 0;
-  /** How many entries lost their part about a payer to an erasure. */
+  /** How many entries lack their part about a payer because of an erasure. */
   forgotten = 0;
 
   /** Entries from before `keptSince` (epoch ms) may be missing. `known` is an entry that was written down elsewhere. */

@@ -26,7 +26,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
  * Actions that a key may repeat without limit. The first ones (ONE_BY_ONE) are noted one by one. Beyond them, an
  * entry every ten minutes says how many there were. Overrides and list changes are refused instead, by `admit`. So
  * within RETENTION.auditMs a busy key adds at most about 0.3 GB for each process, or about 2 GB with the longest
- * reasons. It displaces no other entries.
+ * reasons. Its entries displace no other entries.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',
@@ -70,12 +70,12 @@ export const AuditEntrySchema = named(
 type NotedEntry = Shape<typeof AuditEntrySchema>;
 
 /**
- * An entry of the audit. `who` has the form of `Actor.text` and `formatUserActor`. `service` and `guard` act on their
- * own.
+ * An entry of the audit. `who` is a text like `Actor.text` or the result of `formatUserActor`. It is `service` or
+ * `guard` for an action that no person and no key started.
  */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
-/** Formats the old or the new value of a change for an entry. Moments that the schema names become text. */
+/** Formats the old or the new value of a change for an entry. Times that the schema declares become text. */
 export function formatAuditedValue(shape: object, value: unknown): unknown {
   return createMomentWriter(shape)(value);
 }
@@ -109,9 +109,9 @@ const READ_AT_ONCE = 500;
 type RepeatedAction = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
 /**
- * Notes actions through the platform API, the console and the commands. The entry is written after the change. If
- * writing the entry fails, the change is answered as a failure. A repetition of the change then changes nothing more
- * and writes the entry.
+ * Writes an entry for each action through the platform API, the console and the commands. The entry is written after
+ * the change. If writing the entry fails, the change is answered as a failure. A repetition of the change then
+ * changes nothing more and writes the entry.
  */
 export class Audit {
   readonly #log: AuditLog;
@@ -139,7 +139,10 @@ export class Audit {
     await this.#log.append(createAuditNote(this.#now(), entry, client));
   }
 
-  /** Admits a change that is never summed up. Throws `TooManyAuditedChanges` if the audit has no room for its entry. */
+  /**
+   * Admits a change that needs an entry of its own. Throws `TooManyAuditedChanges` if the audit has no room for its
+   * entry.
+   */
   admit(who: string, action: 'override' | 'list'): void {
     const { admitted } = this.#buckets.takeNow(`${action} ${who}`, this.#oneByOne);
     if (!admitted) throw new TooManyAuditedChanges(`${who} makes too many changes`);
@@ -175,8 +178,8 @@ export class Audit {
   }
 
   /**
-   * Searches matching entries below a number, newest first. If the number is null, begins with the newest entry.
-   * `next` is the number at which the search stopped. It is null at the end.
+   * Finds matching entries with a number below `before`, newest first. If `before` is null, begins with the newest
+   * entry. `next` is the number at which the search stopped. It is null if no older entries are left.
    */
   async search(
     filter: AuditFilter,
@@ -227,7 +230,7 @@ export class Audit {
     return isWhole;
   }
 
-  /** Notes how many actions were not noted one by one. */
+  /** Writes entries that say how many actions were not noted one by one. */
   async sumUp(): Promise<void> {
     if (this.#summing !== null) clearTimeout(this.#summing);
     this.#summing = null;

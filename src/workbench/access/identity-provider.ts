@@ -141,8 +141,8 @@ const SUB_CHARACTERS_MAX = 255;
 const EMAIL_CHARACTERS_MAX = 254;
 
 /**
- * Creates the person. If several documents have a claim, the first document counts. Throws if the person's subject is
- * too long or has invisible characters.
+ * Creates the person. If several documents have a claim, the claim of the first document is taken. Throws if the
+ * person's subject is too long or has invisible characters.
  */
 function createPerson(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
   if (sub.length > SUB_CHARACTERS_MAX || findInvisible(sub) !== null)

@@ -86,7 +86,7 @@ function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unk
 }
 
 /**
- * Lists the operations that the roles allow at a platform. A role at `*` counts at every platform and for the
+ * Lists the operations that the roles allow at a platform. A role at `*` applies at every platform and to the
  * installation.
  */
 export function listOperationsAtPlatform(

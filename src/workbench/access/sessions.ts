@@ -23,7 +23,7 @@ export type SignedIn =
   | { readonly kind: 'key'; readonly keyId: string }
   | ({ readonly kind: 'person' } & Person);
 
-/** A session as the store keeps it, under the hash of its secret. */
+/** A session in the store. Its id is the hash of its secret. */
 interface SessionRecord {
   readonly id: string;
   readonly who: SignedIn;
@@ -44,8 +44,8 @@ export interface Session {
   /** The platforms where the user may do something. `*` stands for all of them. */
   readonly platforms: readonly PlatformName[];
   /**
-   * Returns the caller at a platform. If the platform is null, at the first one. Returns null if the user may do
-   * nothing there.
+   * Returns the caller, with what the user may do at a platform. If `platform` is null, the first of the user's
+   * platforms is taken. Returns null if the user may do nothing at that platform.
    */
   readonly at: (platform: string | null) => Caller | null;
 }
@@ -81,7 +81,7 @@ const SESSIONS_MAX = 20;
 export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
-  /** The roles that claims give, as configured. */
+  /** The configured roles, and the claims that give them. */
   readonly roles: readonly RoleGrant[];
   readonly #now: () => number;
 
@@ -130,7 +130,7 @@ export class Sessions {
     return ending.length;
   }
 
-  /** Lists the signed-in users whom a platform may know, by name. */
+  /** Lists the signed-in users whom a platform may know, sorted by name. */
   async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
     const records = await this.#documents.list<SessionRecord>(SESSIONS);
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
@@ -246,8 +246,8 @@ function mergePeople(one: SignedInPerson, other: SignedInPerson): SignedInPerson
 }
 
 /**
- * Returns the part of a user's sessions that a platform may know. A platform knows nothing of users of the whole
- * installation. The installation knows all.
+ * Returns the part of a user's sessions that a platform may know. A platform may not know the users of the whole
+ * installation. The installation may know all users.
  */
 function selectVisible(
   platform: PlatformName,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file of a Redis append-only file that is not whole. */
+/** A damaged file of a Redis append-only file (AOF), which consists of several files. */
 export interface FileFault {
   readonly file: string;
   /** The offset of the first entry that is not whole. Null if the file cannot be read at all. */
@@ -19,12 +19,16 @@ const EMPTY = /^(?:BASE|INCR) AOF (.*) is empty$/gm;
 
 const MANIFEST = 'appendonly.aof.manifest';
 
-/** The longest output. It has the files' names and little else, whatever the files' size. */
+/**
+ * The most bytes of output that are read from redis-check-aof. The output has the files' names and little else,
+ * whatever the files' size.
+ */
 const OUTPUT_BYTES_MAX = 16 << 20;
 
 /**
- * Finds the first file in an `appendonlydir` that is not whole. Returns null if all are whole. It runs
- * redis-check-aof, which opens the files for writing but changes none. Throws if that program is not installed.
+ * Finds the first file in an `appendonlydir` that is not whole. Returns null if all files are whole. The check is
+ * made by redis-check-aof, which opens the files for writing but changes none. Throws if that program is not
+ * installed.
  */
 export async function findAppendOnlyFault(folder: string): Promise<FileFault | null> {
   const { isFine, output } = await checkByRedis(join(folder, MANIFEST));
