@@ -74,8 +74,9 @@ interface Maker {
 }
 
 /**
- * Carries out changes, and decides which changes need the approval of another person if approvals are required. These
- * are changes that give a version to most payers, trust a payer, or allow somebody to do such things.
+ * Carries out changes, and decides which changes need the approval of another person if approvals are required. An
+ * approval is needed to release a version, to let a version decide for more than a small share of the clients, to
+ * trust a payer, or to issue a key that can do such things.
  */
 export class Approvals {
   readonly #parts: ApprovalParts;
@@ -91,7 +92,8 @@ export class Approvals {
   }
 
   /**
-   * Lists proposals, newest first. A platform also gets the proposals of its drafts, which the installation decides.
+   * Lists proposals, newest first. The list of a platform also has the proposals to release its drafts, which the
+   * installation approves or rejects.
    */
   async all(platform: PlatformName): Promise<readonly StoredProposal[]> {
     const own = await this.#parts.proposals.list(platform);
@@ -192,9 +194,10 @@ export class Approvals {
   }
 
   /**
-   * Opens a draft that a platform has proposed, with the files that a release would fix. They include sections and
-   * cases of other platforms. If `platform` is null, the draft may be of any platform. Returns null if there is no
-   * open proposal for such a draft. Throws `ProposalRefused`, also when several platforms propose drafts of this name.
+   * Opens a draft that a platform has proposed, with the files that would be released. These files include sections
+   * and cases of other platforms. If `platform` is null, the draft may be of any platform. Returns null if there is
+   * no open proposal for such a draft. Throws `ProposalRefused`, also when several platforms propose drafts of this
+   * name.
    */
   async openProposedDraft(platform: PlatformName | null, version: RuleVersion): Promise<OpenedDraft | null> {
     const drafts = await this.#parts.proposals.listOpenDrafts(version);
@@ -216,7 +219,7 @@ export class Approvals {
     { clientIdKey, group, reason, expiresAt }: ChangeOf<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
     const { service, audit } = this.#parts;
-    // Blocking a payer is never delayed.
+    // Blocking a payer is never refused because of too many changes.
     if (group !== 'BLOCKED') audit.admit(who, 'override');
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
@@ -252,10 +255,7 @@ export class Approvals {
     }
   }
 
-  /**
-   * Returns the state on which the change would be made now, as a text. Returns null if there is nothing to
-   * approve.
-   */
+  /** Describes the state on which the change would be made now. Returns null if there is nothing to approve. */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
     const draft = getReleasedDraft(change);
     if (change.what !== 'release' || draft === undefined)
@@ -398,14 +398,14 @@ function formatReleaseBasis(version: RuleVersion, digest: string): string {
 /** The most differences that a proposal shows. Nobody reads more. */
 const DIFFERENCES_MAX = 30;
 
-/** Tells whether the version already decides for as many clients. */
+/** Tells whether the version already decides for at least this share of the clients. */
 function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & VersionShare): boolean {
   return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
 }
 
 /**
- * Operations that make a key need approval. Reports of payments make payers TRUSTED, and a key that issues keys can
- * grant the others.
+ * A new key with one of these operations needs approval. `outcomes` is one of them, because reports of payments make
+ * payers TRUSTED. `keys` is one of them, because a key that issues keys can grant the other operations.
  */
 const GATED: readonly GrantableOperation[] = ['operate', 'approve', 'outcomes', 'keys'];
 

@@ -65,8 +65,8 @@ export type ProposedChange =
 export interface ForeseenChange {
   readonly subject: string;
   /**
-   * Identifies the state for which the change was foreseen. If it differs at the approval, the change would be
-   * another than the proposed one.
+   * Identifies the state for which the effect was foreseen. If the state is another one at the approval, the change
+   * would have another effect than the proposed one.
    */
   readonly basis: string;
   readonly lines: readonly string[];
@@ -134,7 +134,7 @@ export interface StoredProposal extends Omit<Proposal, 'draft'> {
   readonly owner: string | null;
 }
 
-/** Nothing was changed. The message says why, and what to do. */
+/** The request was refused, and nothing was changed. The message says why, and what to do. */
 export class ProposalRefused extends NamedError {}
 
 /** The platform has no such proposal. */
@@ -174,7 +174,7 @@ export class Proposals {
     return this.#read(await this.#registers.read(getRegisterName(platform)));
   }
 
-  /** Lists the drafts named like a version whose release is proposed. */
+  /** Lists the drafts with the name of this version whose release is proposed and not yet decided. */
   async listOpenDrafts(version: RuleVersion): Promise<readonly DraftRevision[]> {
     return (await this.list(INSTALLATION_PLATFORM)).flatMap(({ state, subject, change }) => {
       const draft = getReleasedDraft(change);
@@ -231,8 +231,8 @@ export class Proposals {
   }
 
   /**
-   * Decides an open proposal. The caller must have checked who may decide. Throws `UnknownProposal`. Throws
-   * `ProposalRefused` if the proposal is not open.
+   * Approves or rejects an open proposal. The caller must have checked who may do that. Throws `UnknownProposal`.
+   * Throws `ProposalRefused` if the proposal is not open.
    */
   async decide(
     platform: PlatformName,
@@ -258,7 +258,7 @@ export class Proposals {
     return decided;
   }
 
-  /** Notes that an approved proposal could not be carried out. It is not tried again. */
+  /** Notes that an approved proposal could not be carried out. The change is not tried again. */
   async fail(platform: PlatformName, proposalId: string, why: string): Promise<void> {
     await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
   }
@@ -400,7 +400,7 @@ export function toProposalView({ change, basis: _, owner: __, ...shown }: Stored
 const NO_OWNER =
   'has no owner, so it cannot be known whether somebody else approves; use a key that was issued with --owner';
 
-/** Throws `ProposalRefused` unless the owner of a proposal is known. */
+/** Throws `ProposalRefused` if it is not known who owns the key of an actor. */
 export function requireKnownOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {
   if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
 }
@@ -416,7 +416,10 @@ export function requireOtherOwner(
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }
 
-/** Tells whether an owner made the proposal. Spellings of the same name count as one person. */
+/**
+ * Tells whether an owner made the proposal. Spellings of a name that differ only in case or spaces are taken as one
+ * person.
+ */
 export function isProposedBy(
   proposal: Pick<StoredProposal, 'owner'>,
   { owner }: Pick<Actor, 'owner'>,

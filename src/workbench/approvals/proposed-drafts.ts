@@ -7,8 +7,8 @@ import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
 import { type DraftRevision, ProposalRefused } from './proposals.ts';
 
 /**
- * The drafts of platforms on their way into RULES_DIR. The methods throw `ProposalRefused` for a draft that was
- * changed.
+ * Moves proposed drafts of platforms into RULES_DIR. The methods throw `ProposalRefused` if the draft was changed
+ * after it was proposed.
  */
 export class ProposedDrafts {
   readonly #drafts: Drafts;
@@ -33,7 +33,10 @@ export class ProposedDrafts {
     return { version, from: draft.from, files: Object.entries(files) };
   }
 
-  /** Completes a draft to the files that would be released. The work runs in the queue of `asker`. */
+  /**
+   * Returns the files that would be released: the draft, and the parts of other platforms. The work runs in the queue
+   * of `asker`.
+   */
   async complete(
     asker: PlatformName,
     version: RuleVersion,

@@ -7,7 +7,10 @@ import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 export const CASE_PSEUDONYM: Pseudonymize = (kind, value) =>
   hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
-/** The HMACs of attributes in cases, and of payers that proofs find. All count as kept under one secret. */
+/**
+ * Computes the HMACs of attributes in cases, and of the example payers that are found when rules are examined. All of
+ * them are treated as kept under one secret.
+ */
 export const CASE_HMACS: AttributeHmacs = {
   derivePseudonyms: (text) => [`${PSEUDONYM_MARK}${CASE_PSEUDONYM('attribute', text)}`],
   isComparable: () => true,

@@ -84,8 +84,8 @@ function computeFolderDigest(folder: string): string | null {
 /**
  * Puts a draft's files into its version's folder. They replace the rule files there, and other files in the folder
  * are kept. The folder is built beside its place and moved there as a whole, so that nobody sees half a version.
- * `replaces` is the digest of the draft that may be replaced. Null if there may be none. Throws `DraftRefused`, and
- * then nothing has changed.
+ * `replaces` is the digest of the draft to replace. It is null if there must be no such folder yet. Throws
+ * `DraftRefused`, and then nothing has changed.
  */
 function placeDraft(place: DraftFolder, files: RuleFiles, replaces: string | null): void {
   const target = join(place.rulesDir, place.version);
@@ -163,8 +163,8 @@ function moveToFree(made: string, target: string): void {
 }
 
 /**
- * Exchanges two folders. When the old folder has its new name, nobody can write to it by the old one, and its files
- * are checked once more.
+ * Puts a new folder in the place of an old one. The old folder is renamed first, so that nobody can write to it by
+ * its old name, and then its files are checked once more.
  */
 function exchange(made: string, target: string, check: () => void): void {
   const before = join(dirname(made), 'before');
@@ -190,7 +190,7 @@ export interface DraftToSave {
   readonly version: RuleVersion;
   /** All texts, by path. */
   readonly files: readonly (readonly [path: string, text: string])[];
-  /** The digest of the draft to replace. Null if there may be none. */
+  /** The digest of the draft to replace. Null if there must be no such draft yet. */
   readonly replaces: string | null;
 }
 

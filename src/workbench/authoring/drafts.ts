@@ -101,7 +101,7 @@ export class Drafts {
   }
 
   /**
-   * Writes a draft on top of the revision `basis`. A basis of null means that there is none yet. A repeated write
+   * Writes a draft on top of the revision `basis`. A basis of null means that there is no draft yet. A repeated write
    * does no harm, so a caller that got no answer the first time may try again. Throws `DraftChanged` and
    * `TooManyDrafts`.
    */

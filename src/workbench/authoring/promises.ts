@@ -35,7 +35,8 @@ type Finding = Breach | 'none' | 'undecided';
 
 /**
  * Finds the promises of the interface or the guide that a rule set breaks, each with a payer who shows the breach.
- * Also finds breaches that `ruleset.yaml` declares as meant but that the rule set does not make.
+ * Also returns a remark for each breach that `ruleset.yaml` declares as intended (`meant`) although the rule set does
+ * not have it.
  */
 export function findBrokenPromises(
   rules: ParsedRules,
@@ -126,7 +127,7 @@ interface Question {
   readonly what: string;
   /** The source of the promise, and what it says. */
   readonly law?: string;
-  /** The conditions that hold for these payers and are shown for the example. */
+  /** The conditions that hold for these payers and whose facts the example shows. */
   readonly given: readonly Condition[];
   /** Further conditions that hold for these payers. */
   readonly implied?: readonly Condition[];
@@ -172,8 +173,8 @@ class PromiseProof {
   }
 
   /**
-   * Asks whether a first request can wait. The very first request counts as one, and so does a request after a
-   * payment or a long absence.
+   * Finds out whether a first request can get WAIT. The interface treats a request after a payment or a long absence
+   * as a first one, too.
    */
   firstRequestWaits(): Finding {
     const { facts } = this;
@@ -230,7 +231,8 @@ class PromiseProof {
   }
 
   /**
-   * Asks whether a trusted payer can get BLOCK for another reason than a bot flag. A bot flag is reported separately.
+   * Finds out whether a trusted payer can get BLOCK for another reason than a bot flag. A bot flag is reported
+   * separately.
    */
   trustedIsRefused(): Finding {
     const { facts } = this;
@@ -245,7 +247,7 @@ class PromiseProof {
   }
 
   /**
-   * Asks whether an early request can be granted. Payers whom a person trusts are left out, because the guide
+   * Finds out whether an early request can be granted. Payers whom a person trusts are left out, because the guide
    * explains how to let them never wait.
    */
   earlyRequestIsGranted(): Finding {

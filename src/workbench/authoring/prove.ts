@@ -54,8 +54,8 @@ export interface ProofResult {
 }
 
 /**
- * Proves what can be known of a rule set without running it. Every finding is certain, because it follows from the
- * conditions, the domains of the facts and the relations in `relations.ts`.
+ * Finds what can be known of the rules together without running them. Every finding is certain, because it follows
+ * from the conditions, the domains of the facts and the relations in `relations.ts`.
  */
 export function proveRules(rules: ParsedRules, files: RuleFiles): ProofResult {
   const anyRequest = new Reasoner(listKnowledge(rules, 'any request'));
@@ -177,7 +177,10 @@ function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): reado
   return [...told.values()];
 }
 
-/** Examines rules of which the first match counts. `rules` are in the sequence in which they are asked. */
+/**
+ * Examines the rules of a file in which the first matching rule decides. `rules` are in the sequence in which they
+ * are asked.
+ */
 export function proveFirstMatchRules(
   rules: readonly Rule<unknown>[],
   reasoner: Reasoner,
@@ -280,7 +283,10 @@ function createNeverFirst(
   };
 }
 
-/** Finds rules that cover another rule. As long as some facts are left to that rule, it adds a rule that takes them. */
+/**
+ * Finds rules of which at least one matches whenever another rule matches. As long as the other rule matches some
+ * facts alone, a rule that also matches these facts is added.
+ */
 function findCoveringRules(
   before: readonly Rule<unknown>[],
   leftBy: (some: readonly Rule<unknown>[]) => ReasonerAnswer,
@@ -290,7 +296,7 @@ function findCoveringRules(
     const left = leftBy(covering);
     const others = before.filter((rule) => !covering.includes(rule));
     const [highest] = others;
-    // If the search gave up, further rules may help it.
+    // If the search could not decide, further rules may make the question easier.
     if (left.kind === 'none' || highest === undefined)
       return before.filter((rule) => covering.includes(rule));
     const taking =
@@ -328,8 +334,8 @@ function findNeverMatching(rules: readonly Rule<unknown>[], reasoner: Reasoner):
 }
 
 /**
- * Examines signals. Every matching signal counts, so each must be able to match, and all together must be able to
- * reach the threshold.
+ * Examines signals. The weights of all matching signals are added, so each signal must be able to match, and all
+ * together must be able to reach the threshold.
  */
 function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): ProofResult {
   const { signals } = rules;

@@ -20,8 +20,8 @@ import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
 
 /**
- * Finds a holdout without a limit. If a client is held out, an order that the rule would have held back may cost any
- * amount.
+ * Finds a holdout without a limit of amounts. If a client is held out, an order that the rule would have stopped may
+ * cost any amount.
  */
 export function findUnlimitedHoldout({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
@@ -84,7 +84,7 @@ function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Co
   return createComparisonMatcher(0, operator, value)([absence.mistakenFor]);
 }
 
-/** Returns a condition in which one comparison counts as true. */
+/** Returns a condition in which one comparison is taken as true. */
 function removeComparison(condition: Condition, gone: Comparison): Condition {
   return foldCondition(condition, {
     group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
@@ -121,14 +121,15 @@ export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly
 }
 
 /**
- * Tells whether a text looks like a slip. A method may have the same name as an attribute, so an attribute counts
- * only if the fact can be compared with it.
+ * Tells whether a text that equals the name of a fact or attribute is probably a mistake. A method may have the same
+ * name as an attribute, so a name of an attribute is taken as a mistake only if the fact can be compared with that
+ * attribute.
  */
 function isMeant(fact: FactRef, other: FactRef): boolean {
   return other.attribute === undefined || findComparisonFault(fact, 'equal', other) === null;
 }
 
-/** The files with values with which facts are compared. */
+/** Matches the paths of files that have values with which facts are compared. */
 const COMPARING_FILE = /^(groups|bot-signals|verdicts|flags|lists\/.*)\.yaml$/;
 
 /** Words for personal data, if the name of an attribute ends with them. */
@@ -195,7 +196,7 @@ function countSignificantDigits(source: string): number {
   return digits.replace(/^0+/, '').length;
 }
 
-/** Formats a part like `unpaidChain >= 4 (line 12)`. A condition with parts is named by its place only. */
+/** Formats a part like `unpaidChain >= 4 (line 12)`. A condition with parts is named by its line only. */
 export function formatPart(condition: Condition): string {
   const { kind, at } = condition;
   if (condition.kind === 'comparison')

@@ -8,8 +8,8 @@ import { listSharedLists, type ParsedRules } from '#decision/rules/rule-set.ts';
 type Node = Member['value'];
 
 /**
- * Lists values in cases that no rule can see, probably by a slip. Cases that cannot be read are left out, because the
- * parser of cases reports them.
+ * Lists remarks on values in cases that no rule can see, probably because of a mistake in writing. Cases that cannot
+ * be read are left out, because the parser of cases reports them.
  */
 export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return [...files].flatMap(([path, text]) => {
@@ -51,7 +51,7 @@ class CaseRemarks {
     return `no rule checks the shared list "${name}"${asked.length === 0 ? '' : suggestName(name, asked)}`;
   }
 
-  /** Remarks on entries of a list of attributes that no known value can match. */
+  /** Adds a remark for each entry of a list of attribute values that no allowed value can match. */
   #onEntries(list: Node): void {
     const attribute = this.#member(list, 'attribute')?.value;
     const name = attribute === undefined ? null : this.#file.plain(attribute);
@@ -95,8 +95,8 @@ class CaseRemarks {
 }
 
 /**
- * Says why a value counts as not known, if it is close to one that counts. Returns null for all other values. They
- * may be intended, to show that they break no checkout.
+ * Says why rules do not know an attribute's value, if the value is close to an allowed one. Returns null for all
+ * other values, because a case may have a value that is not allowed on purpose, to show that it breaks no checkout.
  */
 function explainSlip(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
   const { name, type, oneOf } = declared;

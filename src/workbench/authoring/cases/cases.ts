@@ -45,7 +45,7 @@ export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
   return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.result() };
 }
 
-/** Traces the rules over the values that the failing step saw. Returns null if the step asked no rules. */
+/** Traces the rules over the values that the failing step saw. Returns null if no rules were evaluated in the step. */
 export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,
@@ -147,7 +147,7 @@ function performAction(
   }
 }
 
-/** Converts the duration that a case states to the end that the client's state holds. */
+/** Converts the duration that a case states to the end that the client's state has. */
 function setEnd<T extends { readonly expiresAfterMs: number | null }>(
   item: T | null,
   now: number,

@@ -67,7 +67,7 @@ export class CoverageMeter {
   readonly watched: RuleSet;
   readonly #ruleCount: number;
   readonly #records: RuleRecord[] = [];
-  /** By file and name of a rule, the function that notes that the matching rule is skipped. */
+  /** The functions that note that a matching rule is skipped, by file and name of the rule. */
   readonly #skips = new Map<string, () => void>();
   readonly #hmacs: AttributeHmacs;
   #lastValues: readonly FactReading[] = [];
@@ -106,8 +106,8 @@ export class CoverageMeter {
   }
 
   /**
-   * Holds clients out of these rules, which are named by file and name. A rule that matched and was skipped decided
-   * nothing.
+   * Returns a test that holds the clients of a case out of these rules. Rules are named by file and name. A rule that
+   * matched and was skipped is not counted as tested.
    */
   holdingOut(rules: readonly string[]): IsHeldOut {
     return (rule) => {
@@ -137,8 +137,8 @@ export class CoverageMeter {
   }
 
   /**
-   * Watches rules of which the first match counts. If the last rule does not match or is skipped, `otherwise`
-   * answers.
+   * Watches the rules of a file in which the first matching rule decides. If the last rule does not match or is
+   * skipped, `otherwise` decides.
    */
   #watchFirstMatch<Params>(
     file: HoldoutFile,

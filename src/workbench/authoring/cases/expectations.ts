@@ -40,11 +40,12 @@ import {
   type PaintText,
 } from '#workbench/authoring/explain/explanation-text.ts';
 
-/** The members of a step's answer, each with its form. */
+/** The members of a step's answer, each with the form that an expected value has in a case. */
 type Expectable = Readonly<Record<string, Form<unknown>>>;
 
 /**
- * Lists what a case can expect of the answer to each kind of step. If `rules` is null, lists what an editor can know.
+ * Returns the members that a case can expect of the answer to each kind of step. `rules` is null for the editor's
+ * schema, which does not know the names in the rules.
  */
 export function listExpectableMembers(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
@@ -129,7 +130,7 @@ export function createExpectationSchema(forms: Expectable): JsonSchema | false {
   return mappingForm('What must be answered.', Object.fromEntries(members), () => null).schema;
 }
 
-/** Reads names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
+/** Creates the form for a list of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
 export function heldOutForm(rules: ParsedRules | null, description: string): Form<readonly string[]> {
   const names = rules === null ? [] : [...listHoldoutShares(rules).keys()];
   const rule = createNameForm(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
@@ -139,7 +140,7 @@ export function heldOutForm(rules: ParsedRules | null, description: string): For
 /** The files of rules, each of which draws one kind of conclusion. */
 type Stage = Exclude<keyof RuleSetTrace, 'exempt'>;
 
-/** The file whose rules give a member of an answer. A member that no rule gives is missing. */
+/** The file whose rules give each member of an answer. Members that no rule gives are left out. */
 const GIVEN_BY: Readonly<Record<string, Stage>> = {
   clientGroup: 'groups',
   preferredAcceptorKey: 'groups',
@@ -234,8 +235,8 @@ function traceLines(
 }
 
 /**
- * Tells whether a rule is shown: if it was asked, or if the case expected it to match. A signal is shown if it
- * matched.
+ * Tells whether a rule is shown. A signal is shown if it matched, and another rule if it was asked. Every rule is
+ * shown that the case expected to match.
  */
 function isWorthShowing(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
   return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);
@@ -300,7 +301,7 @@ export type CaseAction =
       readonly orderRef: string;
       readonly outcome: Outcome;
       readonly cause: OutcomeCause | null;
-      /** How long before its report the outcome happened. Null if the report has no moment. */
+      /** How long before its report the outcome happened. Null if the report states no time. */
       readonly agoMs: number | null;
       /**
        * The amount that was captured or taken back so far, in the form of `formatMoney`. Null if the report has none.
@@ -328,7 +329,7 @@ export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override']
 
 type StepKind = (typeof STEP_KINDS)[number];
 
-/** A member that the answer must have with this value. Null if the member must be missing. */
+/** A member of the answer, and the value that it must have. The value is null if the member must be missing. */
 export interface Expectation {
   readonly member: string;
   readonly value: unknown;
@@ -347,7 +348,7 @@ export interface CaseFailure {
   readonly times: number;
   readonly elapsedMs: number;
   readonly differences: readonly UnmetExpectation[];
-  /** The values that the rules saw, for `traceFailure`. Null if the step asks no rules. */
+  /** The values that the rules saw, for `traceFailure`. Null if the step evaluates no rules. */
   readonly values: readonly FactReading[] | null;
 }
 

@@ -68,7 +68,7 @@ import {
   STEP_KINDS,
 } from './expectations.ts';
 
-/** An ordinary payer at an ordinary checkout. A case names only the members that matter to it. */
+/** The request of an ordinary payer. A case names only the members that matter to it. */
 const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
@@ -88,7 +88,7 @@ export function parseCases(
 
 /**
  * Creates the form of `cases/*.yaml`. If `rules` is null, the form accepts every name of a rule or fact. The editor's
- * schema is made from it.
+ * schema is made from that form.
  */
 export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[]> {
   const first = new Map<string, Location>();
@@ -148,7 +148,7 @@ const LISTED_ATTRIBUTE = parsedTextForm(
   (found) => `has ${ATTRIBUTE_NAME_FORM}, unlike "${found}"`,
 );
 
-/** Reads shared lists, like `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }`. */
+/** Creates the form of shared lists, like `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }`. */
 const sharedLists = (rules: ParsedRules | null) =>
   namedMembersForm(
     'The shared lists while the case runs, by name; others have no entries.',

@@ -21,8 +21,8 @@ export interface BegunDraft extends DraftText {
 }
 
 /**
- * Completes a draft to the files that its release would fix. It adds the parts that `owner` may not read. The draft
- * belongs to `owner`.
+ * Returns the files that would be released with a draft: the draft's own files, and the parts of other platforms,
+ * which `owner` may not read. The draft belongs to `owner`.
  */
 export function completeDraft(rulesDir: string, draft: BegunDraft, owner: PlatformName): CompletedFiles {
   const { from } = draft;
@@ -54,8 +54,8 @@ interface FoundInPart {
 }
 
 /**
- * Lists the reasons that prevent the release of a draft, in words that its owner may read. A problem of the owner's
- * part that the complete draft does not have does not count.
+ * Lists the reasons that prevent the release of a draft, in words that its owner may read. A problem that the owner's
+ * part has and the complete draft does not have is left out.
  */
 export async function listReleaseProblems(
   { version, files }: DraftText,

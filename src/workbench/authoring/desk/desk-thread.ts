@@ -42,7 +42,7 @@ import {
   writeRelease,
 } from './examine.ts';
 
-/** Limits of the data that is sent to the main thread and on to the console, whatever the disk holds. */
+/** Limits of the data that is sent to the main thread and on to the console, whatever is on the disk. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
 const PROBLEMS_MAX = 200;
 
@@ -148,7 +148,10 @@ function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
   return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
 }
 
-/** Rewrites the cases of a draft. Returns null if the draft has problems, because its cases then say nothing. */
+/**
+ * Rewrites the lengths of waits in the cases of a draft. Returns null if the draft has problems, because its cases
+ * cannot be run.
+ */
 function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
   const files: RuleFiles = new Map(texts);
   const made = loadDraft(version, files);
@@ -208,11 +211,14 @@ function cutProblems<One extends RuleProblem>(problems: readonly One[]): readonl
 serveWork(jobs);
 
 export interface OpenedFolder {
-  /** The files. A long text is cut, and says so at its end. */
+  /** The files. A long text is cut, and its last line says so. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
   /** Whether all texts are complete. If a cut text were saved, its end would be lost. */
   readonly isWhole: boolean;
-  /** The digest of the files in the folder, whether or not they have problems. Null if a file cannot be read. */
+  /**
+   * The digest of the files in the folder, whether or not they have problems. Null if a file cannot be read, or if
+   * the reader may not read all files.
+   */
   readonly filesDigest: string | null;
   readonly problems: readonly RuleProblem[];
   /** The digest of the rule set in the folder. Null if it has problems. */
@@ -225,7 +231,7 @@ export interface OpenedFolder {
 export interface CheckedDraft {
   /** The digest of the draft. Null if it has problems, so that a node would refuse it. */
   readonly digest: string | null;
-  /** The problems of the files. If there are none, the reasons that prevent a release. */
+  /** The problems of the files. If the files have none, these are the reasons that prevent a release. */
   readonly problems: readonly RuleRemark[];
   readonly notes: readonly RuleRemark[];
   /** The results of the cases. Null if the draft has problems. */
@@ -235,7 +241,7 @@ export interface CheckedDraft {
   readonly constants: readonly WrittenConstant[];
 }
 
-/** The files that a release of a draft would fix, or why it cannot be released. */
+/** The files that would be released with a draft, or the problems that prevent its release. */
 export type CompletedDraft =
   | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };

@@ -43,8 +43,8 @@ interface Examined {
 }
 
 /**
- * Examines a rule set whose files have no problems: what can be proved of its rules together, and whether its cases
- * can be read. `lists` are the shared lists of a store. Null if no store was asked.
+ * Examines a rule set whose files have no problems. It examines the rules together, the promises, the shared lists,
+ * and whether the cases can be read. `lists` are the shared lists of a store. Null if no store was asked.
  */
 export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: RuleProblem[] = [];
@@ -59,14 +59,14 @@ export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownL
   return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
 }
 
-/** Lists in words which remarks are about broken promises. */
+/** Lists the messages of the remarks that are about broken promises. */
 export function listBreaches(remarks: readonly RuleRemark[]): readonly string[] {
   return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
 /**
- * The shared lists that a viewer may know of. A platform knows its own lists and those of the installation. The
- * installation knows all.
+ * The shared lists that a viewer may know of. A platform may know its own lists and those of the installation. The
+ * installation may know all lists.
  */
 export interface KnownLists {
   readonly seenBy: ListOwner;
@@ -79,7 +79,7 @@ interface KnownList extends Pick<ListContent, 'attribute'> {
   readonly isInForce: boolean;
 }
 
-/** Finds the lists with entries in a copy, as far as `seenBy` may know of them. */
+/** Selects the lists that have entries and that `seenBy` may know of, from a copy of all shared lists. */
 export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION_PLATFORM || [seenBy, INSTALLATION_PLATFORM].includes(owner);

@@ -22,7 +22,7 @@ import type {
 } from './desk-thread.ts';
 import type { KnownLists } from './examine.ts';
 
-/** Limits of a work. Each takes less than a second, except for rule sets that are made to be hard. */
+/** Limits of one task. A task takes less than a second, except for rule sets that are made to be hard. */
 const LIMITS = {
   where: 'thread',
   cpuMs: 8000,
@@ -34,8 +34,8 @@ const LIMITS = {
 export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
 
 /**
- * The turns of platforms. A platform with hard work delays only itself. The owner of the installation always has a
- * free thread.
+ * The limits of the queue in which platforms take turns. A platform with hard tasks delays only itself. The owner of
+ * the installation always has a free thread.
  */
 const TURNS = {
   atOnceMax: 3,
@@ -47,7 +47,10 @@ const TURNS = {
 /** The most rule sets that a node holds in memory for its desk. Each may be a megabyte. */
 export const DRAFTS_AT_HAND_MAX = 16;
 
-/** The most rule sets of one platform. A platform that sends slowly or sends many then leaves room for the others. */
+/**
+ * The most rule sets of one platform in memory. A platform that sends slowly or sends many then leaves room for the
+ * others.
+ */
 export const PLATFORM_DRAFTS_MAX = 4;
 
 const DRAFTS = {
@@ -61,8 +64,8 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
  * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads, so
- * no request of another platform waits for it, however hard a draft is to read. Throws `LimitExceeded` for work that
- * exceeds its limits, `QueueFull` if too much waits, and the reason of a signal that ends the work.
+ * no request of another platform waits for it, however hard a draft is to read. The methods throw `LimitExceeded` for
+ * work that exceeds its limits, `QueueFull` if too much work waits, and the reason of a signal that ends the work.
  */
 export class RuleDesk {
   readonly rulesDir: string;
@@ -108,13 +111,13 @@ export class RuleDesk {
     return this.#threads.run('check', task, { owner, signal });
   }
 
-  /** Completes a draft to the files that its release would fix, including the parts that `draftOwner` may not read. */
+  /** Returns the files that would be released with a draft, including the parts that `draftOwner` may not read. */
   complete(owner: PlatformName, draft: BegunDraft, draftOwner: PlatformName): Promise<CompletedDraft> {
     return this.#threads.run('complete', { rulesDir: this.rulesDir, draft, draftOwner }, { owner });
   }
 
   /**
-   * Rewrites the cases of a draft to the lengths of waits that it gives now. Returns null if the draft has
+   * Rewrites the cases of a draft to the lengths of waits that its rules give now. Returns null if the draft has
    * problems.
    */
   rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {
@@ -134,7 +137,10 @@ export class RuleDesk {
     return this.#release(owner, version, digest, false);
   }
 
-  /** Returns the reason that would prevent that release. */
+  /**
+   * Checks whether `release` would release the folder, and changes nothing. The result has the reason that prevents
+   * the release.
+   */
   releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, true);
   }
@@ -145,8 +151,8 @@ export class RuleDesk {
   }
 
   /**
-   * Runs the work of a request that carries a rule set, including reading it. Throws `QueueFull` at once if there is
-   * no room.
+   * Runs the work of a request whose body is a rule set, including reading the body. Throws `QueueFull` at once if
+   * there is no room.
    */
   atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
     return this.#drafts.run(owner, work);

@@ -44,7 +44,7 @@ import {
 } from '#decision/rules/rule-set.ts';
 import { formatCondition } from './condition-changes.ts';
 
-/** The rules of two versions over the facts of one payer, in the form that proofs need. */
+/** The rules of two versions over the facts of one payer, in the form that a `Reasoner` needs to compare them. */
 export interface BothVersions {
   readonly place: PlatformScope;
   /**
@@ -57,8 +57,8 @@ export interface BothVersions {
   /** Returns the label that a fact of the version after has here. */
   readonly labelAfter: (label: string) => string;
   /**
-   * Maps the label of a holdout draw to the condition under which its rule matches but is skipped (as the record then
-   * notes).
+   * Maps the label of a holdout draw to the condition under which its rule matches but is skipped. The decision
+   * record notes such a skip.
    */
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
@@ -159,7 +159,7 @@ const ATTEMPT_OPEN = compare(getCatalogued('attemptOpen'), 'equal', true);
 const CLOCKS = [getCatalogued('hourOfDay'), getCatalogued('dayOfWeek')];
 
 /**
- * Facts that depend on the platform's currency. Requests without a currency, and the orders before them, are in that
+ * Facts that depend on the platform's currency. Requests and earlier orders that name no currency are in that
  * currency.
  */
 const MONEY_FACTS = ['currency', 'distinctAmounts', 'attemptedAmount', 'paidAmount'];
@@ -173,8 +173,8 @@ const LADDER_LEVELS = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) =
 );
 
 /**
- * A year in these steps meets every quarter of an hour at which the clocks of two time zones may stand, because their
- * offsets are multiples of 15 minutes.
+ * A year in steps of this length reaches all pairs of times, to a quarter of an hour, that the clocks of two time
+ * zones can show at one moment, because the offsets of time zones are multiples of 15 minutes.
  */
 const CLOCK_STEP_MS = 45 * 60_000;
 const CLOCK_YEAR = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2027, 0, 1) };
@@ -200,8 +200,8 @@ class FactsApart {
   }
 
   /**
-   * Tells whether the version after computes the fact differently. The names are names of facts, and labels of
-   * attributes.
+   * Tells whether the version after computes the fact differently. `#names` has the names of such facts and the
+   * labels of such attributes.
    */
   isApart({ name, attribute }: FactRef): boolean {
     return (
@@ -214,7 +214,7 @@ class FactsApart {
     return this.isApart(ref) ? { ...ref, label: `${ref.label}${this.#suffix}` } : ref;
   }
 
-  /** Tells whether one of these is a fact of the version after alone. */
+  /** Tells whether one of these facts exists only in the version after. */
   isIn(refs: readonly FactRef[]): boolean {
     return refs.some(({ label }) => label.endsWith(this.#suffix));
   }
@@ -295,7 +295,7 @@ class FactsApart {
     return anyOf(...shown.values());
   }
 
-  /** Renames each signal that does not match in the same cases as the signal of the same name before. */
+  /** Renames each signal whose condition differs from that of the signal with the same name in the version before. */
   #signals(before: ParsedRules, after: ParsedRules): ParsedRules['signals'] {
     const texts = new Map(
       before.signals.rules.map(({ name, condition }) => [name, formatCondition(condition)]),
@@ -347,7 +347,10 @@ function serializeGroups({ rules, otherwise }: ParsedRules['groups']): string {
  */
 interface RulesWithDraws {
   readonly rules: ParsedRules;
-  /** The conditions under which a rule matches and is skipped, by `formatDrawLabel`. The record then notes the skip. */
+  /**
+   * The conditions under which a rule matches and is skipped, by `formatDrawLabel`. The decision record notes such a
+   * skip.
+   */
   readonly skipped: ReadonlyMap<string, Condition>;
   readonly draws: readonly Draw[];
 }
@@ -405,8 +408,8 @@ function addDraws(rules: ParsedRules): RulesWithDraws {
 }
 
 /**
- * Relates draws of the same rule. There is one draw, so a client who is held out at a small share is also held out at
- * a larger one.
+ * Relates the holdouts of the same rule in both versions. They use the same draw, so a client who is held out at a
+ * small share is also held out at a larger one.
  */
 function relateDraws(draws: readonly Draw[]): readonly Condition[] {
   return draws.flatMap((one) =>
@@ -422,7 +425,7 @@ function isDrawn(draw: Draw): Condition {
 
 /**
  * Lists the conditions under which a client may be held out. Clients about whom a person decided or who are on a
- * shared list are never held out. Neither are amounts above the rule's limit.
+ * shared list are never held out. Nor is a client held out for an amount above the rule's limit.
  */
 function listHoldoutConditions({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
   const known = new FactsByName(facts);

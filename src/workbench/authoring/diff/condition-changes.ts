@@ -9,7 +9,8 @@ import { formatComparisonTest } from '#decision/rules/condition-text.ts';
 import type { ReasonPart } from '#decision/rules/rule-set.ts';
 
 /**
- * A condition without everything that makes no difference: its place in the file, its sequence, and needless nesting.
+ * A condition without everything that makes no difference: its location in the file, its sequence, and needless
+ * nesting.
  */
 type PlainCondition =
   | { readonly kind: 'all' | 'any'; readonly conditions: readonly PlainCondition[]; readonly text: string }
@@ -91,7 +92,8 @@ function listParts(condition: PlainCondition): readonly PlainCondition[] {
 }
 
 /**
- * Pairs the parts that are the same part before and after: they are about the same fact, or the only part of a kind.
+ * Pairs each removed part with the added part that replaces it. Comparisons are paired if they are about the same
+ * fact, and other parts if they are of the same kind.
  */
 function pairParts(
   gone: readonly PlainCondition[],
@@ -108,7 +110,10 @@ function pairParts(
   });
 }
 
-/** With `name`, two facts that differ only in their window are the same. */
+/**
+ * Tells whether a part may be a changed form of another. If `by` is `name`, facts that differ only in their window
+ * are taken as the same.
+ */
 function isSamePart(a: PlainCondition, b: PlainCondition, by: 'label' | 'name'): boolean {
   if (a.kind === 'comparison') return b.kind === 'comparison' && a.fact[by] === b.fact[by];
   return a.kind === b.kind && a.kind !== 'named';

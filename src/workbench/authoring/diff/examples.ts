@@ -47,7 +47,8 @@ const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_
 
 /**
  * Finds payers to whom two rule sets give different answers, on any platform: one for each way of differing, the
- * simplest first. If `searched` is true, it is proved that nobody else gets different answers, now or later.
+ * simplest first, at most ten. `searched` is true if the search was complete. If it was complete and found no payer,
+ * nobody gets different answers, now or later.
  */
 export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples {
   const search = new ExampleSearch(before, after);
@@ -55,7 +56,7 @@ export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples 
   return search.found();
 }
 
-/** How long requests may wait for a search that runs at the same time. */
+/** How long a search runs before it pauses for requests, in ms. */
 const SLICE_MS = 2;
 
 /**
@@ -203,7 +204,7 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
 class OrdinaryPayer {
   readonly #asked: readonly FactRef[];
   readonly #reasoner: Reasoner;
-  /** By label, the condition that the fact has the value of an ordinary payer. */
+  /** The conditions that a fact has the value of an ordinary payer, by label of the fact. */
   readonly #wishes: ReadonlyMap<string, Comparison>;
   #ordinary: PayerFacts = new Map();
 

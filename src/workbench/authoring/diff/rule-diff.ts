@@ -43,7 +43,7 @@ const DIFF_PARTS = [
   'flags',
 ] as const;
 
-/** A difference. Comments, layout, descriptions and the sequence of members do not count. */
+/** A difference between two rule sets. Comments, layout, descriptions and the sequence of members are not compared. */
 const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
   part: choice(DIFF_PARTS, 'Where'),
   name: word('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
@@ -108,7 +108,7 @@ const SEARCH_MS_MAX = 3000;
 
 const DIFFS_KEPT_MAX = 20;
 
-/** Keeps the diffs of the last pairs. A second request for the same pair waits for the same search. */
+/** Keeps the diffs of the last pairs of rule sets. A second request for the same pair waits for the same search. */
 export class RuleDiffs {
   readonly #kept = new LRUCache<string, Promise<RuleDiff>>({ max: DIFFS_KEPT_MAX });
 
@@ -138,7 +138,7 @@ function createChange(part: DiffPart, name: string, change: string): RuleDiffere
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
-/** Describes a changed value. Null if one side has none. */
+/** Lists the change of a value as at most one difference. `before` or `after` is null if that version has no value. */
 function listValueChanges(
   part: DiffPart,
   name: string,
@@ -220,7 +220,7 @@ function listParamChanges(before: Params, after: Params): readonly string[] {
     });
 }
 
-/** Files whose matching rules all count, so that rules have no priority. */
+/** Files in which every matching rule takes effect, so that rules have no priority. */
 const UNORDERED: ReadonlySet<DiffPart> = new Set(['bot-signals', 'flags']);
 
 /** Compares the rules of one file by their names. */
@@ -262,7 +262,7 @@ class RulesDiff<P> {
     ];
   }
 
-  /** Finds neighbours that exchanged positions. Of rules with equal priority, the first is asked first. */
+  /** Finds neighbouring rules that exchanged positions. Of rules with equal priority, the first is asked first. */
   #swapped(
     kept: readonly (readonly [Rule<P>, Rule<P>])[],
     after: readonly Rule<P>[],
@@ -349,7 +349,7 @@ function listTextDifferences(part: DiffPart, before: Texts, after: Texts): reado
   );
 }
 
-/** Lists settings as texts. `prefix` names the platform, if they are those of a platform. */
+/** Formats settings as texts. `prefix` names the platform, if the settings belong to one. */
 function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
   const { currency, timeZone, smoothing, scoringLimits } = settings;
   const texts = {
@@ -362,7 +362,7 @@ function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
   return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
 }
 
-/** Lists the attributes that callers may send, as `ruleset.yaml` declares them. */
+/** Formats the attributes that callers may send, as `ruleset.yaml` declares them. */
 function attributeTexts({ attributes }: ParsedRules): Texts {
   return new Map([...attributes].map(([name, declared]) => [name, attributeText(declared)]));
 }
@@ -373,7 +373,7 @@ function attributeText({ type, length, unit, oneOf, pseudonym }: DeclaredAttribu
   return pseudonym ? `${value}, kept as a pseudonym` : value;
 }
 
-/** Lists the levels of the unnamed ladder and of named ladders, and when the ladders are reset. */
+/** Formats the levels of the unnamed ladder and of named ladders, and when the ladders are reset. */
 function ladderTexts({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings, prefix = ''): Texts {
   const named = Object.entries(ladders).map(nameLadder);
   const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>

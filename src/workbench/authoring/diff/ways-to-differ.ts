@@ -25,7 +25,7 @@ import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
 import { type BothVersions, formatDrawLabel, type PlatformScope } from './both-versions.ts';
 import { formatCondition } from './condition-changes.ts';
 
-/** A question: is there a payer who gets different answers in this way? */
+/** A way in which two versions may answer a payer differently, with the conditions under which they do. */
 export interface WayToDiffer {
   /** The way, as `listWaysBetween` names it. */
   readonly way: string;
@@ -52,7 +52,7 @@ export function listWaysBetween(
   ];
 }
 
-/** Differences from settings count separately on each platform. Other differences are the same everywhere. */
+/** Differences that come from settings are told apart by platform. Other differences are the same everywhere. */
 const on = (platform: string | null) => (platform === null ? '' : ` on ${platform}`);
 const verdictWay = (was: string, is: string, platform: string | null) =>
   `verdict ${was} -> ${is}${on(platform)}`;
@@ -118,7 +118,7 @@ function createVerdictTest(before: ParsedRules, after: ParsedRules) {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
       if (a.level !== b.level || pair[0] !== pair[1]) return [at(pair)];
       if (a.waitUntil === b.waitUntil) return [];
-      // If more of the last wait remains than this, it determines both waits.
+      // If more of the last wait remains than this, the last wait determines both new waits.
       const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
       return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
     });
@@ -173,8 +173,8 @@ function* listBotWays({ before, after }: BothVersions, askedFor: RequestKind): G
 }
 
 /**
- * Asks for another score. Another smoothing changes the score after the first few orders. If these show no
- * difference, any client with a finished order may have one later.
+ * Lists the way to get another score by another smoothing. The scores differ after the first few orders. If no such
+ * orders are found, they may differ later for any client with a finished order.
  */
 function* listScoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
   const [was, is] = [before.settings.smoothing, after.settings.smoothing];
@@ -237,13 +237,13 @@ function listFirstMatches(
   ];
 }
 
-/** Tells whether one demands what the other rules out. This is usual between versions that differ little. */
+/** Tells whether one match demands a condition that the other rules out, as usual if versions differ little. */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
   const texts = new Set(mustNot.map(formatCondition));
   return must.some((condition) => texts.has(formatCondition(condition)));
 }
 
-/** All parts in which two answers may differ. Reasons and names of rules are only for people, and do not count. */
+/** All parts in which two answers may differ. Reasons and names of rules are only for people, and are not compared. */
 export const ANSWER_MEMBERS = [
   'verdict',
   'wait',
@@ -283,7 +283,7 @@ export const AnswerSchema = shape('What a version answers to a payer with certai
 type Answer = Shape<typeof AnswerSchema>;
 
 interface AnsweringVersion {
-  /** The rules. They compare pseudonyms as cases keep them. */
+  /** The rules. The constants that they compare with pseudonyms are replaced by HMACs (`CASE_HMACS`). */
   readonly rules: RuleSet;
   readonly settings: PlatformSettings;
   /** Returns the value of a fact or a draw. Returns undefined if the value does not matter. */
@@ -339,7 +339,7 @@ function answerScore(
   };
 }
 
-/** Returns the payLimitValue of a group. Returns null if answers have none. */
+/** Returns the payLimitValue of a group. Returns null if the platform's answers have no payLimitValue. */
 function getLimits(
   { limits }: Pick<RuleSet, 'limits'>,
   { scoringLimits }: PlatformSettings,
@@ -385,7 +385,7 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
   };
 }
 
-/** Converts a text of a payer whom a proof found to the HMAC that decisions keep, if they keep one. */
+/** Converts a fact's value to the recorded value, which is an HMAC if the fact is kept as a pseudonym. */
 function toKeptValue(ref: FactRef, value: FactReading): FactReading {
   if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
   return CASE_HMACS.derivePseudonyms(value)[0] ?? null;
@@ -397,7 +397,7 @@ const ANY_PLATFORM = toPlatformName('any');
 /** Values of facts that no rule compares. */
 const UNUSED_VALUES = { boolean: false, number: 0, string: '' } as const;
 
-/** Builds the ladder at the moment 0. */
+/** Builds the client's state on the ladder from the facts, for the time 0. */
 function createLadder(factOf: AnsweringVersion['factOf']): Ladder {
   const remainingSeconds = Number(factOf('waitRemainingSeconds') ?? 0);
   const isWaiting = remainingSeconds > 0 || factOf('waitServed') === true;

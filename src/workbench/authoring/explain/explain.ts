@@ -115,8 +115,8 @@ export type Explanation = Shape<typeof ExplanationSchema>;
 
 /**
  * Explains a decision from its record: it traces the rules over the recorded facts, and decides again from them. A
- * rule set with another digest than the decision's would prove nothing and is not asked. The explanation then says
- * which rule set is missing.
+ * rule set with another digest than the decision's is not used, because it may have other rules. The explanation then
+ * says which rule set is missing.
  */
 export async function explainFromRecord(rules: RuleSet, decision: Decision): Promise<Explanation> {
   if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {

@@ -11,7 +11,9 @@ import type { ConditionTrace, RuleTrace } from '#decision/rules/evaluate/trace.t
 import type { Location } from '#decision/rules/problem.ts';
 import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } from './explain.ts';
 
-/** An explanation. It may come from the interface, because the text shows no other moment than the decision's. */
+/**
+ * An explanation to format. It may also come from an answer of the API, in which the time of the decision is a text.
+ */
 export interface ToldExplanation extends Omit<Explanation, 'decision'> {
   readonly decision: ToldDecision;
 }
@@ -93,7 +95,7 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
   ];
 }
 
-/** Formats the content of the record itself, if its rules cannot be asked. */
+/** Formats the content of the decision record, if the rules that decided are not available. */
 function formatRecord(
   { clientGroup, isBot, signals, facts }: ToldDecision,
   title: (text: string) => string,
@@ -136,7 +138,7 @@ export type PaintText = (tone: TextTone, text: string) => string;
 
 export const PLAIN_PAINT: PaintText = (_tone, text) => text;
 
-/** Places are aligned in a column, except after a text that is longer than this. */
+/** Locations are aligned in a column, except after a text that is longer than this. */
 const TEXT_CHARACTERS_MAX = 84;
 
 interface Row {
@@ -145,7 +147,10 @@ interface Row {
   readonly at: Location;
 }
 
-/** Formats rules as aligned lines. Below each rule are its conditions, with the value that each saw and its place. */
+/**
+ * Formats rules as aligned lines. Below each rule are its conditions, each with the value that it saw and its
+ * location.
+ */
 export function formatRules(rules: readonly RuleTrace[], paint: PaintText): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
   return alignPlaces(
@@ -220,7 +225,7 @@ function alignPlaces(rows: readonly Row[], paint: PaintText): readonly string[] 
   });
 }
 
-/** Formats a place like `verdicts.yaml:28`, which editors can open. */
+/** Formats a location like `verdicts.yaml:28`, which editors can open. */
 export function formatPlace({ file, line }: Location): string {
   return `${file}:${line}`;
 }
