@@ -98,7 +98,7 @@ function toText(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** Reads Retry-After, which is a number of seconds or a date. Returns null if there is none. */
+/** Reads the header Retry-After, which is a number of seconds or a date. Returns null without a valid header. */
 function readRetryAfterSeconds(answer: Answer): number | null {
   const text = answer.header('Retry-After');
   if (text === null) return null;

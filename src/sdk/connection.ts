@@ -67,7 +67,7 @@ export interface Attempt {
   readonly status: number | null;
   /** Null if the try succeeded. */
   readonly error: ScoringError | null;
-  /** The pause before the next try. Null if there is none. */
+  /** The pause before the next try. Null if there is no next try. */
   readonly retryInMs: number | null;
 }
 

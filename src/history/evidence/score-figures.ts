@@ -169,7 +169,7 @@ const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
 
 /** Keeps orders by score and cluster in plain arrays, because they are summed for each of hundreds of resamples. */
 class ScoreDraws {
-  /** How many clusters are in use. They are numbered without gaps. */
+  /** How many clusters have orders. The clusters are numbered without gaps. */
   readonly clusters: number;
   readonly #scores: readonly number[];
   readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };

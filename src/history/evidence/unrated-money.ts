@@ -19,8 +19,8 @@ export const unratedMoney = nullable(
 export type UnratedMoney = Shape<typeof unratedMoney>;
 
 /**
- * Finds the money, by currency, that has no rate to `valueIn`, the currency of the value. Returns null if there is
- * none.
+ * Finds the money, by currency, that has no rate to `valueIn`, the currency of the value. Returns null if there is no
+ * such money.
  */
 export function findUnratedMoney(
   money: Shape<typeof amounts>,

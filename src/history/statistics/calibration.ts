@@ -41,9 +41,9 @@ export function findBin(score: number): number {
 }
 
 /**
- * Groups the orders into ten bins of equal width by score, and omits empty bins. A bin holds the scores from `from`
- * up to, but without, `to`; the last bin includes 1. For a calibrated score, the paid share of a bin equals its mean
- * score.
+ * Groups the orders into ten bins of equal width by score, and omits empty bins. A bin has the scores from `from` up
+ * to, but without, `to`. The last bin also has the score 1. For a calibrated score, the paid share of a bin equals
+ * its mean score.
  */
 export function computeReliability(scored: readonly ScoredOrders[]) {
   const withOrders = scored.filter((some) => countKnown(some) > 0);

@@ -96,7 +96,7 @@ interface PopulationStability {
 /** The 95 % point of the normal distribution. */
 const NORMAL_95 = 1.6448536269514722;
 
-/** This is added to every bin, so that no bin has a share of 0. */
+/** The count that is added to every bin, so that no bin has a share of 0. */
 const EMPTY_BIN = 0.5;
 
 /**

@@ -33,7 +33,10 @@ function drawGamma(chance: RandomGenerator, shape: number): number {
   }
 }
 
-/** Above this mean the normal distribution is used. It is close enough, and counting single cases would take long. */
+/**
+ * Above this mean the normal distribution is used. The normal distribution is close enough, and counting single cases
+ * would take long.
+ */
 const COUNTED_MEAN_MAX = 500;
 
 function drawPoisson(chance: RandomGenerator, mean: number): number {

@@ -40,7 +40,7 @@ interface Survival {
 }
 
 /**
- * Computes the share of payments that still stand after each age at which a payment was reversed. This is the
+ * Computes the share of payments that are not reversed by each age at which a payment was reversed. This is the
  * product-limit estimate, which uses young payments for as long as they were observed (Kaplan and Meier,
  * Nonparametric estimation from incomplete observations, 1958).
  */
@@ -92,7 +92,7 @@ export interface ReversalRisk {
   readonly day: number;
   /** How many reversals are expected of a payment that was watched up to this age. */
   readonly passed: number;
-  /** The chance that a payment which stands at this age will be reversed later. */
+  /** The chance that a payment which is not reversed at this age will be reversed later. */
   readonly ahead: number;
 }
 

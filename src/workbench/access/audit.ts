@@ -23,10 +23,10 @@ import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.t
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Actions that a key may repeat without limit. The first ones (ONE_BY_ONE) are noted one by one. Beyond them, an
- * entry every ten minutes says how many there were. Overrides and list changes are refused instead, by `admit`. So
- * within RETENTION.auditMs a busy key adds at most about 0.3 GB for each process, or about 2 GB with the longest
- * reasons. Its entries displace no other entries.
+ * Actions that a key may repeat without limit. The first actions (ONE_BY_ONE) are noted one by one. For further
+ * actions, an entry every ten minutes says how many there were. Overrides and list changes are refused instead, by
+ * `admit`. So within RETENTION.auditMs a busy key adds at most about 0.3 GB for each process, or about 2 GB with the
+ * longest reasons. Its entries displace no other entries.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',

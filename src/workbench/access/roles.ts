@@ -36,7 +36,8 @@ export interface RoleGrant {
 const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
 /**
- * Parses the role grants in their sequence. If one is wrong, returns a text that says which one and what is allowed.
+ * Parses the role grants in their sequence. If a grant is wrong, returns a text that says which grant and what is
+ * allowed.
  */
 export function parseRoles(text: string): readonly RoleGrant[] | string {
   const grants: RoleGrant[] = [];

@@ -326,7 +326,7 @@ export class Proposals {
   }
 }
 
-/** Returns the draft that a change releases. Returns undefined if there is none. */
+/** Returns the draft that a change releases. Returns undefined if the change does not release a draft. */
 export function getReleasedDraft(change: ProposedChange): DraftRevision | undefined {
   return change.what === 'release' ? change.draft : undefined;
 }

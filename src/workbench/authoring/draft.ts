@@ -55,7 +55,7 @@ type FolderState =
   | { readonly is: 'unreadable' };
 
 /**
- * Reads the state of the folder of a version in RULES_DIR, with or without problems. A link counts as unreadable,
+ * Reads the state of the folder of a version in RULES_DIR, with or without problems. A link is taken as unreadable,
  * because nothing is written through links.
  */
 export function readVersionFolderState({ rulesDir, version }: DraftFolder): FolderState {

@@ -54,7 +54,7 @@ interface DraftRegister {
 
 /** The change is refused, because the draft is no longer at the revision on which the change was made. */
 export class DraftChanged extends NamedError {
-  /** The present draft. Null if there is none. */
+  /** The present draft. Null if the platform has no draft of this version. */
   readonly now: DraftSummary | null;
 
   constructor(now: DraftSummary | null) {
@@ -85,7 +85,7 @@ export class Drafts {
     return drafts.map(toSummary);
   }
 
-  /** Opens a draft. Returns null if there is none, or if its files are lost. */
+  /** Opens a draft. Returns null if there is no such draft, or if its files are lost. */
   async open(platform: PlatformName, version: string): Promise<OpenedDraft | null> {
     let missing: string | null = null;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {

@@ -83,8 +83,8 @@ export function proveRules(rules: ParsedRules, files: RuleFiles): ProofResult {
 
 /**
  * Finds signals that ask for the same fact and reach the threshold only together, so that one observation counts
- * several times. Facts about who the payer is are no observations, because most signals ask for them to exempt
- * somebody.
+ * several times. Facts about who the payer is are not treated as observations, because most signals use them to
+ * exempt somebody.
  */
 function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly RuleProblem[] {
   const { threshold } = ruleFile;
@@ -159,8 +159,8 @@ function findAskedTwice(
 }
 
 /**
- * Remarks on rules that work but may contain a slip. A remark on a named condition that several rules share is
- * reported for the first of them.
+ * Lists remarks on rules that work but may contain a mistake. A remark on a named condition that several rules share
+ * is reported for the first of them.
  */
 function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly RuleProblem[] {
   const told = new Map<string, RuleProblem>();
@@ -307,7 +307,7 @@ function findCoveringRules(
   }
 }
 
-/** Tells whether a condition holds for these facts. A fact that is missing among them counts as not known. */
+/** Tells whether a condition holds for these facts. A fact that is missing among them is taken as not known. */
 export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, FactReading>): boolean {
   const values: FactReading[] = [];
   for (const { label, index } of listFacts([condition])) values[index] = facts.get(label) ?? null;
@@ -396,7 +396,10 @@ function proveThreshold(
   return toProofs(createOutOfReach(signals, most, heaviest, at));
 }
 
-/** Reports that signals cannot reach the threshold. They weigh at most `most` together, with the facts `heaviest`. */
+/**
+ * Reports that signals cannot reach the threshold. `most` is the highest weight that signals can have together, and
+ * `heaviest` are the facts with which they have it.
+ */
 function createOutOfReach(
   { rules, threshold }: ParsedRules['signals'],
   most: number,

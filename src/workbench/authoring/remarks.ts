@@ -48,9 +48,9 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
 
 /**
  * Finds comparisons that look as if they were meant for payers without a value, but never hold for them. People often
- * think that a missing value counts as some number: "never paid" as "paid long ago". Such a comparison would hold for
- * that number. A rule that asks whether the value is known has considered payers without one. Comparisons that miss
- * the same payers are reported once.
+ * think of a missing value as some number: of "never paid" as "paid long ago". Such a comparison would hold for that
+ * number. A rule that asks whether the value is known has considered payers without one. Comparisons that miss the
+ * same payers are reported once.
  */
 export function findOverlookedMissingValues(
   { name, condition }: Rule<unknown>,
@@ -78,7 +78,8 @@ export function findOverlookedMissingValues(
 function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Comparison): boolean {
   const { absence, domain } = fact;
   if (absence === undefined || isFactRef(value)) return false;
-  // "An e-mail of less than 7 days" is not meant for payers about whom the caller says nothing.
+  // A condition like "an e-mail address less than 7 days old" is not meant for payers about whom the caller says
+  // nothing.
   const asksForLess = domain.type === 'number' && operator.startsWith('lessThan') && value !== 0;
   if (attribute !== undefined && asksForLess) return false;
   return createComparisonMatcher(0, operator, value)([absence.mistakenFor]);
@@ -190,7 +191,9 @@ export function findLongNumbers(files: RuleFiles): readonly RuleProblem[] {
   });
 }
 
-/** Counts the significant digits of a plain number. Zeros before and after them do not count. */
+/**
+ * Counts the significant digits of a plain number. Zeros at the start, and at the end of a fraction, are not counted.
+ */
 function countSignificantDigits(source: string): number {
   const digits = source.replace(/^-/, '').replace(/^(\d*)\.(\d*?)0*$/, '$1$2');
   return digits.replace(/^0+/, '').length;

@@ -27,7 +27,8 @@ interface ReportAsk {
   readonly by: SliceName | null;
   /**
    * How the value of an order is computed for the net effect of a rule. By default, the value is the money that is
-   * paid and not taken back. If a trial measures the net effect, the default is the trial's own objective.
+   * paid and not taken back. If a trial measures the net effect, the default is the objective with which the trial
+   * began.
    */
   readonly objective?: Objective;
   /** Finds the rule set of a version that decided. If missing, no net effect is measured by a trial. */

@@ -33,12 +33,14 @@ export function findValueColumns(names: readonly string[]): readonly ValueColumn
   });
 }
 
-/** Reads the counts of these columns. A count is 0 if the client has no value. */
+/** Lists the counts for these columns. A count is 0 if the client has no value of the attribute. */
 export function countByValue({ attributes }: Sightings, columns: readonly ValueColumn[]): readonly number[] {
   return columns.map(({ attribute, windowMs }) => attributes?.get(attribute)?.get(windowMs) ?? 0);
 }
 
-/** Renders the SQL for the attributes of a verdict's request, as JSON. Null if none is recorded. */
+/**
+ * Renders the SQL for the attributes of a verdict's request, as JSON. The SQL gives null if no attribute is recorded.
+ */
 export async function attributesSql(duck: QueryEngine): Promise<string> {
   const columns = await listColumns(duck, 'decisions');
   const names = new Set(

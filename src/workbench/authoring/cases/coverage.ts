@@ -59,8 +59,8 @@ interface ComparisonRecord {
 }
 
 /**
- * Measures which rules and conditions the cases exercise. Rules after the first match are not asked, so a condition
- * counts as seen only if it could have made a difference to its rule.
+ * Measures which rules and conditions the cases exercise. Rules after the first match are not evaluated, so their
+ * conditions are not counted as seen.
  */
 export class CoverageMeter {
   /** The rule set to decide with. It has the same rules, but each rule notes the values that it sees. */

@@ -30,7 +30,7 @@ import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
 import { proveRules } from '#workbench/authoring/prove.ts';
 
-/** A remark about a rule set. It may have facts that show it, and the promise that it breaks. */
+/** A remark about a rule set. It may have an example payer, and the promise that the rule set breaks. */
 export type RuleRemark = RuleProblem & {
   readonly example?: Example | null;
   readonly promise?: PromiseBreach;
@@ -44,7 +44,7 @@ interface Examined {
 
 /**
  * Examines a rule set whose files have no problems. It examines the rules together, the promises, the shared lists,
- * and whether the cases can be read. `lists` are the shared lists of a store. Null if no store was asked.
+ * and whether the cases can be read. `lists` are the shared lists of a store. `lists` is null if no store was read.
  */
 export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: RuleProblem[] = [];
@@ -94,7 +94,7 @@ export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): 
 
 /**
  * Remarks on shared lists that rules ask about and that have no effect yet, for example because they have no entries.
- * If the lists were not read (null), a single remark says so.
+ * If the lists were not read, `known` is null and a single remark says so.
  */
 export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly RuleProblem[] {
   const asked = findAskedLists(rules);

@@ -328,7 +328,7 @@ class RulesDiff<P> {
   }
 }
 
-/** Whether the rules of both versions are asked in the same sequence. Both lists are sorted by priority. */
+/** Tells whether the rules of both versions are evaluated in the same sequence. Both lists are sorted by priority. */
 function isSameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
   return kept.every(([, is], index) => {
     const [, next] = kept[index + 1] ?? [];

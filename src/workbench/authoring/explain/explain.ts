@@ -408,11 +408,11 @@ interface Decided {
   readonly by: readonly ComparisonTrace[];
 }
 
-/** Finds the comparisons because of which a condition holds or does not hold. */
+/** Finds the comparisons that decide whether a condition holds. */
 function findDecisive(condition: ConditionTrace): readonly ComparisonTrace[] {
   return foldCondition(condition, {
     group: (kind, parts, { passed }): Decided => {
-      // A single failure decides "all", and a single success decides "any". In the other cases every member counts.
+      // A single failure decides "all", and a single success decides "any". Otherwise all members decide together.
       const oneIsEnough = passed === (kind === 'any');
       const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
       return { passed, by: having.flatMap(({ by }) => by) };
