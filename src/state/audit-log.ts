@@ -10,15 +10,15 @@ export interface AuditLink {
   /** The hash of the previous entry. Empty for the first entry. */
   readonly previous: string;
   readonly hash: string;
-  /** The body contains nothing that leads to a payer. */
+  /** The body contains nothing that identifies a payer. */
   readonly body: string;
   /** Null if the entry is about no payer, or if the payer was forgotten. */
   readonly payer: PayerPart | null;
 }
 
 /**
- * The part of an entry that leads to a payer. The body holds only its digest, which reveals nothing once the nonce in
- * the text is gone.
+ * The part of an entry that identifies a payer. The body holds only its digest, which reveals nothing once the nonce
+ * in the text is gone.
  */
 interface PayerPart {
   readonly clientHash: string;
@@ -85,22 +85,22 @@ export interface AuditRows {
   add(link: AuditLink): Promise<boolean>;
   /** Reads entries after a number, the oldest first. */
   read(after: number, limit: number): Promise<readonly AuditLink[]>;
-  /** Lists the numbers of the entries that lead to a client. */
+  /** Lists the numbers of the entries whose payer part names a client. */
   about(clientHash: string): Promise<readonly number[]>;
   forgetPayer(clientHash: string, numbers: readonly number[]): Promise<void>;
   drop(through: number): Promise<void>;
 }
 
-/** A writer that loses the race for a number tries again. One writer always wins. */
+/** A writer whose number another writer took first tries again. At each try one of the writers succeeds. */
 const TRIES_MAX = 100;
 
 /** How many old entries a new one removes at most. */
 const DROPPED_MAX = 20;
 
 /**
- * The deeds of people and keys, in the sequence in which they were noted. Each entry is chained to the previous one.
- * Only age removes entries. The newest of the entries older than RETENTION.auditMs stays, because the next entry
- * refers to its hash.
+ * What people and keys did, in the sequence in which it was noted. Each entry is chained to the previous one. Only
+ * age removes entries. The newest of the entries older than RETENTION.auditMs stays, because the next entry refers to
+ * its hash.
  */
 export class AuditLog {
   readonly #rows: AuditRows;
@@ -117,7 +117,7 @@ export class AuditLog {
   }
 
   /**
-   * Reads entries after a cursor, and the position after them. A null cursor starts at the oldest kept entry. Throws
+   * Reads entries after a cursor, and the cursor after them. A null cursor starts at the oldest kept entry. Throws
    * UnknownCursor.
    */
   async read(after: string | null, limit: number) {
@@ -126,7 +126,7 @@ export class AuditLog {
     return { links, cursor: links.at(-1)?.number.toString() ?? after };
   }
 
-  /** Reads the entries that lead to a client, the oldest first. */
+  /** Reads the entries whose payer part names a client, the oldest first. */
   async *about(clientHash: string): AsyncGenerator<AuditLink> {
     for (const number of await this.#rows.about(clientHash)) {
       const [link] = await this.#rows.read(number - 1, 1);
@@ -144,8 +144,8 @@ export class AuditLog {
   }
 
   /**
-   * Notes that a client is forgotten, then removes from its entries everything that leads to the client. If the
-   * client has no entries, the note is written only with `evenFromNone`.
+   * Notes that a client is forgotten, then removes the payer parts of the client's entries. If the client has no
+   * entries, the note is written only if `evenFromNone` is true.
    */
   async forget(
     clientHash: string,
@@ -173,7 +173,8 @@ export class AuditLog {
     );
     const young = times.findIndex((at) => at !== null && at >= before);
     const untilYoung = young === -1 ? times : times.slice(0, young);
-    // The time of a changed entry proves nothing, so the entry is removed together with the next sound one.
+    // The time in an entry that somebody changed cannot be trusted, so the entry is removed together with the next
+    // sound one.
     const old = oldest.slice(0, untilYoung.findLastIndex((at) => at !== null) + 1);
     for (const { number, payer } of old)
       if (payer !== null) await this.#rows.forgetPayer(payer.clientHash, [number]);

@@ -2,12 +2,12 @@ import type { AuditNote } from './audit-log.ts';
 
 type Details = Record<'platform' | 'subject' | 'reason', string | null> & Record<'before' | 'after', unknown>;
 
-/** The members of an entry for a deed that leaves them out. */
+/** The values of the members that an entry leaves out. */
 export const NO_DETAILS = { platform: null, subject: null, before: null, after: null, reason: null } as const;
 
 /**
- * Creates the entry about a deed at a moment, epoch ms. If the deed is about a client, the parts that may identify
- * the client are kept apart, so that an erasure can forget them.
+ * Creates the note for the audit about what somebody did at a moment, epoch ms. If a client is affected, the parts
+ * that may identify the client are kept apart, so that an erasure can forget them.
  */
 export function createAuditNote(
   at: number,

@@ -8,7 +8,7 @@ export const SALT_REGISTER = 'client-salt';
 /** The salt of the store is damaged, or differs from the archive's. The message says what to do. */
 export class SaltRefused extends NamedError {}
 
-/** Creates the client hashes of a salt. Throws SaltRefused if the text is no salt. */
+/** Creates the ClientKeys that hash clients under a salt. Throws SaltRefused if the text is no salt. */
 export function createClientKeys(salt: string): ClientKeys {
   try {
     return new ClientKeys(salt);

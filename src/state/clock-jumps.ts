@@ -43,7 +43,10 @@ export class ClockJumps {
 
   readonly #startedMs: number | null;
 
-  /** Returns the last jump of more than two seconds within ten minutes, in ms. Returns 0 if there was none. */
+  /**
+   * Returns by how many ms the clock jumped last, if it jumped by more than two seconds in the last ten minutes.
+   * Returns 0 otherwise.
+   */
   recentMs(): number {
     return this.#recent().at(-1)?.byMs ?? 0;
   }

@@ -9,10 +9,10 @@ interface ClockReading {
 }
 
 /**
- * Estimates how far a store's clock is ahead of this process's clock. A reading proves that the offset lies between
- * `storeMs - arrivedMs` and `storeMs + 1 - sentMs`, because the store reports whole milliseconds. The highest lower
- * end is kept. It comes from the fastest answer, and a clock that is corrected by it is never ahead of the store's. A
- * reading that contradicts the estimate starts a new one, because one of the clocks was set.
+ * Estimates how far a store's clock is ahead of this process's clock. A reading shows that the offset lies between
+ * `storeMs - arrivedMs` and `storeMs + 1 - sentMs`, because the store reports whole milliseconds. The highest of all
+ * lower ends is the estimate. It comes from the fastest answer, and a clock that is corrected by it is never ahead of
+ * the store's clock. A reading that contradicts the estimate starts a new one, because one of the clocks was set.
  */
 export class ClockOffset {
   #offsetMs: number | null = null;

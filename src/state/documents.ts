@@ -25,10 +25,10 @@ interface SeenVersion {
   readonly asOfMs: number;
 }
 
-/** A version that is older than this is read again when a caller asks for it. */
+/** A version that was read longer ago than this is read again when a caller asks for it. */
 const REREAD_MS = 400;
 
-/** A version that was read longer ago is not used, so a change reaches every process within this time. */
+/** A version that was read longer ago than this is not used, so a change reaches every process within this time. */
 const VALID_MS = 800;
 
 interface Known {
@@ -37,8 +37,8 @@ interface Known {
 }
 
 /**
- * Tells by version numbers when data that all nodes keep in memory has changed. One small read serves everything in
- * the process.
+ * Tells by versions when data that all nodes keep in memory has changed. One small read serves all callers in the
+ * process.
  */
 export class FollowedVersions {
   readonly #table: VersionTable;
@@ -120,7 +120,7 @@ export interface Documents {
   recentVersion(collection: string): SeenVersion | null;
 }
 
-/** The names in a collection. Keyv itself could only read all keys of the store. */
+/** The index of the names in each collection. Without it, Keyv could only read all keys of the store. */
 export interface DocumentIndex {
   add(collection: string, name: string): Promise<void>;
   remove(collection: string, name: string): Promise<void>;
@@ -128,9 +128,9 @@ export interface DocumentIndex {
 }
 
 /**
- * Creates a Keyv whose documents expire by the store's clock alone. Keyv itself would note the end by the writer's
- * clock and delete by the reader's. A node whose clock is ahead would then delete documents that all others still
- * need.
+ * Creates a Keyv whose documents expire by the store's clock alone. Keyv itself would compute the time of expiry by
+ * the writer's clock, and delete by the reader's clock. A node whose clock is ahead would then delete documents that
+ * all others still need.
  */
 export function createDocumentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>): Keyv {
   return new Keyv({

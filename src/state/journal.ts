@@ -46,9 +46,9 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   platform,
   clientIdKey,
   orderRef,
-  /** The outcome that holds from now on. */
+  /** The outcome of the order that is valid from now on. */
   order: OrderOutcomeSchema,
-  /** The report itself, if it differs from the outcome that holds or has an amount. */
+  /** The report itself, if it differs from `order` or has an amount. */
   report: Type.Optional(DatedReportSchema),
   amount: Type.Optional(
     word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
@@ -90,7 +90,7 @@ export const WaitEndedEntrySchema = shape('A person ended a wait of a client bef
 
 /**
  * The position of an entry in the journal. All entries of a client are in one partition, sorted by `ms` and then by
- * `seq`. Entries of different partitions are only sorted by the servers' clocks.
+ * `seq`. Only the servers' clocks tell which of two entries in different partitions is older.
  */
 export const EntryPlaceSchema = shape('Where an entry stands in the journal', {
   partition: count('The part of the journal that the entry stood in, from 0; always the same for a client'),
@@ -104,8 +104,8 @@ export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 
 /**
- * Reads how far an order had come when its report was accepted. The recorded value distinguishes only the stages that
- * make a difference.
+ * Reads how far an order had come when its report was accepted. Only `turnedAway` is recorded, because further
+ * differences do not matter.
  */
 export function readRecordedOrderStage(turnedAway: OutcomeEntry['turnedAway']): OrderStage {
   return toOrderStage(turnedAway !== true);
@@ -140,8 +140,8 @@ export type PlacedEntry<Entry extends JournalRecord> = Entry & { readonly place:
 export type HistoryPlace = { readonly at: number; readonly place: JournalPlace };
 
 /**
- * Compares entries of a client, the newest first. Their time decides before their position, because a restored store
- * counts its positions again from the backup.
+ * Compares entries of a client, the newest first. The times are compared before the positions, because a store that
+ * was restored from a backup gives positions a second time.
  */
 export function compareNewestEntryFirst(a: PlacedEntry<JournalEntry>, b: PlacedEntry<JournalEntry>): number {
   return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
@@ -228,7 +228,10 @@ function readPlace(text: string): JournalPlace | null {
   return place;
 }
 
-/** A verdict in the journal. The record is stored elsewhere, so the journal holds only its number and its time. */
+/**
+ * A verdict in the journal. The decision's record is stored elsewhere, so the journal holds only the number and the
+ * time of the decision.
+ */
 export interface VerdictReference {
   readonly seq: number;
   /** Epoch ms. */
@@ -255,7 +258,10 @@ export interface UnreadableEntry {
 
 export type ReadEntry = PlacedEntry<JournalRecord> | LostVerdict | UnreadableEntry;
 
-/** Collects the entries that cannot be read, as the member of a page. The member is missing if there are none. */
+/**
+ * Collects the entries that cannot be read into the `unreadable` member of a page. The member is missing if there are
+ * none.
+ */
 export function collectUnreadable(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];
 } {
@@ -312,8 +318,8 @@ export function decodeJournalRecord(text: string): JournalRecord | VerdictRefere
 }
 
 /**
- * Runs work on a stored entry. If the work throws, returns why the entry cannot be read. StoreUnavailable is thrown
- * on, because a store that is away is not the entry's fault.
+ * Runs `read` on a stored entry. If `read` throws, returns why the entry cannot be read. StoreUnavailable is thrown
+ * on, because it says nothing about the entry.
  */
 export async function readOrExplain<T>(
   stored: Omit<UnreadableEntry, 'kind' | 'why'>,
@@ -331,7 +337,7 @@ export function parseErasure(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
 
-/** Joins a known gap with the gap that verdicts without a record leave. Returns null if there is neither. */
+/** Joins a known gap with the gaps that verdicts without a record leave. Returns null if there is no gap. */
 export function joinLostVerdicts(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }

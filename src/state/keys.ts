@@ -4,9 +4,9 @@ import { BASE64_DIGITS, type PlatformName } from '#decision/payer/client-key.ts'
 
 /**
  * The names of all keys in Redis. The keys of a client carry a hash tag, which the first character of the client's
- * hash selects. There are 64 partitions. Each lies in one slot together with its journal, so that one script can
- * write all parts of a change, also in a cluster. Names that exist for each client are short, because they take a
- * good part of a client's memory.
+ * hash selects. There are 64 partitions. Each partition lies in one slot together with its journal, so that one
+ * script can write all parts of a change, also in a cluster. The keys that exist for each client have short names,
+ * because these names take a good part of a client's memory.
  */
 
 /**
@@ -54,7 +54,7 @@ export const notesKey = (clientHash: string): string => `n:${home(clientHash)}`;
  */
 export const NOTE_KINDS = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i', attribute: 'v' } as const;
 
-/** A shape of decision records, stored once in each partition that holds such records. String. */
+/** A shape, which is the layout of decision records, stored once in each partition that holds such records. String. */
 export const shapeKey = (partition: string, id: string): string => `shape:{${partition}}${id}`;
 
 /** The journal of a partition. Stream. */
@@ -69,8 +69,8 @@ export const journalLossKey = (partition: string): string => `journal-loss:{${pa
 export const rewrittenJournalKey = (partition: string): string => `journal-anew:{${partition}}`;
 
 /**
- * The installation that a partition belongs to, and the shapes that are stored in the partition. It exists since the
- * first start. Set.
+ * The installation that a partition belongs to, and the shapes that are stored in the partition. The key exists since
+ * the first start. Set.
  */
 export const installationKey = (partition: string): string => `installation:{${partition}}`;
 
@@ -82,20 +82,23 @@ export const unshippedErasuresKey = (partition: string): string => `erasures:{${
 /** A placeholder in a script's KEYS for a key that a call does not need, in the client's slot. It is never written. */
 export const unusedKey = (clientHash: string): string => `-:{${getPartition(clientHash)}}`;
 
-/** Clients seen on a device of a platform, with their marks. Sorted set of `deviceMembers`, by last seen. */
+/**
+ * Clients seen on a device of a platform, with their marks. Sorted set of `deviceMembers`, by the time when they were
+ * last seen.
+ */
 export const deviceKey = (kind: DeviceKind, platform: PlatformName, id: string): string =>
   `${kind === 'ip' ? 'i' : 'f'}:${platform}:${id}`;
 
 /**
- * Clients with a value of an attribute, without marks. Sorted set of `deviceMember`, by last seen. `id` is made by
- * `attributeId`.
+ * Clients with a value of an attribute, without marks. Sorted set of `deviceMember`, by the time when they were last
+ * seen. `id` is made by `attributeId`.
  */
 export const attributeKey = (platform: PlatformName, id: string): string => `v:${platform}:${id}`;
 
 /** Names a value of an attribute in keys and notes. */
 export const attributeId = (name: string, value: string): string => `${name}/${value}`;
 
-/** 72 bits are enough to tell the few clients of one device apart. */
+/** The first 72 bits of a client's hash, which are enough to tell the few clients of one device apart. */
 export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);
 
 /** One letter for each bit of the marks of a sighting, the lowest bit first. */
@@ -120,19 +123,22 @@ export const orderBucket = (order: string): string => order.slice(0, BUCKET_CHAR
 export const ordersPrefix = (partition: string): string => `q:{${partition}}`;
 
 /**
- * Decisions by their orders, as `orderNote` writes them, sorted by time. They lie beside the records, so that both
- * are written together. Sorted set.
+ * Decisions by their orders, as `orderNote` writes them, sorted by time. They are in the slot of the records, so that
+ * one script writes records and notes together. Sorted set.
  */
 export const ordersKey = (partition: string, order: string): string =>
   ordersPrefix(partition) + orderBucket(order);
 
-/** The note of a decision about an order: the rest of the order's hashed name, a dot, then `orderPlace` or nothing. */
+/**
+ * The note that a decision is about an order: the rest of the order's hashed name, a dot, then `orderPlace` or
+ * nothing.
+ */
 export const orderNote = (order: string, place: string): string =>
   `${order.slice(BUCKET_CHARACTERS)}.${place}`;
 
 /**
- * Formats `<digits><seq>.<client>`. The number of digits comes first, so that Redis sorts decisions of the same
- * millisecond by seq.
+ * Formats which decision a note means, as `<digits><seq>.<client hash>`. The number of digits comes first, so that
+ * Redis sorts decisions of the same millisecond by seq.
  */
 export const orderPlace = (clientHash: string, seq: number): string =>
   `${String(seq).length.toString(36)}${seq}.${clientHash}`;
@@ -158,7 +164,7 @@ const logKeys = (log: string) => ({
   partsOf: (owner: string) => `{${log}}:of:${owner}`,
 });
 
-/** The log of what people and keys did. Its parts lead to payers. */
+/** The log of what people and keys did. Its parts identify payers. */
 export const AUDIT_LOG_KEYS = logKeys('audit');
 
 /** The shared lists. */

@@ -4,21 +4,21 @@ import { replaceFile } from '#base/files/atomic-file.ts';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** Tells one installation from all others: its id, and the salt of its client hashes. */
+/** What tells one installation from all others: its id, and the salt of its client hashes. */
 export interface KnownInstallation {
   readonly id: string;
   readonly salt: string;
 }
 
 /**
- * The register that holds the id of the installation. In Redis it helps a start after an earlier start was
+ * The register that holds the id of the installation. In Redis, a start reads the id there if an earlier start was
  * interrupted before every partition had the id.
  */
 export const INSTALLATION_REGISTER = 'installation';
 
 /** The installation that a store must hold, because a file or folder beside the store names it. */
 export interface ExpectedInstallation {
-  /** Null if only the salt is known, as beside an archive. */
+  /** Null if only the salt is known. An archive's folder, for example, has only the salt. */
   readonly id: string | null;
   readonly salt: string;
   /** The file or folder that names the installation, for people. */
@@ -48,7 +48,7 @@ export function explainSaltDifference(): string {
 
 /**
  * Throws AnotherStore if a store is empty although an installation is expected, or if it holds another installation.
- * A differing salt of an archive has its own error.
+ * The salts are not compared, because a salt that differs from the archive's has its own error.
  */
 export function requireExpectedInstallation(
   name: string,

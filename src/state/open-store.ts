@@ -22,8 +22,8 @@ export interface StorePlace {
   readonly redisSecurity?: RedisSecurity;
   readonly dataDir: string;
   /**
-   * How long a call of a command may take, and the function that is told of a long wait for another process. A person
-   * waits for a command.
+   * How long a store call of a command may take, and the function that is told of a long wait for another process. A
+   * command waits longer than a node, because a person waits for it.
    */
   readonly patience?: LockPatience;
   /** The salt of client hashes for a new store. If missing, a random one. */
@@ -41,9 +41,9 @@ export interface StorePlace {
 
 /**
  * Opens Redis if there is a URL, and otherwise SQLite under `dataDir`. A node notes in `dataDir` which installation
- * it is. Throws StoreUnavailable if the store cannot be reached, and AnotherStore if it is not the one that `dataDir`
- * or `expected` names. `onLost` is called when a disk of this process refuses to keep written data. The store must
- * then be opened again.
+ * it belongs to. Throws StoreUnavailable if the store cannot be reached, and AnotherStore if it is not the one that
+ * `dataDir` or `expected` names. `onLost` is called when a disk of this process refuses to keep written data. The
+ * store must then be opened again.
  */
 export async function openStore(
   place: StorePlace,

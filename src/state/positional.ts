@@ -3,9 +3,9 @@ import type { TObject } from '#base/json-schema.ts';
 import type { Shape } from '#base/shapes.ts';
 
 /**
- * Stores objects by the positions of their members, which takes a third of the size of objects with names. First come
- * all flags as the digits of one number, then the required members, then the optional ones. Missing members at the
- * end and constants are left out. An object that is read has its members in the sequence of the shape.
+ * Encodes objects as arrays in which a position stands for each member. They have a third of the size of objects with
+ * names. First come all flags as the digits of one number, then the required members, then the optional ones. Missing
+ * members at the end and constants are left out. An object that is read has its members in the sequence of the shape.
  */
 export class PositionalCodec<S extends TObject> {
   readonly #row: Row;
@@ -95,7 +95,10 @@ function toMember(name: string, given: Described, isRequired: boolean): Member {
   return { ...common, kind: 'plain' };
 }
 
-/** Reads a member from its digit or its cell. Returns null if it has neither. */
+/**
+ * Reads a member from its digit in the number of flags, or from its item in the array. Returns null if it has
+ * neither.
+ */
 function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
   switch (kind) {
     case 'constant':

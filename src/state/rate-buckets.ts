@@ -81,7 +81,7 @@ export function takeToken(
 
 /**
  * Leased tokens lapse after this time. A caller with more than `CALM_ASKS` requests to this node within this time is
- * busy.
+ * busy, and only busy callers get leased tokens.
  */
 const LEASE_MS = 250;
 const CALM_ASKS = 2;

@@ -11,7 +11,7 @@ export interface NumberedLog {
    * another number than `expected`.
    */
   append(changes: readonly ListChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
-  /** Reads the number that was given last (0 before the first), and the other members of the head. */
+  /** Reads the number that was given last (0 before the first), the horizon and the epoch, which ListPage explains. */
   head(): Promise<Omit<ListPage, 'records'>>;
   /**
    * Reads the texts after a number, the oldest first. A text that changes during the read may come with its newer
@@ -24,7 +24,7 @@ export interface NumberedLog {
   trim(through: number): Promise<void>;
   /** Reads the parts of the texts with these numbers. Null stands for a text without a part. */
   readParts(numbers: readonly number[]): Promise<readonly (string | null)[]>;
-  /** Lists the numbers of the texts whose part leads to an owner, the smallest first. */
+  /** Lists the numbers of the texts whose part names an owner, the smallest first. */
   listParts(owner: string): Promise<readonly number[]>;
   forgetParts(owner: string, numbers: readonly number[]): Promise<void>;
 }
@@ -34,14 +34,14 @@ export interface AppendTerms {
   readonly unless?: BlockingChange | undefined;
   /** The number that the first text must get. */
   readonly number?: number;
-  /** The part that leads to an owner. An erasure can forget the part alone. */
+  /** The part that names an owner, who is a payer. An erasure can forget the part alone. */
   readonly part?: { readonly owner: string; readonly text: string } | null;
 }
 
 export function createListLog(log: NumberedLog): ListLog {
   return {
     write: (changes, unless) => log.append(changes, { unless }),
-    // The head is read first, so it never names a change that the texts lack.
+    // The head (the newest number) is read first, so it never names a change that the texts lack.
     read: async (after, limit) => {
       const head = await log.head();
       return { ...head, records: head.latest <= after ? [] : await log.readAfter(after, limit) };
@@ -49,11 +49,11 @@ export function createListLog(log: NumberedLog): ListLog {
   };
 }
 
-/** Stores the audit in a log. The parts that lead to payers are stored apart from the entries. */
+/** Stores the audit in a log. The parts that identify payers are stored apart from the entries. */
 export function createAuditRows(log: NumberedLog): AuditRows {
   return {
-    // The head is read before the text. If another entry is added in between, the number is taken already. The
-    // addition then fails and does not follow the wrong entry.
+    // The head is read before the text. If another entry is added in between, the next number is taken already. An
+    // addition that would follow the wrong entry then fails.
     newest: async () => {
       const { latest } = await log.head();
       const text = await log.newestText();

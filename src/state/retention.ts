@@ -26,8 +26,8 @@ export const RETENTION = {
   /** The most decisions that are listed for one order. */
   decisionsPerOrder: 100,
   /**
-   * The most decisions in one key of Redis that finds them by their orders. At a thousand verdicts a second there are
-   * some five of these keys.
+   * The most decisions in one key of Redis that finds decisions by their orders. At a thousand verdicts a second, a
+   * key has some five decisions of one day.
    */
   decisionsPerBucket: 10_000,
   /** The most orders, answers and devices in the notes of one client. */

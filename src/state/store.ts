@@ -22,8 +22,8 @@ import type { RateBuckets } from './rate-buckets.ts';
 import type { StoreHealth } from './store-health.ts';
 
 /**
- * The place of all state. One conformance suite holds the two adapters, `sqlite/` and `redis/`, to the same
- * behaviour. Every method throws StoreUnavailable if the store cannot be reached in time. A call that failed so is
+ * Keeps all state. One suite of conformance tests checks that the two adapters, `sqlite/` and `redis/`, behave alike.
+ * Every method throws StoreUnavailable if the store cannot be reached in time. A call that failed in this way is
  * never applied later.
  */
 export interface Store {
@@ -49,7 +49,7 @@ export interface Store {
   /** Single texts that change by compare-and-set, such as the rollout. */
   readonly registers: Registers;
 
-  /** The audit: the deeds of people and keys. */
+  /** The audit: what people and keys did. */
   readonly auditLog: AuditLog;
 
   /** The stored texts, for finding and repairing texts that cannot be read. */
@@ -65,7 +65,8 @@ export interface Store {
   readonly rateBuckets: RateBuckets;
 
   /**
-   * Loads a client's state, and everything on which the coming commit depends. An unknown client has UNKNOWN_CLIENT.
+   * Loads a client's state, and everything on which the coming commit depends. The state of an unknown client is
+   * UNKNOWN_CLIENT.
    */
   load(client: ClientKey, also?: LoadOptions): Promise<ClientLoad>;
 
@@ -125,8 +126,8 @@ export interface Store {
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void>;
 
   /**
-   * Returns the erasures in the journal that trimJournal has not reached, in any sequence. Copies elsewhere may still
-   * hold these clients. About the newest RETENTION.unshippedErasures are kept.
+   * Returns the erasures in the journal that trimJournal has not reached, in any sequence. Copies of the journal
+   * elsewhere may still hold entries of these clients. About the newest RETENTION.unshippedErasures are kept.
    */
   unshippedErasures(): Promise<readonly PlacedEntry<ErasureEntry>[]>;
 
@@ -165,10 +166,11 @@ export interface Registers {
   version(name: string): Promise<string>;
 }
 
-/** What the store keeps after the archive has it. */
+/** How much the store keeps of what the archive has already. */
 export interface KeptAfterShipping {
   /** About how many of the newest journal entries stay. */
   readonly journalEntries: number;
+  /** How long decisions stay after they were made. */
   readonly decisionsHotMs: number;
 }
 
@@ -211,7 +213,7 @@ export interface Commit {
   readonly decision?: Decision;
   /** The members that all records of a rule set share. If missing, the record repeats them. */
   readonly shape?: RecordShape;
-  /** For an outcome report: orders that the state no longer remembers, and how long they are kept beside it. */
+  /** For an outcome report: orders that the state no longer remembers, and how long they are kept beside the state. */
   readonly displaced?: { readonly orders: readonly RecentOrder[]; readonly keptMs: number };
   /** For a verdict: the attribute values under which the client was noted, so that an erasure finds them. */
   readonly notedAttributes?: readonly NamedPseudonym[];
@@ -231,10 +233,12 @@ export interface SightingsAsk {
   readonly attributes?: readonly AskedAttribute[];
   /** The marks with which the client is noted. */
   readonly marks: SightingMarks;
-  /** Whether the client and its marks are noted on the device first. True for a verdict, false for a score. */
+  /**
+   * Whether the client and its marks are noted on the device before the count. True for a verdict, false for a score.
+   */
   readonly record: boolean;
   /**
-   * Whether the verdict was noted already and is decided again. The verdict then does not count again on its device.
+   * Whether the verdict was noted already and is decided again. The verdict is then not counted again on its device.
    */
   readonly isRepeated?: boolean;
 }
@@ -380,7 +384,7 @@ export interface StampedText {
 /** The stamp of a text that does not exist, in either store. */
 export const NO_TEXT_STAMP = '';
 
-/** States by client hash. */
+/** A page of states of clients. The name of a state is the client's hash. */
 export interface StatesPage {
   readonly states: readonly Pick<StoredText, 'name' | 'text'>[];
   readonly next: string | null;

@@ -21,7 +21,7 @@ interface StoredParts {
   readonly answer: StoredAnswer | null;
 }
 
-/** Decodes the stored parts to a snapshot. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
+/** Decodes the stored parts of a client. `storeTimeMs` is the store's own clock when the parts were read, epoch ms. */
 export function readClientLoad({ state, order, answer }: StoredParts, storeTimeMs: number): ClientLoad {
   const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now() };
   return {
@@ -33,8 +33,8 @@ export function readClientLoad({ state, order, answer }: StoredParts, storeTimeM
 }
 
 /**
- * Decodes a state. An unreadable one throws StoreUnavailable with its own message. So the client looks neither new
- * nor like a client of a store that is away.
+ * Decodes a state. If the state cannot be read, throws StoreUnavailable with a message that says so. Otherwise the
+ * client would look new, or the store would look as if it were away.
  */
 function readState(text: string): ClientState {
   try {
@@ -62,7 +62,7 @@ export interface StoredRecord {
   readonly text: string;
 }
 
-/** A few versions decide at a time. A search over months may meet more. */
+/** The most shapes in memory. A few versions decide at a time, but a search over months may meet records of more. */
 const KNOWN_SHAPES_MAX = 200;
 
 /** Decodes stored records to decisions. A shape is read once, because its name never means another shape. */

@@ -107,7 +107,10 @@ export class LoadedRules {
     return [...this.#current.values()].toSorted((a, b) => compareRuleVersions(a.version, b.version));
   }
 
-  /** Lists the folders that are refused. They decide nothing, and rule sets that were loaded before stay. */
+  /**
+   * Lists the folders that are refused. They decide nothing, but a rule set that was loaded from such a folder
+   * earlier stays loaded.
+   */
   refused(): NodeView['refused'] {
     return [...this.#folders]
       .filter(([, { problems }]) => problems.length > 0)
@@ -204,7 +207,7 @@ export interface RuleChoice {
    */
   readonly shadow?: RuleSet;
   /**
-   * All versions that decide for some clients now. Every verdict notes the sightings that any of these versions
+   * All versions that decide for some clients now. Every verdict records the sightings that any of these versions
    * counts.
    */
   readonly alongside?: readonly RuleSet[];
@@ -218,7 +221,7 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
     : mergeQuestions([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
   if (alongside === undefined) return own;
   const { fingerprint, ip, attributes = [] } = mergeQuestions(alongside.map(({ sharing }) => sharing));
-  // Attributes that only other versions count are noted and not counted.
+  // An attribute that only another version counts is recorded, but this request does not count it.
   const noted = attributes.map(({ declared }) => ({ declared, windowsMs: [] }));
   const all = [...(own.attributes ?? []), ...noted];
   return {
@@ -232,7 +235,10 @@ export interface CountedVerdict {
   readonly decision: Decision;
   /** The shadow's decision. Undefined if there is no shadow, null if the shadow threw. */
   readonly shadowed: Decision | null | undefined;
-  /** The client's answers in a stage of the trial before this verdict. Null if there are none. */
+  /**
+   * The answers that the client got before this verdict in a stage of the trial, the time since the shares last
+   * changed. Null if there are none.
+   */
   readonly stageBefore: TrialStageAnswers | null;
 }
 
@@ -252,7 +258,7 @@ export interface CountedOutcome {
   readonly after: NewestOutcomeTimes;
   /** When the report arrived, epoch ms. */
   readonly at: number;
-  /** How many times the client has been changed, this change included. Scores do not count. */
+  /** How many changes of the client have been recorded, this one included. Score requests are not counted. */
   readonly changes: number;
   /** Epoch ms. */
   readonly lastVerdictAt: number | null;

@@ -57,8 +57,8 @@ interface NodeParts extends NodeSettings {
 }
 
 /**
- * The interval between two looks at the shared rollout. A change reaches every node within 2 s: two intervals, and
- * some time for each look.
+ * The interval between two reads of the shared rollout. A change reaches every node within 2 s, which is two
+ * intervals and the time for two reads.
  */
 const LOOK_MS = 750;
 
@@ -70,7 +70,7 @@ interface LoadedRollout {
   readonly candidates: readonly RuleSet[];
 }
 
-/** A node's part in the rollout: it follows the shared rollout, reports itself and runs the guard. */
+/** The part of a node that follows the shared rollout, reports the node to the fleet, and checks the guards. */
 export class RolloutNode implements RuleSource {
   readonly nodeId = randomUUID();
   readonly rules: LoadedRules;
@@ -162,9 +162,9 @@ export class RolloutNode implements RuleSource {
   }
 
   /**
-   * Whether the store recorded an outcome. It did if the client has not changed since, or if one of its newest
-   * outcomes has this arrival time. If the client changed later, an outcome that the platform dated may come from the
-   * caller's next try, which is counted by itself.
+   * Whether the store recorded an outcome whose caller got an error. The client's newest outcome times must be those
+   * that the outcome leaves. Also, the client must not have changed since, or one of these times must be the arrival
+   * time of the outcome. Otherwise the times may come from the caller's next try, which is counted by itself.
    */
   async #hasOutcome({ client, after, at, changes }: CountedOutcome): Promise<boolean> {
     const { state } = await this.#parts.store.load(client);
@@ -181,8 +181,8 @@ export class RolloutNode implements RuleSource {
   }
 
   /**
-   * Counts an outcome of a client who asked since the stage began: whether the client has paid since then, or has
-   * only failed to pay.
+   * Counts an outcome if its client got a verdict since the stage of the trial began. The counts say whether the
+   * client has paid since then, or has only failed to pay.
    */
   #countOutcome({ client, before, after, lastVerdictAt }: CountedOutcome): void {
     const drawn = drawArm(this.#following.rollout, client.hash);
@@ -192,11 +192,11 @@ export class RolloutNode implements RuleSource {
     );
   }
 
-  /** Counts a client in the trials in which it is compared. A client of the active version counts in all trials. */
+  /** Counts a client in the trials in which it is compared. A client of the active version is counted in all trials. */
   #countInTrials(draw: TrialDraw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
-      // A draw from before this stage does not count in the stage.
+      // A client who was drawn before this stage began is not counted in the stage.
       if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
       const isActive = draw === null || draw.version === active.version;
       if (!isActive && draw.version !== candidate.version) continue;
@@ -238,12 +238,15 @@ export class RolloutNode implements RuleSource {
     };
   }
 
-  /** From now on, the node also reports whether its copy of the shared lists is stale. */
+  /** Makes the reports of this node say from now on whether its copy of the shared lists is stale. */
   watchLists(isStale: () => boolean): void {
     this.#hasStaleLists = isStale;
   }
 
-  /** Loads new and changed folders, however long that takes. Following the rollout and reporting do not wait for it. */
+  /**
+   * Loads new and changed folders. Loading may take long, and meanwhile the node still follows the rollout and
+   * reports.
+   */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
@@ -251,7 +254,10 @@ export class RolloutNode implements RuleSource {
     return this.#refreshing;
   }
 
-  /** Follows a new revision, sends the counts, reports this node, and runs the guard. */
+  /**
+   * Reads the shared rollout and follows a new revision. Then sends the counts, reports this node, and checks the
+   * guards.
+   */
   async look(): Promise<void> {
     try {
       await this.#look();
@@ -320,8 +326,8 @@ export class RolloutNode implements RuleSource {
   }
 
   /**
-   * Continues with the followed rollout after the store lost it. A replica that took over may lack the last writes.
-   * Only a person knows which of the two rollouts is right.
+   * Continues with the followed rollout after the store lost it, for example because a replica without the last
+   * writes took over. Only a person knows whether the followed or the stored rollout is right.
    */
   #continueAfterLoss(what: string): void {
     const { revision, active } = this.#following.rollout;

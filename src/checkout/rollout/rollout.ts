@@ -114,6 +114,7 @@ export function parseRollout(text: string): Rollout | null {
   return isRollout(value) ? value : null;
 }
 
+/** Who changes a rollout, when and why. */
 export interface RolloutChange {
   readonly who: string;
   readonly at: number;
@@ -148,9 +149,9 @@ export function startRollout(
 }
 
 /**
- * Takes back one candidate, or all of them if `version` is null. If there are no candidates, it returns to the
- * version that was active before. Returns null if there is nothing to take back. The trial of the remaining
- * candidates continues with the same clients.
+ * Creates the next revision of a rollout without one candidate, or without all candidates if `version` is null. If
+ * `version` is null and there are no candidates, the version that was active before becomes active again. Returns
+ * null if there is nothing to take back. The trial of the remaining candidates continues with the same clients.
  */
 export function createRolledBackRollout(
   rollout: Rollout,
@@ -182,7 +183,7 @@ export function findPreviousActive({ active, history }: Rollout): VersionRef | n
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
       standing = [...removeVersion(standing, to), reached];
-    // If a candidate is taken back, `to` is the version that was active all the time.
+    // When a candidate is taken back, `to` is the version that stays active.
     else if (action === 'rollback' || action === 'guard')
       standing = [...standing.slice(0, findPosition(standing, to)), reached];
   }
@@ -194,8 +195,8 @@ export function removeVersion<T extends VersionRef>(versions: readonly T[], vers
 }
 
 /**
- * Finds the position of a version. A missing version gets the position after all others, because a long history has
- * lost its beginning.
+ * Finds the position of a version. A missing version gets the position after all others, because the beginning of a
+ * long history is cut off.
  */
 function findPosition(versions: readonly VersionRef[], version: string): number {
   const place = versions.findIndex((one) => one.version === version);

@@ -17,8 +17,8 @@ interface StartParts {
 
 /**
  * Chooses the rollout with which a node starts: the stored one, or a newer one of the same store that this node
- * remembers. It writes only at the very first start of a store. If a store has lost its rollout, a person writes it
- * back.
+ * remembers. The chosen rollout is written to the store only at the store's very first start. A rollout that the
+ * store lost later is written back by a person.
  */
 export async function chooseStartingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const stored = (await parts.fleet.read()) ?? (await readAgain(parts));
@@ -30,7 +30,8 @@ export async function chooseStartingRollout(parts: StartParts, rules: LoadedRule
 }
 
 /**
- * Reads the rollout again, because another node may start at the same time. Returns null before the very first start.
+ * Reads the rollout again, because another node may start at the same time. Returns null before the very first start,
+ * and `lost` if the store once had a rollout and has none now.
  */
 async function readAgain({ fleet }: StartParts): Promise<StoredRollout | 'lost' | null> {
   const hasBegun = (await fleet.hasChanged()) || (await fleet.nodes()).length > 0;
@@ -46,8 +47,8 @@ async function startFirstRollout(parts: StartParts, rules: LoadedRules): Promise
 }
 
 /**
- * Finds a rollout of the same store that this node remembers. It is returned if it is newer than the stored one and
- * all its versions are loaded.
+ * Finds the rollout of the same store that this node remembers. Returns null unless that rollout is newer than the
+ * stored one and all its versions are loaded.
  */
 function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: Rollout): Rollout | null {
   const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
@@ -57,8 +58,8 @@ function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: R
 }
 
 /**
- * Finds the rollout that this node's disk or other nodes remember. It is called if the stored rollout is gone or
- * cannot be read.
+ * Finds the rollout that this node's disk or other nodes remember, for a store whose rollout is gone or cannot be
+ * read. If nobody remembers a rollout, returns that of a first start.
  */
 async function recallAnyRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = recallRollout(parts.dataDir);
@@ -75,7 +76,9 @@ function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active
   );
 }
 
-/** Chooses the version of the very first start. Logs the choice if nobody named a version. */
+/**
+ * Chooses the version of the very first start. Reports the choice if nobody named a version and several are released.
+ */
 function chooseFirstVersion({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
   const chosen = rules.deciding(firstVersion);
   const released = rules.all().filter((one) => one.released);

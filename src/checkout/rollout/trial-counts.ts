@@ -6,8 +6,9 @@ import { addStageAnswer, type TrialStageAnswers } from '#decision/payer/client-s
 import type { Tallies, TallyBatch } from '#state/store.ts';
 
 /**
- * The clients of one arm. Each client counts once, by all answers that it got since the candidate has this share of
- * the clients. The verdicts of one client depend on each other, so only clients can be compared statistically.
+ * Counts of the clients of one arm. Each client is counted once, by all answers that it got since the candidate has
+ * this share of the clients. The verdicts of one client depend on each other, so a statistical comparison must count
+ * clients and not verdicts.
  */
 const ClientCountsSchema = shape(
   'Clients, each counted once by all of its verdicts since the canary has this percent',
@@ -35,13 +36,16 @@ export type ArmCounts = Shape<typeof ArmCountsSchema>;
 
 export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
 
-/** Computes how an outcome of a client changes the counts of clients. */
+/** Computes by how much an outcome of a client changes the counts of clients who paid and who did not pay. */
 export function countStatusChange(before: ClientStatus, after: ClientStatus) {
   const change = (status: ClientStatus) => Number(after === status) - Number(before === status);
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
-/** Counts what a verdict shows about its client for the first time in the stage that began at `since`. */
+/**
+ * Computes by how much a verdict raises the counts of clients. A count rises by 1 if the client got such an answer
+ * for the first time in the stage that began at `since`.
+ */
 export function countNewClient(
   mark: TrialStageAnswers | null,
   since: number,
@@ -54,11 +58,13 @@ export function countNewClient(
   return { seen, blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
 }
 
-/** Counts by field. The name of a field is the path to a figure as JSON: `["shop","arms","active","verdicts"]`. */
+/**
+ * A count for each field. The name of a field is the path to a figure as JSON: `["shop","arms","active","verdicts"]`.
+ */
 type Tally = Readonly<Record<string, number>>;
 
 export interface TrialCounts {
-  /** The name of the stage: trial, version, mode and share. Each stage counts from zero. */
+  /** The name of the stage: trial, version, mode and share. The counts of each stage begin at zero. */
   readonly trial: string;
   readonly tally: Tally;
 }
@@ -101,7 +107,7 @@ export function sumTrialCounts({ tally }: TrialCounts, platform: string | null):
   const arm = (arm: Arm): ArmCounts => {
     const of = (figure: keyof ArmCounts) => count('arms', arm, figure);
     const ofClients = (figure: keyof ClientCounts) => count('arms', arm, 'clients', figure);
-    // A client with an outcome counts as seen, even if the count of its verdict was lost with a process.
+    // A client with an outcome is included in `seen`, even if the count of its verdict was lost with a process.
     const seen = sum((name) => {
       const [all, paid, unpaid] = (['seen', 'paid', 'unpaid'] as const).map((figure) =>
         on(name, 'arms', arm, 'clients', figure),
@@ -171,9 +177,9 @@ function describeDifference(decision: Decision, shadowed: Decision): string | nu
 }
 
 /**
- * Counts the verdicts and outcomes of a stage in this process. The counts go to the shared tally in batches. A batch
- * is sent again until the store has it, and counts once. A process that is killed loses the counts since its last
- * batch.
+ * Counts the verdicts and outcomes of a trial's stage in this process, and adds the counts to the shared tally in
+ * batches. A batch is sent again until the store has it, and the store adds it only once. A process that is killed
+ * loses the counts since its last batch.
  */
 export class TrialTally {
   readonly trial: string;
@@ -231,8 +237,8 @@ export class TrialTally {
   }
 
   /**
-   * Sends the open batch. Throws StoreUnavailable if the batch may not have arrived. The next call then sends the
-   * batch again.
+   * Sends the counts since the last batch as a new batch. Throws StoreUnavailable if the batch may not have arrived.
+   * The next call then sends the same batch again.
    */
   async send(tallies: Tallies): Promise<void> {
     if (this.#sending === null) {

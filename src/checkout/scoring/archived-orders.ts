@@ -21,7 +21,7 @@ interface Waiting {
 
 /**
  * Finds orders that the store has forgotten. Questions that come while the archive is being read share the next read,
- * because many orders cost little more than one.
+ * because reading many orders takes little longer than reading one.
  */
 export class ArchivedOrders {
   readonly #find: FindOrders;
@@ -65,7 +65,7 @@ export class ArchivedOrders {
 
 /**
  * Finds the orders of a request that reports many outcomes. The first question to the archive asks for all of these
- * orders in one read. Reading months of the archive for one order costs nearly as much as for a thousand. An answer
+ * orders in one read. Reading months of the archive for one order takes nearly as long as for a thousand. An answer
  * stays valid until its report is recorded: the store keeps every newer change of the order for days.
  */
 export class PrefetchedOrders {

@@ -31,15 +31,15 @@ interface Turn {
   readonly client: ClientKey;
   readonly also?: LoadOptions;
   /**
-   * Resolves to whether the request may change anything. The client is loaded in the meantime. If it is missing, the
-   * request is admitted.
+   * Resolves to whether the request may change anything. The client is loaded in the meantime. If the promise is
+   * missing, the request is admitted.
    */
   readonly admitted?: Promise<boolean> | undefined;
 }
 
-/** The state of a client when a request begins, and the moment at which the request counts. */
+/** The state of a client when a request begins, and the time of the request. */
 export interface LoadedClient extends ClientLoad {
-  /** When the request happens, epoch ms. It is never before anything that is recorded of the client. */
+  /** The time of the request, epoch ms. It is never earlier than anything recorded about the client. */
   readonly now: number;
 }
 
@@ -60,8 +60,8 @@ const REQUEST_DEADLINE_MS = 2000;
 const WAITING_REQUESTS_MAX = 200;
 
 /**
- * How often a request is decided again after lost races. A request that loses this often is refused, because
- * something else must be wrong.
+ * How often a request is decided at most, if other nodes always commit first. A request that loses so many races is
+ * refused, because something else must be wrong.
  */
 const TRIES_MAX = 40;
 const JITTER_MS_MAX = 4;
@@ -109,7 +109,7 @@ export class ClientUpdates {
         if (change === null) return result;
         const next = compactState(change.state, change.state.lastAt);
         try {
-          // A `catch` of the promise would create one more promise for each request.
+          // Calling `catch` on the promise would create one more promise for each request.
           const status = await this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
           if (status === 'committed') return result;
         } catch (error) {

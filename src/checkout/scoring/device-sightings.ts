@@ -44,17 +44,18 @@ interface SeenDevices {
 }
 
 /**
- * Counts who was seen on the client's devices, for every window that the chosen rule sets ask for. If there are
- * several devices, the one that most clients share counts. `recording` says whether the client is noted on these
- * devices before the count: `first` for the first time, `again` for a verdict that is noted already.
+ * Counts the clients who were seen on the client's devices, for every window that the chosen rule sets ask for. If
+ * there are several devices, the result is that of the device that most clients share. `recording` says whether the
+ * client is recorded on these devices before the count: `first` for the first time, `again` for a verdict that is
+ * recorded already.
  */
 export async function recordSightings(
   { store, secrets }: SightingParts,
   { client, choice, state, hints, now, attributes = listAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
-  // While the secret changes, devices count under both pseudonyms, because nobody has been seen under the new
-  // pseudonyms yet.
+  // While the secret is being changed, clients are counted under the old and the new pseudonym of each device,
+  // because nobody has been seen under the new pseudonyms yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);
@@ -68,7 +69,7 @@ export async function recordSightings(
       const record = recording !== 'no';
       const isRepeated = recording === 'again';
       const ask = { client, at: now, fingerprint, ip, sharing, marks, record, isRepeated };
-      // The first device's call notes the attributes too.
+      // The call for the first device records the attributes too.
       return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
     }),
   );
@@ -78,8 +79,8 @@ export async function recordSightings(
 const NO_VALUES: readonly AskedAttribute[] = [];
 
 /**
- * Lists the values of the attributes by which a rule set of the request counts clients. A value in `said`, from this
- * request, wins over a held value.
+ * Lists the values of the attributes by which a rule set of the request counts clients. A value that this request
+ * states (`said`) replaces a stored one (`held`).
  */
 function listAttributes(
   choice: RuleChoice,
@@ -92,11 +93,11 @@ function listAttributes(
   return collectCountedValues(mergeSharingQuestions(choice), held, said, secrets);
 }
 
-/** The clients seen on a client's devices, and the marks with which the client itself was noted. */
+/** The clients seen on a client's devices, and the marks with which the client itself was recorded. */
 export interface SightingsSeen {
   readonly marks: number;
   readonly sightings: Sightings;
-  /** The attribute values under which the client was noted. */
+  /** The attribute values under which the client was recorded. */
   readonly attributes: readonly NamedPseudonym[];
 }
 
@@ -106,8 +107,8 @@ interface AskedVerdict extends Omit<SeenDevices, 'hints' | 'attributes'> {
 }
 
 /**
- * Whether the payer shows no device and sends no attribute. Most payers do neither, and an await without need would
- * cost two promises.
+ * Whether no device of the payer is known and the request sends no attribute. This is so for most payers, and an
+ * unneeded `await` would create two promises.
  */
 export function hasNoDevicesOrAttributes({ state, sent }: AskedVerdict): boolean {
   return state.hints === null && sent === undefined;
@@ -121,9 +122,9 @@ export const SIGHTINGS_WITHOUT_DEVICE: SightingsSeen = {
 };
 
 /**
- * Notes a client who asks for a verdict on its devices, and counts the other clients there. A request that is decided
- * again after a lost race passes its earlier result as `before`. The client is then noted again only if its marks
- * have changed.
+ * Records a client who asks for a verdict on its devices, and counts the other clients there. A request that is
+ * decided again after a lost race passes its earlier result as `before`. The client is then recorded again only if
+ * its marks have changed.
  */
 export async function recordVerdictSightings(
   parts: SightingParts & Pseudonymizers,

@@ -17,8 +17,8 @@ export class WaitEndingLimit {
   }
 
   /**
-   * Notes that a person ends the wait of a decision. A repeat counts once. If the person has ended too many waits,
-   * returns false and notes nothing. `now` is epoch ms.
+   * Notes that a person ends the wait of a decision. A repetition for the same decision is not counted again. If the
+   * person has ended too many waits, returns false and notes nothing. `now` is epoch ms.
    */
   async admit(person: string, decisionId: string, now: number): Promise<boolean> {
     const wait = toShortHash(decisionId);

@@ -15,8 +15,8 @@ interface ErasureSources {
 
 /**
  * Finds when clients were last erased. The store knows an erasure until its journal is shipped, the archive for 30
- * days, and the ledger forever. It is asked only if a report names a payer without a state. Calls that come while the
- * sources are being read share the next read.
+ * days, and the ledger forever. These sources are asked only if a report names a payer without a state. Calls that
+ * come while the sources are being read share the next read.
  */
 export class ErasureFinder {
   readonly #sources: ErasureSources;

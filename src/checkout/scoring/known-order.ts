@@ -23,9 +23,9 @@ export async function isAskedByAnother(
 }
 
 /**
- * Finds the outcome of an order and how far the order came. It looks in the client's state, then in the hot store,
- * then in the archive. A source is skipped if it cannot know the order, or if its answer would change nothing. Throws
- * StoreUnavailable if the answer needs an archive that this node does not have.
+ * Finds the outcome of an order and how far the order came. The sources are the client's state, then the store's
+ * decisions, then the archive. A source is skipped if it cannot know the order, or if its answer would change
+ * nothing. Throws StoreUnavailable if the answer needs an archive that this node does not have.
  */
 export async function findOutcomeAndStage(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
@@ -63,8 +63,8 @@ const ELSEWHERE =
 
 /**
  * Finds how far an order of a client came, by the newest decisions of the order, which may concern other clients too.
- * If there are as many decisions as a lookup returns, older ones may be missing. The order then counts as granted, so
- * that nobody gets around the check by asking again and again.
+ * If there are as many decisions as a lookup returns, older ones may be missing. The order is then taken as granted,
+ * so that nobody gets around the check by asking again and again.
  */
 function findOrderStage(decisions: readonly Decision[], client: ClientKey): OrderStage {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';

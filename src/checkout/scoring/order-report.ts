@@ -57,7 +57,10 @@ export function setReportCurrency(
   return { ...report, amount: formatMoney(money.amount, currency) };
 }
 
-/** Builds the journal's part of an outcome: the outcome that now holds, the report if it differs, and the money. */
+/**
+ * Builds the journal's part of an outcome: the outcome that is valid now, the report if it differs from that outcome,
+ * and the amounts.
+ */
 export function toJournaledOutcome(
   known: KnownOrder,
   report: DatedReport,

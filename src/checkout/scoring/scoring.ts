@@ -122,7 +122,7 @@ export interface OutcomeResult {
   readonly askedBy?: 'anotherClient';
 }
 
-/** The result of a report after its turn. */
+/** The result of a report after its turn in the client's queue. */
 type RecordedOutcome =
   /** The payer was erased after the reported event. */
   | { readonly answer: OutcomeResult; readonly before: null }
@@ -143,7 +143,7 @@ export interface OutcomeRecorder {
   record(report: OrderReport): Promise<OutcomeResult>;
 }
 
-/** The operations that change a client. Each loads the state, decides by a pure function, and commits. */
+/** The operations that change a client. Each operation loads the state, decides by a pure function, and commits. */
 export class ScoringService {
   readonly #parts: ScoringServiceParts;
   readonly #lists: SharedLists;
@@ -163,7 +163,8 @@ export class ScoringService {
 
   /**
    * Answers a verdict request (interface, section 4.2). It claims the Idempotency-Key, loads the client, counts who
-   * else is on its devices, decides, commits, and counts the decision. Every answer is recorded before it is given.
+   * else was seen on the client's devices, decides, commits, and counts the decision. Every answer is recorded before
+   * it is given.
    */
   async verdict(
     platform: PlatformName,
@@ -178,7 +179,7 @@ export class ScoringService {
       idempotencyKey === null
         ? null
         : claimIdempotencyKey(this.#parts.store, { platform, body, idempotencyKey, admitted });
-    // When the client cannot be loaded, nobody waits for the claim.
+    // If the client cannot be loaded, nobody waits for the claim or handles its rejection.
     claimed?.catch(() => {});
     let seen: SightingsSeen | null = null;
     const turn = { operation: 'verdict', client, also, admitted: claimed ?? admitted };
@@ -295,7 +296,7 @@ export class ScoringService {
     return answer;
   }
 
-  /** Binds the client to a requisite. Null unbinds it. */
+  /** Binds the client to a requisite. If `binding` is null, unbinds the client. */
   async setBinding(
     platform: PlatformName,
     clientIdKey: string,
@@ -311,7 +312,10 @@ export class ScoringService {
     });
   }
 
-  /** Sets a person's decision, which outweighs the rules. Null lifts it. `who` is the key as the audit names it. */
+  /**
+   * Sets the group that a person gave to a payer, which outweighs the rules. If `override` is null, lifts the
+   * override. `who` is the key as the audit names it.
+   */
   async setOverride(
     platform: PlatformName,
     clientIdKey: string,
@@ -371,7 +375,7 @@ export class ScoringService {
     await this.#updates.alone(client, () => this.#parts.store.erase(client));
   }
 
-  /** Whether a report about a payer without a state is older than the erasure. An undated report counts as older. */
+  /** Whether a report about a payer without a state is older than the erasure. An undated report is taken as older. */
   async #isBeforeErasure(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
     const erasedAt = (await this.#parts.erasures?.lastErasure(client)) ?? null;
     return erasedAt !== null && (occurredAt ?? Number.NEGATIVE_INFINITY) <= erasedAt;

@@ -50,7 +50,8 @@ export interface ArchiveHome extends LogHome {
   /** Completes a commit that a killed writer had almost made. */
   finishCommits(): Promise<void>;
   /**
-   * Makes the newest kept commit the valid one, whatever the store says. Returns the archive's id. Throws NotAdopted.
+   * Makes the newest kept commit the valid one, whatever commit the store names. Returns the archive's id. Throws
+   * NotAdopted.
    */
   adopt(): Promise<string>;
   /** Returns the id of the archive, which is the same for all its readers. Returns null if the archive has none yet. */

@@ -69,7 +69,7 @@ export interface ArchiveCommit {
   readonly files?: FileChanges;
 }
 
-/** Paths below the archive of rule sets and of quarantined entries. */
+/** The paths, below the archive's folder, of rule sets and of quarantined entries. */
 export interface FileChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
@@ -145,10 +145,10 @@ export interface LogHome {
 type LoggedCommit = ArchiveCommit & { readonly parent: string | null };
 
 /**
- * The archive's contents as a log of numbered commits. If two writers make a commit of the same number, the home lets
- * one of them succeed. Each commit names the commit before it. After every SNAPSHOT_COMMITS commits, a snapshot
- * beside the commit holds everything that the archive then consists of. A commit holds the journal's cursor and the
- * segments that were shipped up to it, so a crash cannot separate the two.
+ * The archive's contents as a log of numbered commits. If two writers make a commit of the same number, the LogHome
+ * lets only one of them succeed. Each commit names the commit before it. After every SNAPSHOT_COMMITS commits, a
+ * snapshot beside the commit holds everything that the archive then consists of. A commit holds the journal's cursor
+ * and the segments that were shipped up to it, so a crash cannot separate the cursor from the segments.
  */
 export class ArchiveLog {
   readonly #home: LogHome;
@@ -169,7 +169,7 @@ export class ArchiveLog {
     return this.#state;
   }
 
-  /** Makes the commit that follows `state`. Throws CommitConflict if another writer has already made one. */
+  /** Makes the commit that follows `state`. Throws CommitConflict if another writer has already made that commit. */
   async commit(state: ArchiveState, commit: ArchiveCommit): Promise<ArchiveState> {
     const version = state.version + 1;
     const made: LoggedCommit = { ...commit, parent: this.#home.newestCommit() };

@@ -141,8 +141,9 @@ export class Archive {
   }
 
   /**
-   * Removes the files that no commit names, because a writer that was cut off may have written them late. A commit
-   * comes first, so that their writer cannot commit them any more. Returns false if there are no such files.
+   * Removes the files that no commit names, because a writer that was cut off may have written them late. A commit is
+   * made first, so that the writer of these files cannot commit them any more. Returns false if there are no such
+   * files.
    */
   async sweep(commit: ArchiveCommit): Promise<boolean> {
     const strays = await this.#findStrays(this.read());
@@ -249,7 +250,7 @@ export class Archive {
     return join(this.folder, getSegmentFile(segment, kind));
   }
 
-  /** Returns the segments that may hold rows within the bounds, the newest first. */
+  /** Returns the segments that may hold rows for the filter, the newest first. */
   segments(
     state: ArchiveState,
     { table, platform, from, to }: SegmentFilter & { readonly table: TableName },
@@ -281,7 +282,7 @@ export class Archive {
 
   /**
    * Returns the segments that may have caused a failure: the segments that the engine's message names, or all if it
-   * names none. Returns none if the failure was not about files.
+   * names none. Returns an empty list if the failure was not about files.
    */
   findSuspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
@@ -308,8 +309,8 @@ export class Archive {
   /**
    * Returns the rows of segments as SQL that can replace a table's name. The rows of erased clients are left out: the
    * clients in `without` of a segment, and the clients in `erased`. Read `erased` first, and then the state that
-   * names the segments. Otherwise a commit in between could take a client off `erased` while the segments that were
-   * read still have the client's rows.
+   * names the segments. With the other sequence, a commit in between could take a client off `erased` while the
+   * segments that were read still have the client's rows.
    */
   source(segments: readonly Segment[], erased: ErasedClients = []): string {
     const groups = Map.groupBy(segments, ({ table, without = [] }) =>

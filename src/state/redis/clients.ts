@@ -41,10 +41,13 @@ const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
  */
 export const COMMITS_A_TIDYING = 16;
 
-/** How often a change is looked for if its answer was lost with the connection. */
+/** The interval at which a change is looked for if its answer was lost with the connection. */
 const LOOK_AGAIN_MS = 10;
 
-/** A commit is valid until this long before its caller's limit, so that time remains to look whether it took effect. */
+/**
+ * A commit expires this long before its caller's time limit, so that time remains to look whether the commit took
+ * effect.
+ */
 const ANSWER_MARGIN_MS = 20;
 
 interface RedisClientsParts {
@@ -82,9 +85,8 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   };
 
   /**
-   * Whether a change took effect. It is called if the answer cannot be trusted. It looks for the state that the
-   * change would leave, for as long as the change could still arrive. The connection is back within some
-   * milliseconds.
+   * Whether a change took effect whose answer was lost. Looks for the state that the change would leave, for as long
+   * as the change could still arrive. A lost connection is back within some milliseconds.
    */
   const isStored = async (
     { client, stamp }: Commit,
@@ -160,8 +162,8 @@ function computeValidUntilMs({ storeTimeMs, arrivedMs }: LoadStamp, limitMs: num
 }
 
 /**
- * Whether Redis may have executed a call whose answer was lost. It has not if it refused the call, was late, or was
- * never asked.
+ * Whether the answer of a call was lost although Redis may have executed the call. This is not so if Redis refused
+ * the call or was never asked. It is not so for a late call either, because its commit has expired by then.
  */
 function isAnswerLost(error: unknown): boolean {
   if (!(error instanceof StoreUnavailable) || error instanceof StoreLate) return false;
@@ -216,7 +218,7 @@ function toCommitResult(status: CommitStatus): 'committed' | 'conflict' {
  */
 type CommitStatus = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
-/** How long data is kept, and how much of it. */
+/** How long the data of a commit is kept, and how much of it. */
 export const COMMIT_RETENTION = {
   stateMs: RETENTION.stateMs,
   recordMs: RETENTION.decisionMs,
@@ -225,7 +227,7 @@ export const COMMIT_RETENTION = {
   notes: RETENTION.notesPerClient,
 };
 
-/** The journal's limit for each partition, in the form that commit-5.lua takes. */
+/** The journal's limit for each partition, in the form that commit-5.lua takes: negative if memory is short. */
 const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
   enough: Math.ceil(RETENTION.journalEntries / redis.PARTITIONS.length),
   little: -Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),

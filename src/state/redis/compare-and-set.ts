@@ -7,7 +7,8 @@ import { RedisScript } from './script.ts';
 
 /**
  * The only functions that change a text in Redis after it was read. The text is replaced or removed only if it is
- * still the same. A stamp stands for the text, because a damaged text may not be UTF-8 and could not be sent back.
+ * still the same. A stamp, which is a hash of the text's bytes, stands for the text, because a damaged text may not
+ * be UTF-8 and could not be sent back.
  */
 
 type RedisDoor = Pick<RedisAccess, 'connection' | 'runOn'>;

@@ -48,8 +48,8 @@ function decodeStateOrNull(raw: string): ClientState | null {
 }
 
 /**
- * Erases clients. The state is removed last, because it leads to everything else. Therefore an interrupted erasure
- * can be repeated.
+ * Erases clients. The state is removed last, because everything else is found through it. Therefore an interrupted
+ * erasure can be repeated.
  */
 export class ClientErasure {
   readonly #door: RedisAccess;

@@ -21,8 +21,8 @@ const probeScript = new RedisScript(PROBE);
 const TOLD_FOR_MS = 30_000;
 
 /**
- * If another node's report is newer than a server's failure here by more than this, the node has tried the same
- * server after it failed here.
+ * If another node's report is newer than a server's failure here by more than this, that node has tried the server
+ * after the failure here.
  */
 const LOOKED_LATER_MS = 2000;
 
@@ -42,7 +42,7 @@ export type MemoryRoom = 'enough' | 'little' | 'unknown';
 
 /**
  * A server that uses more than this share of its memory has little left. The journal must not fill the rest, which is
- * for payers and for rewriting the server's log.
+ * needed for payers and for rewriting the server's log.
  */
 const JOURNAL_SHARE_MAX = 0.8;
 
@@ -110,7 +110,7 @@ export class RedisHealth {
   }
 
   /**
-   * Whether only this node cannot reach a server. This is never true on all nodes at once, because it requires
+   * Whether only this node cannot reach a server. The result is never true on all nodes at once, because it requires
    * another node that reaches every server.
    */
   #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly ReachReport[]): boolean {
@@ -200,7 +200,7 @@ function parseReachReport(text: unknown): ReachReport {
 /** The oldest Redis with the scripts, options and replies that the service needs. */
 const MAJOR_VERSION_MIN = 7;
 
-/** A server that uses more than this share of its memory should get more in time. */
+/** A server that uses more than this share of its memory gets a warning, so that it is given more memory in time. */
 const MEMORY_SHARE_MAX = 0.85;
 
 /** Explains by the INFO why a server is too old. Returns null if it is not. */

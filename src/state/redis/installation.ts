@@ -17,12 +17,16 @@ import type { RedisAccess } from './connection/connection.ts';
 import { areSomeTexts, callChecked, isTextOrNull } from './connection/reply.ts';
 import { agreeOnText } from './shared-records.ts';
 
-/** A member of the versions, which every node reads twice a second. It shows that the store was not emptied. */
+/**
+ * A field of VERSIONS_KEY, which every node reads twice a second. It holds the id of the installation. If it is
+ * missing, the store may have been emptied.
+ */
 const HINT = 'installation';
 
 /**
- * The member of the installation's set for a shape in a partition. A commit can ask for both at once. Both are
- * written together, and a node that believes that a shape is there stored it long before it expires.
+ * The member of a partition's set (`installationKey`) that stands for the installation and for a stored shape, so
+ * that a commit asks for both at once. The member and the shape are written together, and a node that believes that a
+ * shape is there stored it long before it expires.
  */
 export const shapeMember = (installation: string, shapeId: string): string => `${installation} ${shapeId}`;
 
@@ -156,8 +160,8 @@ export class InstallationCheck {
   }
 
   /**
-   * Explains what a server lost. A server that evicts keys may also have evicted the ids of its partitions. These are
-   * written again.
+   * Explains what a server lost. A server that evicts keys may also have evicted the ids of its partitions. These ids
+   * are written again.
    */
   async #explainLoss(own: readonly string[], evicts: () => Promise<boolean>): Promise<string | null> {
     const { without } = await this.#findHolders(own);

@@ -50,7 +50,9 @@ interface StoredEntry {
   readonly place: EntryPlace;
 }
 
-/** A row with its content. If the content is gone, the row has the time at which it was made. */
+/**
+ * An entry as it was read, with its position. If the decision that it refers to is gone, the entry is a LostVerdict.
+ */
 interface ReadRow {
   readonly place: JournalPlace;
   readonly entry: ReadEntry;
@@ -67,8 +69,9 @@ interface Feed {
 }
 
 /**
- * Reads the journal over its partitions. A later entry comes later in its partition, so a cursor with a position in
- * each partition skips and repeats nothing. Entries of different partitions are only sorted by the servers' clocks.
+ * Reads the journal over its partitions. An entry that is written later lies later in its partition, so a cursor with
+ * a position in each partition skips and repeats nothing. Only the servers' clocks tell which of two entries in
+ * different partitions is older.
  */
 export function createRedisJournal(
   door: RedisAccess,
@@ -171,8 +174,8 @@ class JournalReader {
   readonly #decisions: RedisDecisions;
   /**
    * Rows that were read beyond the last pages, by cursor, so that a reader who continues there need not read them
-   * twice. If a client is erased in the meantime, the erasure comes after these entries, as it comes after entries
-   * that were returned.
+   * twice. If a client is erased in the meantime, the erasure comes after these rows, just as it comes after rows
+   * that were returned before.
    */
   readonly #ahead = new Map<string, readonly Feed[]>();
 
@@ -203,7 +206,7 @@ class JournalReader {
     const cursor = nothing ? after : writeCursor(given);
     // A reader who starts with the oldest kept entry misses nothing.
     const pushedOut = after === null ? null : await this.#gapAfter(places);
-    // Entries that were read ahead may count as lost by now. They would be reported twice.
+    // An entry that was read ahead may be part of the gap by now, and would be reported twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
@@ -263,7 +266,7 @@ class JournalReader {
     feed.ended = feed.rows.length < batch;
   }
 
-  /** Completes the rows. For a verdict the journal only names the decision, which is read here. */
+  /** Completes the rows. The journal only refers to the decision of a verdict, so the decision is read here. */
   async #completeRows(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
     const parsed = await Promise.all(
       stored.map(async (one) => ({
@@ -298,16 +301,17 @@ function findGap(loss: Readonly<Record<string, string>>, place: JournalPlace | n
 }
 
 /**
- * Computes how many rows to read from each partition. Clients spread evenly, so it is the partition's share of the
- * limit and some more. Rows that are not returned were read in vain.
+ * Computes how many rows to read from each partition. Clients are spread evenly over the partitions, so the number is
+ * the partition's share of the limit and some more. It is not larger, because rows that are not returned may have
+ * been read in vain.
  */
 function computeBatch(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITIONS.length));
 }
 
 /**
- * Takes rows by age, until no more are wanted or the next row is unknown. It is unknown if a feed must be filled
- * again.
+ * Takes rows by age, until no more are wanted or the next row is unknown. The next row is unknown if a partition has
+ * to be read further first.
  */
 function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Generator<ReadRow> {
   while (isMoreWanted()) {
@@ -317,7 +321,10 @@ function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Gen
   }
 }
 
-/** Takes the oldest row of all. Returns null if it is unknown because an empty feed must be filled again. */
+/**
+ * Takes the oldest row of all partitions. Returns null if there is none, or if a partition has to be read further
+ * first.
+ */
 function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   let oldest: Feed | null = null;
   let oldestPlace: JournalPlace | null = null;

@@ -6,7 +6,7 @@ import { BadReply } from './connection/reply.ts';
 const EPOCH_MS_MIN = Date.UTC(2020);
 const EPOCH_MS_MAX = Date.UTC(2100);
 
-/** The clocks of the servers, as their answers show them. */
+/** Estimates the clocks of the servers from their answers. */
 export class NodeClocks {
   readonly #connection: RedisConnection;
   readonly #clock: () => number;
@@ -43,7 +43,7 @@ export class NodeClocks {
   }
 
   /**
-   * How far the deciding clock is ahead of this process's clock, in ms. The deciding clock is the median of all
+   * How far the store's clock is ahead of this process's clock, in ms. The store's clock is the median of all
    * servers' clocks.
    */
   get offsetMs(): number {
@@ -55,7 +55,7 @@ export class NodeClocks {
     return this.#offsets.get(node)?.offsetMs ?? null;
   }
 
-  /** Returns the median over the present servers. A server that is gone no longer counts. */
+  /** Returns the median of the offsets of all servers that still belong to the store. */
   #median(): number {
     return findMedianOffset(
       this.#connection

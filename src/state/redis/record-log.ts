@@ -38,7 +38,9 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
           : requireItems(what, made).map((one) => requireWholeNumber(what, one) === 1),
       );
     },
-    /** Reads the number that was given last (0 before the first), and the other members of the head. */
+    /**
+     * Reads the number that was given last (0 before the first), the horizon and the epoch, which ListPage explains.
+     */
     head: () =>
       call(async (commands) => {
         const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);

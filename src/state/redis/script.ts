@@ -5,11 +5,11 @@ import type { RedisAccess, RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
- * The code around each script. A ticket goes with each call and comes back with its reply. So the reply to another
- * call is noticed. A reply is `ticket:5` for a number, `ticket=text` for a text, or a list whose last item is the
- * ticket. A list within a list would cost Redis more than the rest of many scripts. `whole(n)` reads an argument that
- * must be a whole number, and otherwise ends the script, because Redis does not undo what a script wrote before it
- * failed. The scripts that every verdict calls add the ticket themselves, because a function around them costs as
+ * The code around each script. A ticket goes with each call and comes back with its reply. So a reply that belongs to
+ * another call is noticed. A reply is `ticket:5` for a number, `ticket=text` for a text, or a list whose last item is
+ * the ticket. A list within a list would cost Redis more than the rest of many scripts. `whole(n)` reads an argument
+ * that must be a whole number, and otherwise ends the script, because Redis does not undo what a script wrote before
+ * it failed. The scripts that every verdict calls add the ticket themselves, because a function around them costs as
  * much as a command.
  */
 const TICKET = 'local ticket = table.remove(ARGV)\n';
@@ -38,7 +38,7 @@ export function createCallTicket(): string {
 
 /**
  * A Lua file of `scripts/`. The first comment of the file is its contract. The number at the end of its name says how
- * many KEYS it takes. If there is no number, it takes any.
+ * many KEYS the script takes. A script without a number takes any number of KEYS.
  */
 export class RedisScript {
   readonly #file: string;

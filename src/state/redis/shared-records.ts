@@ -65,7 +65,7 @@ export function createRedisVersions(commands: RedisCommands, run: RunCall): Vers
 }
 
 function createNamesIndex(connection: RedisConnection): DocumentIndex {
-  /** Notes the name `noted`. If the name is empty, it lists the names. */
+  /** Adds the name `noted` to the collection. If `noted` is empty, reads the names of the collection. */
   const run = <T>(collection: string, noted: string, read: (what: string, reply: unknown) => T) => {
     const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS), noted];
     return documentNames.run(connection, [redis.documentNamesKey(collection)], args, read);
@@ -95,7 +95,10 @@ export function createRedisRegisters(door: RedisAccess, versions: FollowedVersio
   };
 }
 
-/** Writes a register if it still holds `expected`, without a new version. Returns false if it holds another text. */
+/**
+ * Writes a register if it still holds `expected`, and returns false otherwise. It does not write a new version, so
+ * nodes that follow the register do not notice the change.
+ */
 export function setRegister(
   door: RedisAccess,
   name: string,
@@ -145,8 +148,8 @@ const ADMITTED_AT_ONCE: Admission = { admitted: true, delayMs: 0 };
 const AT_ONCE = Promise.resolve(ADMITTED_AT_ONCE);
 
 /**
- * Stores the buckets that the fleet shares. While Redis is away each node uses its own buckets, so that a limit
- * always holds.
+ * Stores the buckets that the fleet shares. While Redis is away, each node uses its own buckets, so that callers are
+ * always limited.
  */
 export function createRedisRateBuckets(door: Pick<RedisAccess, 'connection' | 'runOn'>): RateBuckets {
   const monotonicMs = () => performance.now();

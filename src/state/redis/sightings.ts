@@ -100,8 +100,8 @@ function formatMarkLetters(marks: readonly SightingMark[]): string {
 }
 
 /**
- * The letters of all marks, for sets in which a rule set counts unpaid orders, and the letters that are noted in all
- * sets.
+ * The letters of all marks, which are noted in sets in which a rule set counts unpaid orders. In all other sets, only
+ * LETTERS_WITHOUT_ORDERS are noted.
  */
 const EVERY_LETTER = formatMarkLetters(SIGHTING_MARKS);
 const LETTERS_WITHOUT_ORDERS = formatMarkLetters(['paying', 'unpaid', 'blocked']);

@@ -167,7 +167,8 @@ function createRedisClaims({ commands, runOn }: RedisAccess): Store['claimIdempo
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;
     return runOn(claim)(async () => {
       const first = await commands.set(claim, requestHash, { condition: 'NX', GET: true, expiration });
-      // The answer may come long after the key first came, and is kept for a day from then on.
+      // The claim is renewed, because the answer may come long after the key first came, and is kept for a day from
+      // then on.
       if (first === requestHash) await commands.set(claim, requestHash, { expiration });
       return first ?? requestHash;
     });

@@ -66,7 +66,7 @@ async function readStatesPage(
   const [cursor = '0', started] = from?.split(' ') ?? [];
   const place = started === undefined ? 0 : nodes.indexOf(started);
   const node = nodes[place];
-  // The server is gone, and its clients are on other servers.
+  // The server is gone, and its clients are on other servers, so the pass ends here.
   if (node === undefined) return { states: [], next: null };
   const page = await calls.onNode(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
   const states = await Promise.all(

@@ -1,10 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * A file in the folder of a version that was rolled back. It is no part of the rules and does not count in any
- * digest.
- */
+/** A file in the folder of a version that was rolled back. It is no part of the rules, and no digest includes it. */
 export const ROLLED_BACK_FILE = 'rolled-back.json';
 
 interface RolledBack {

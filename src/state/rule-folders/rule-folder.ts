@@ -67,7 +67,9 @@ function readFolder(folder: string): ReadResult {
   return { ok: true, rules: result.rules, digest: computeDigest(files), released: release !== null };
 }
 
-/** Lists the folders in `rulesDir` that hold rule files but are not named like a version, so that nobody reads them. */
+/**
+ * Lists the folders in `rulesDir` that hold rule files but are not named like a version. Nobody reads these folders.
+ */
 export function listMisnamedFolders(rulesDir: string): readonly string[] {
   return readdirSync(rulesDir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !isRuleVersion(entry.name))
@@ -77,8 +79,9 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
 }
 
 /**
- * Reads the texts of all rule files, lists and cases in a folder. Returns null if there is no such folder. A problem
- * is reported for a file that cannot be read, and for a link that leads out of the folder of rule sets.
+ * Reads the texts of all rule files, lists and cases in a folder. Returns null if there is no such folder. Adds a
+ * problem to `problems` for each file that cannot be read, and for each link that leads out of the folder of rule
+ * sets.
  */
 export function readRuleFiles(folder: string, problems: RuleProblem[]): RuleFiles | null {
   const before = problems.length;
@@ -89,7 +92,7 @@ export function readRuleFiles(folder: string, problems: RuleProblem[]): RuleFile
   }
   const files = new Map<string, string>();
   const paths = ['.', 'cases', 'lists'].flatMap((below) => listYamlFiles(folder, below, problems));
-  // One file more than allowed is enough for the parser to report it.
+  // One file more than allowed is read, so that the parser reports that there are too many.
   for (const path of paths.slice(0, RULE_SET_FILES_MAX + 1)) {
     const text = readText(folder, path, problems);
     if (text !== null) files.set(path, text);
@@ -114,8 +117,8 @@ function listYamlFiles(folder: string, below: string, problems: RuleProblem[]): 
 }
 
 /**
- * Reads the text of a file. Returns null if it is missing. A problem is reported for a file that cannot be read or is
- * not UTF-8.
+ * Reads the text of a file. Returns null if it is missing. Adds a problem to `problems` if the file cannot be read or
+ * is not UTF-8.
  */
 function readText(folder: string, path: string, problems: RuleProblem[]): string | null {
   const place = resolvePlace(folder, path, problems);

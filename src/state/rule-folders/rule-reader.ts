@@ -17,17 +17,17 @@ export interface RuleReader {
 }
 
 /**
- * The limits of reading a rule set. Reading and proving a rule set takes milliseconds. Only a rule set made to be
- * hard to prove comes near these limits.
+ * The limits of reading a rule set. Reading a rule set and checking its holdouts takes milliseconds. Only a rule set
+ * made to be hard to check comes near these limits.
  */
 const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
 
 const THREAD = new URL('./reader-thread.ts', import.meta.url);
 
 /**
- * Reads, parses and proves rule sets in a thread of its own. Nodes use it, so that requests never wait behind a draft
- * on the disk. It refuses a rule set that takes too much work. Only sound rules come back, as plain data, and are
- * compiled here.
+ * Reads, parses and checks rule sets in a thread of its own. Nodes use this reader, so that requests never wait
+ * behind a draft on the disk. The reader refuses a rule set that takes too much work. Only sound rules come back from
+ * the thread, as plain data, and are compiled here.
  */
 export class ThreadedReader implements RuleReader {
   readonly #rulesDir: string;

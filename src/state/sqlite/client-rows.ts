@@ -88,7 +88,8 @@ export function createSqliteClients(
       if (status === 'committed' && change.shape !== undefined) storedShapes.add(change.shape.id);
       return status;
     },
-    // A claim without a decision is worth nothing: the decision's commit brings both to the disk.
+    // A claim is useless without its decision, so the claim is not synced. The commit of the decision brings claim
+    // and decision to the disk.
     claimIdempotencyKey: (platform, key, requestHash) =>
       writeUnsynced(() => {
         const now = clock();

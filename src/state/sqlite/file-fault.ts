@@ -4,9 +4,9 @@ import { toClientIndexKey, toOrderIndexKey } from './newest-entries.ts';
 import { getDbPath } from './open-file.ts';
 
 /**
- * Finds the first fault of the file under a DATA_DIR. Returns null if there is none. It reads the whole file. SQLite
- * checks its pages. It does not check the entries that the journal's index leads to, because the index is a plain
- * table to SQLite.
+ * Finds the first fault of the file under a DATA_DIR. Returns null if there is none. SQLite checks the pages of the
+ * whole file. To SQLite the journal's index is a plain table, so this function itself checks that the index leads to
+ * every entry.
  */
 export function findFileFault(dataDir: string): string | null {
   try {

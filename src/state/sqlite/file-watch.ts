@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /**
- * The identity of the file at a path: its device and number. No other file has the same identity while a process
- * keeps this one open.
+ * The identity of the file at a path: its device and inode number. No other file has the same identity while a
+ * process keeps this one open.
  */
 type FileIdentity = string | null;
 
@@ -16,13 +16,16 @@ export class FileWatch {
   #opened: readonly (readonly [path: string, identity: FileIdentity])[];
   #refusal: StoreUnavailable | null = null;
 
-  /** `path` is the path of an open database. Its log is beside it as long as the database is open. */
+  /**
+   * `path` is the path of an open database. The log of the database is at this path with `-wal` as long as the
+   * database is open.
+   */
   constructor(path: string) {
     this.#path = path;
     this.#opened = [path, `${path}-wal`].map((one) => [one, readFileIdentity(one)] as const);
   }
 
-  /** Why nothing may be read or written, by the last look. Null if the files are at their paths. */
+  /** Why nothing may be read or written, as the last call of `look` found. Null if the files are at their paths. */
   get refusal(): StoreUnavailable | null {
     return this.#refusal;
   }

@@ -19,7 +19,7 @@ const PENDING_WRITES_MAX = 5000;
 /** How long a write waits for another process's write before it fails. */
 export interface LockPatience {
   readonly limitMs: number;
-  /** Is called once for each wait that has become long. */
+  /** Is called once for each wait of more than LONG_WAIT_MS. */
   readonly onLongWait: () => void;
 }
 
@@ -68,11 +68,11 @@ interface Committed extends Pick<Pending, 'reject'> {
 }
 
 /**
- * Runs all writes that arrive in one turn of the event loop in one transaction. It brings committed writes to the
- * disk in the background. A few syncs run at a time, each for everything that is committed when it begins. A write is
- * acknowledged only after its own sync. Everything before it in the log is then on the disk, too. Some writes matter
- * only together with a later write, such as the sighting of a verdict with the commit of the verdict. Such a write is
- * acknowledged when it is committed, and the later write's sync brings both to the disk.
+ * Runs all writes that arrive in one turn of the event loop in one transaction. Committed writes are brought to the
+ * disk in the background. A few syncs run at a time, each for everything that is committed when the sync begins. A
+ * write is acknowledged only after its own sync. Everything before it in the log is then on the disk, too. Some writes
+ * matter only together with a later write, such as the sighting of a verdict with the commit of the verdict. Such a
+ * write is acknowledged when it is committed, and the later write's sync brings both writes to the disk.
  *
  * If the disk refuses a sync, no later write can be acknowledged either. The system may have dropped data that it
  * could not write. A later sync would succeed all the same, but the log can be read only up to the missing part.
@@ -141,7 +141,7 @@ export class GroupCommit {
     later(() => this.#flush());
   }
 
-  /** Tries once to write everything that waits, rejects the rest, and waits for the disk. */
+  /** Tries once to write everything that waits, rejects what could not be written, and waits for the disk. */
   async close(): Promise<void> {
     this.#flush();
     for (const { reject } of this.#pending.splice(0)) reject(new Error('the store is closed'));
@@ -258,7 +258,7 @@ function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): v
  */
 const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
 
-/** Whether the write itself is at fault, and not the disk or the file. Then the other writes need not fail. */
+/** Whether the write itself is at fault, and not the disk or the file. In this case the other writes need not fail. */
 function isFaultOfOneWrite(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return true;
   // The lower byte is the code. The upper bytes only give details.
@@ -286,8 +286,9 @@ export class LogSync {
   readonly #free: number[];
 
   /**
-   * `path` is the path of the database. The log is beside it as long as the database is open. All files are opened
-   * here. A process with many connections may later be unable to open files, and must still keep its writes.
+   * `path` is the path of the database. The log is at this path with `-wal` as long as the database is open. All
+   * files are opened here. A process with many connections may later be unable to open files, and must still keep its
+   * writes.
    */
   constructor(path: string) {
     this.#free = Array.from({ length: SYNCS_AT_ONCE_MAX }, () => openSync(`${path}-wal`, 'r+'));

@@ -16,7 +16,7 @@ export interface JournalProgress {
   readonly hotMs: number;
   /** `journal_index` has all entries up to this position. */
   readonly indexed: number;
-  /** Among the entries of the batch after `indexed`, the index has those whose key is at most this one. */
+  /** Of the entries of the batch after `indexed`, the index has those whose key is at most `indexedKey`. */
   readonly indexedKey: number;
 }
 
@@ -174,8 +174,8 @@ export class JournalTable {
   }
 
   /**
-   * Forgets entries. Returns the position that it reached. Returns null if nothing up to `last` is left to be
-   * forgotten.
+   * Forgets entries. Returns the position of the last forgotten entry. Returns null if nothing up to `last` is left
+   * to be forgotten.
    */
   #forget(last: number): number | null {
     const { forgotten } = this.progress();
@@ -188,8 +188,8 @@ export class JournalTable {
   }
 
   /**
-   * Removes decisions past their retention among the oldest ones. Returns whether there may be more. A decision whose
-   * clock was ahead is checked again after the process has started anew.
+   * Removes decisions past their retention among the oldest ones. Returns whether there may be more. A decision that
+   * was dated in the future, because a clock was ahead, is checked again only after the process has started anew.
    */
   removeOld(nowMs: number): boolean {
     const { forgotten, shipped, hotMs } = this.progress();

@@ -22,7 +22,7 @@ import { LOCK_FREE_MS, repeatInOneTransaction } from './group-commit.ts';
 import type { JournalRow, JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** Creates the journal. The positions of its rows are the places of its entries. */
+/** Creates the access to the journal. The position of a row in the table is the position of the entry. */
 export function createSqliteJournal(
   { read, readPage, write }: SqliteFile,
   table: JournalTable,

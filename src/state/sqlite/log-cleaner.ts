@@ -14,8 +14,9 @@ const LEFT =
   'The payer is erased, but the write-ahead log of SQLite still holds bytes of it, because another process is reading the file. They are removed when that process has finished; the service tries four times a second, and again after a restart.';
 
 /**
- * Removes erased payers from SQLite's log of writes, which holds pages as they were before. A mark in the database
- * file stays until the log was emptied. If a process is killed before that, the next process empties the log.
+ * Removes erased payers from SQLite's write-ahead log, which still holds pages as they were before an erasure. A mark
+ * in the database file stays until the log was emptied. If a process is killed before that, the next process empties
+ * the log.
  */
 export class LogCleaner {
   readonly #checkpoints: SqliteCheckpointer;
@@ -59,7 +60,7 @@ export class LogCleaner {
     await this.#file.write(() => this.#forget(mark)).catch(() => {});
   }
 
-  /** Says where erased payers still are. Returns null if they are nowhere. */
+  /** Explains where data of erased payers still is. Returns null if it is nowhere. */
   left(): Promise<string | null> {
     return this.#file.read(() => (this.#mark() === null ? null : LEFT));
   }

@@ -60,7 +60,7 @@ export class NewestEntries {
   }
 
   find(key: number): NewestPlaces {
-    // A transaction that is rolled back gives its positions to other entries.
+    // Nothing is read within a transaction, because a rollback would give the positions to other entries.
     if (this.#db.isTransaction) this.#forgetIndexed();
     else this.read(SEARCH_READS_MAX);
     return { positions: this.#positions.get(key) ?? [], readThrough: this.#readThrough };

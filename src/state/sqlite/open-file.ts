@@ -16,8 +16,8 @@ const OPEN_TIMEOUT_MS = 2000;
 const BUSY_TIMEOUT_MS = 5;
 
 /**
- * The size of a page. A verdict writes a page of each tree that it touches. Against SQLite's 4096 this writes a quarter
- * less; 1024 writes less still, but takes an eighth more CPU.
+ * The size of a page. A verdict writes a page of each tree that it touches. This size writes a quarter less than
+ * SQLite's default of 4096 bytes. A size of 1024 bytes writes even less, but takes an eighth more CPU.
  */
 const PAGE_BYTES = 2048;
 
@@ -47,7 +47,8 @@ export function openSqliteFile(path: string, folder: string, begun: KnownInstall
     makeOwnFolder(folder);
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
-    // In a new file these settings must come first. Later they would take a rewrite, and the lock of the writer.
+    // In a new file these settings must come first. In an existing file they would need a rewrite, and the lock of
+    // the writer.
     const isEmpty = db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
     if (isEmpty) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     // With NORMAL, SQLite leaves the syncs to GroupCommit, which syncs the log before a write is acknowledged.
@@ -110,10 +111,10 @@ function isOurs(file: string): boolean {
 }
 
 /**
- * Makes the tables that do not exist yet. Appended rows cost a verdict next to nothing, and each page at a random
- * position is a page of the log. So a plain verdict writes two rows: the state, whose rows are in the sequence in
- * which payers came, and the journal's entry, which is the record of the decision. The journal's index is written
- * later, in sorted batches. Tables to which a verdict writes have no index by time.
+ * Makes the tables that do not exist yet. An appended row costs a verdict next to nothing, but a row at a random
+ * position writes a whole page to the log. So a plain verdict writes two rows: the state, whose rows are in the
+ * sequence in which payers came, and the journal's entry, which is the record of the decision. The journal's index is
+ * written later, in sorted batches. Tables to which a verdict writes have no index by time.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS clients (
@@ -182,27 +183,27 @@ const SCHEMA = `
   ) STRICT;
 `;
 
-/** An open file, as its users see it. */
+/** The functions that read and write an open database file. */
 export interface SqliteFile {
   readonly db: DatabaseSync;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly run: RunCall;
   readonly read: <T>(work: () => T) => Promise<T>;
-  /** Reads many rows. Between two such reads of any callers, the event loop serves others. */
+  /** Reads many rows. Such reads run one at a time, and the event loop serves others between two of them. */
   readonly readPage: <T>(work: () => T | Promise<T>) => Promise<T>;
   /** Runs `work` in a transaction. Resolves when the write is on the disk. */
   readonly write: <T>(work: () => T) => Promise<T>;
   /**
    * Runs `work` in a transaction. Resolves when the write is committed: everybody reads it, but a power failure may
-   * lose it. It is for a step before a `write`, whose sync brings both to the disk.
+   * lose it. It is for a step before a `write`, because the sync of that `write` brings both writes to the disk.
    */
   readonly writeUnsynced: <T>(work: () => T) => Promise<T>;
 }
 
 /**
- * Creates the access to an open file. It refuses to read data that never reached the disk, or that lies in a file
- * that was replaced.
+ * Creates the functions that read and write an open file. They refuse every call after the disk refused written data,
+ * and while the file at the path is missing or another one.
  */
 export function createSqliteFile(
   db: DatabaseSync,
@@ -246,8 +247,8 @@ function oneATurn(run: RunCall): SqliteFile['readPage'] {
 }
 
 /**
- * Turns all errors of SQLite (busy, full disk, damaged file) into StoreUnavailable, because state cannot be relied on
- * then.
+ * Turns all errors of SQLite (busy, full disk, damaged file) into StoreUnavailable, because the stored state cannot
+ * be relied on after such an error.
  */
 const sqliteCall: RunCall = async (call) => {
   try {

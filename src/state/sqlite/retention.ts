@@ -8,7 +8,7 @@ import { JournalIndexWriter } from './journal-index.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** The tables with an index by time. */
+/** The tables with an index by the time at which rows expire. */
 const INDEXED = ['orders', 'documents'] as const;
 
 /**
@@ -23,17 +23,20 @@ const LOOKED_THROUGH = ['clients', 'claims', 'sightings', 'device_verdicts', 'ta
  */
 const BITE_ROWS = 200;
 
-/** A table without an index is read faster while a batch of it has more expired rows than this. */
+/** A table without an index is read with shorter pauses while a batch of its rows has more expired ones than this. */
 const STALE_ROWS_MAX = 20;
 
 /** The number of pages that are given back to the disk at once. */
 const BITE_PAGES = 400;
 
-/** Free pages are used again. Only the number above this and above a tenth of the file is given back. */
+/**
+ * SQLite uses free pages again. Pages are given back to the disk only while more pages than this, and more than a
+ * tenth of the file, are free.
+ */
 const FREE_PAGES_MAX = 2000;
 const FREE_SHARE_MAX = 0.1;
 
-/** If less than both of these is free, the journal is shortened to leave room for the payers' states. */
+/** If the free space is below both of these limits, the journal is shortened to leave room for the payers' states. */
 const DISK_FREE_BYTES_MIN = 2e9;
 const DISK_FREE_SHARE_MIN = 0.1;
 

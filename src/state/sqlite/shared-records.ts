@@ -22,7 +22,10 @@ import type { SqliteFile } from './open-file.ts';
 
 /** The tables of what belongs to no single client: documents, versions, registers and tallies. */
 
-/** Creates the documents in the table `documents`, which has the end of each document. */
+/**
+ * Creates the access to the documents in the table `documents`, which also holds the time at which each document
+ * expires.
+ */
 export function createSqliteDocuments(file: SqliteFile, versions: FollowedVersions): Documents {
   return createKeyvDocuments(
     createDocumentsKeyv({ store: createTableAdapter(file) }),
@@ -77,7 +80,7 @@ function createTableIndex({ db, readPage }: SqliteFile): DocumentIndex {
   };
 }
 
-/** Creates the versions in the table `versions`. */
+/** Creates the access to the versions in the table `versions`. */
 export function createSqliteVersions({ db, read, write }: SqliteFile): VersionTable {
   const all = db.prepare('SELECT name, version FROM versions');
   const put = db.prepare(
@@ -106,7 +109,7 @@ export function createSqliteRegisters(file: SqliteFile, versions: FollowedVersio
   };
 }
 
-/** Creates the tallies in the table `tallies`. */
+/** Creates the access to the tallies in the table `tallies`. */
 export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tallies {
   const all = db.prepare('SELECT field, count FROM tallies WHERE tally = ?');
   const one = db.prepare('SELECT count FROM tallies WHERE tally = ? AND field = ?');
@@ -117,8 +120,8 @@ export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tal
   return {
     add: (tally, { writer, number, counts }) =>
       write(() => {
-        // The end is rounded up to a day, so that unchanged fields need not be written each time. This is exact
-        // enough.
+        // The time of expiry is rounded up to a day, so that unchanged fields need not be written each time. This is
+        // exact enough.
         const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
         const last = Number(one.get(tally, formatLastBatchField(writer))?.['count'] ?? 0);
         if (last >= number) return;

@@ -42,7 +42,7 @@ export function createSqliteSightings({
       // A client that is on no device and has none of the requested values is not noted.
       const isSeen = ask.fingerprint !== null || ask.ip !== null || ask.attributes !== undefined;
       if (!ask.record || !isSeen) return read(() => count(ask));
-      // The commit of the answer that uses the counts brings them to the disk, too.
+      // The commit of the verdict that uses the counts brings the notes to the disk, too.
       return writeUnsynced(() => {
         const now = clock();
         noteOn(sql, ask, 'fingerprint', now);

@@ -109,7 +109,10 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   };
 }
 
-/** Opens the file. Creates it only if no existing installation is expected there. Throws AnotherStore. */
+/**
+ * Opens the file. Creates it only if no existing installation is expected there. Throws AnotherStore if the file does
+ * not hold the expected installation.
+ */
 function openInstallation(path: string, dataDir: string, options: SqliteStoreOptions) {
   const { expected = null, isAccepted = false, salt } = options;
   const name = `sqlite ${path}`;

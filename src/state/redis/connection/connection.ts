@@ -36,7 +36,7 @@ export interface RedisConnection {
   readonly sharded: boolean;
   /** Sends commands together. Missing in a cluster, where a key may move between two commands. */
   readonly sendTogether?: SendTogether;
-  /** Connects to the address again. Missing unless one address stands for whichever server is the master. */
+  /** Connects to the address again. Missing unless the store has one address, behind which the master may change. */
   readonly connectAnew?: () => void;
   /** Names the server that answers for a key. */
   nodeOf(key: string): string;
@@ -77,7 +77,10 @@ interface ScannedKeys {
 
 const CONNECT_TIMEOUT_MS = 800;
 
-/** A connection without a byte for this long is dead. A ping passes over a living connection in every interval. */
+/**
+ * A connection on which no byte arrives for this long is given up as dead. A living connection carries a ping every
+ * PING_INTERVAL_MS.
+ */
 const SILENCE_MS_MAX = 2000;
 const PING_INTERVAL_MS = 500;
 
@@ -107,9 +110,9 @@ const NO_COMMAND_TIMER = { timeout: 0 };
 const TO_CHECK = 'check that it runs, and the host, port, password and TLS (rediss://) in REDIS_URL';
 
 /**
- * Connects once. Throws StoreUnavailable with the addresses and without the password. Later errors go to `onError`. A
- * server that is late is tried again for `patienceMs`. A person waits longer than a node, because a supervisor starts
- * the node again.
+ * Connects to Redis. Throws StoreUnavailable with the addresses and without the password. Errors after the first
+ * connection go to `onError`. A server that is late is tried again for `patienceMs`. A command of a person is more
+ * patient than a node, because a supervisor starts the node again.
  */
 export async function connectRedis(
   target: RedisTarget,
@@ -294,7 +297,8 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
     },
     // The client library never sends a failed command again, because the command may have been applied.
     maxCommandRediscovers: 0,
-    // Otherwise commands that start together wait for a free connection, which busy traffic never leaves free.
+    // Without this, commands that start together wait for a free connection, and under busy traffic no connection
+    // becomes free.
     reserveClient: true,
     scanInterval: SENTINEL_SCAN_INTERVAL_MS,
     passthroughClientErrorEvents: true,
@@ -318,7 +322,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
   };
 }
 
-/** The part of a connection that one server answers for all keys. */
+/** Creates the members of a connection to a store in which one server answers for all keys. */
 function createOneServerPart(client: Standalone | Sentinel, node: string) {
   return {
     sharded: false,
@@ -361,7 +365,7 @@ function createNodeOptions({ username, password }: RedisTarget, { errors, patien
   } as const;
 }
 
-/** Closes a connection after its commands under way. Closes it at once if the server does not answer. */
+/** Closes a connection after its commands under way have ended, or after DRAIN_MS_MAX if the server does not answer. */
 async function closeClient(client: Standalone | Cluster | Sentinel): Promise<void> {
   if (!client.isOpen) return;
   const { promise: late, resolve } = Promise.withResolvers<'late'>();

@@ -3,7 +3,10 @@ import { explainFailure } from '#state/store-health.ts';
 import { isReplicaRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 
-/** Has a circuit breaker for each server, so that a server that stalls does not stop calls on the others. */
+/**
+ * Runs calls on the servers of Redis. Each server has a circuit breaker of its own, so that a server that stalls does
+ * not stop calls on the others.
+ */
 export class NodeCalls {
   readonly #connection: RedisConnection;
   readonly #roundTrips: RoundTrips;
@@ -82,7 +85,7 @@ const SWEEP_MS = 10;
 /**
  * A call is late only after this many checks. That is half of the checks that a process with its own core makes
  * within the shortest limit. Otherwise a pause of this process would look like a pause of the server, and one late
- * call refuses all others.
+ * call makes all others fail.
  */
 const SWEEPS_MIN = 10;
 
@@ -221,7 +224,10 @@ export class CircuitBreaker {
     call.reject(new StoreLate(why));
   }
 
-  /** Sends a probe. If it is answered, every call that still waits is lost. */
+  /**
+   * Sends a probe. If the server answers it, the answers of the calls that were given up are lost, and the circuit
+   * closes.
+   */
   #askAgain(now: number): void {
     const patienceMs = this.#probing ? PROBE_LOST_MS : PROBE_INTERVAL_MS;
     if (now - this.#probedMs < patienceMs) return;
@@ -248,11 +254,17 @@ function toUnavailable(server: string, error: unknown): StoreUnavailable {
 /** The fastest answer within this time counts as the round trip to a server. */
 const WINDOW_MS = 2000;
 
-/** The least limit of a call: callers are refused within this time if the store is away. */
+/**
+ * The least time within which a request's caller is answered. If the store is away, the caller is refused within this
+ * time.
+ */
 const ANSWER_MS_MIN = 300;
-/** The limit of a call in round trips. It applies if it is longer than ANSWER_MS_MIN. */
+/**
+ * The time within which a request's caller is answered, in round trips. It applies if it is longer than
+ * ANSWER_MS_MIN.
+ */
 const ROUND_TRIPS = 5;
-/** The greatest limit of a call. */
+/** The greatest time within which a request's caller is answered. */
 const ANSWER_MS_MAX = 1000;
 
 interface FastestAnswer {
@@ -264,7 +276,7 @@ interface FastestAnswer {
 
 /**
  * Measures the round trip to each server as the fastest answer of the last two to four seconds. A busy or paused
- * server slows answers down and leaves the fastest one unchanged, so it does not look far away.
+ * server slows some answers down, but not the fastest one, so the measured round trip stays the same.
  */
 export class RoundTrips {
   readonly #fastest = new Map<string, FastestAnswer>();
@@ -304,14 +316,17 @@ export class RoundTrips {
   }
 }
 
-/** Computes how long a call that decides a request may take, in ms. It is two thirds of its caller's time. */
+/**
+ * Computes how long a call that decides a request may take, in ms. The result is two thirds of the time within which
+ * the request's caller is answered.
+ */
 export function computeCallLimitMs(roundTripMs: number): number {
   return (computeAnswerLimitMs(roundTripMs) * 2) / 3;
 }
 
 /**
  * Computes how long a call for a token of the rate limit may take, in ms. If the call fails, the node uses its own
- * bucket. Together with the call that decides, it stays within the caller's time.
+ * bucket. This call and the call that decides together stay within the time of the request's caller.
  */
 export function computeTokenLimitMs(roundTripMs: number): number {
   const limitMs = computeAnswerLimitMs(roundTripMs);
