@@ -30,7 +30,7 @@ const COMPRESS = {
   gzip: (bytes: Buffer) => promisify(gzip)(bytes),
 } as const;
 
-/** Kinds of files that browsers load. */
+/** The media types of files, by the extension of their names. */
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -54,10 +54,10 @@ interface ServedConsole {
 }
 
 /**
- * Creates the routes of the console at `/`, without a key, because it holds no data. The page requests all its data
- * with the key of the person who signs in. Nothing is loaded from elsewhere. The console is bundled when somebody
- * first opens it, because most nodes never show it. The addresses of its files change with their contents, so that
- * browsers keep them without asking again.
+ * Creates the routes of the console at `/`. They need no key, because the console itself holds no data. The page
+ * requests all its data with the key of the person who signs in. Nothing is loaded from elsewhere. The console is
+ * bundled when somebody first opens it, because most nodes never show it. The addresses of its files change with
+ * their contents, so that browsers keep them without asking again.
  */
 export function createConsoleRoutes(): Router<RequestState> {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
@@ -79,8 +79,8 @@ export function createConsoleRoutes(): Router<RequestState> {
     const { release, files } = await served();
     const file = files.get(ctx.params['name'] ?? '');
     if (file === undefined) return;
-    // Nodes of different versions may take turns. The page of another version gets the file of this one, and does not
-    // keep it.
+    // Nodes of different versions may take turns, so the page of another version may ask this node. The browser gets
+    // the file of this version and does not keep it.
     const isOwn = ctx.params['release'] === release;
     ctx.set('Cache-Control', isOwn ? `max-age=${YEAR_SECONDS}, immutable` : 'no-store');
     await send(ctx, file);

@@ -13,8 +13,8 @@ import type { EvidenceProgress, EvidenceWork } from './evidence-task.ts';
 const PROGRESS_EVERY_MS = 100;
 
 /**
- * The work of the process that `EvidenceDesk` starts. The engine uses one thread, which leaves the other cores to
- * requests of callers.
+ * The work of the process that `EvidenceDesk` starts. The database engine uses one thread, which leaves the other
+ * cores to requests of callers.
  */
 const jobs = {
   answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<QuestionAnswer> => {
@@ -52,7 +52,10 @@ function limitProgress(tell: (done: number, of: number) => void): (done: number,
   };
 }
 
-/** Finds the rule sets of a task. A kept draft takes precedence over a version of the same name in RULES_DIR. */
+/**
+ * Creates the functions that find the rule sets of a task. A kept draft takes precedence over a version of the same
+ * name in RULES_DIR.
+ */
 function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): AvailableRules {
   const recorded = createKeptRules(archiveDir, rulesDir, NO_ATTRIBUTE_HMACS);
   const isDraft = (version: string) => draft?.version === version;

@@ -287,8 +287,8 @@ export class EvidenceDesk {
   }
 
   /**
-   * Reports that this node still works on the job. Stops the job if somebody cancelled it at another node, or if its
-   * owner lost the right to it.
+   * Reports that this node still works on the job. Stops the job if somebody cancelled it at another node, or if the
+   * user who asked for it lost the right to it.
    */
   async #beat(entry: Entry): Promise<void> {
     const { jobId, credential, platform } = entry.job;

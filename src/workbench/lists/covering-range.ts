@@ -13,8 +13,8 @@ interface AskedList {
 }
 
 /**
- * Finds the range on a list that holds an address, as rules find it. Returns null if there is none, and for a text
- * that is no address.
+ * Finds the range on a list that covers an address, in the same way as rules find it. Returns null if there is none,
+ * or if the text is no address.
  */
 export function findCoveringRange(
   copy: ListCopy,

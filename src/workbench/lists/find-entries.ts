@@ -30,9 +30,10 @@ const READABLE_KINDS: ReadonlySet<ListKind> = new Set(['client', 'method', 'sell
 const STEP_ENTRIES = 5_000;
 
 /**
- * Finds the entries for a value on the lists of a platform, and the ranges that hold an address. After them come the
- * entries whose value contains the text, without case. Values that begin with the text come first, and on each list
- * the newest come first. If there are more than the limit, one more than the limit is returned.
+ * Finds the entries for a value on the lists of a platform, and the ranges that cover it if it is an address. After
+ * them come the entries whose value contains the text, in upper or lower case. Values that begin with the text come
+ * first, and on each list the newest come first. If there are more than the limit, one more than the limit is
+ * returned.
  */
 export async function findListEntries(
   parts: EntrySearchParts,
@@ -50,7 +51,7 @@ export async function findListEntries(
   return [...found.values()].slice(0, limit + 1);
 }
 
-/** Finds the entry for the text on a list, or the range on it that holds the address. */
+/** Finds the entry for the text on a list, or, if the text is an address, the range on the list that covers it. */
 function findExactly(
   { copy, editor, pseudonym }: EntrySearchParts,
   { platform, text, now }: EntrySearch,

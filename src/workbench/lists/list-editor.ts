@@ -147,7 +147,7 @@ export class ListEditor {
     return this.#contentOf(owner, list);
   }
 
-  /** Returns the kind of a list's entries, by this node's copy of the lists. */
+  /** Returns the kind of a list's entries, according to this node's copy of the lists. */
   #contentOf(owner: ListOwner, list: string): ListContent {
     const { copy } = this.#parts.node;
     const made = copy.made(owner, list);
@@ -295,7 +295,7 @@ export class ListEditor {
     return this.#steps.run(owner, () => this.#pace.run(step));
   }
 
-  /** Plans one line of a request. The line sees the effect of the lines before it. */
+  /** Plans one line of a request, taking the effects of the earlier lines into account. */
   #plan(
     edited: EditedList,
     edit: EntryEdit,
@@ -336,8 +336,8 @@ export class ListEditor {
   }
 
   /**
-   * Creates an entry. `room` counts the entries that the same request has added before. Throws `UnknownList` or
-   * `ListRefusal`.
+   * Creates an entry. `room` says how many entries and networks the same request has added before. Throws
+   * `UnknownList` or `ListRefusal`.
    */
   #entryOf(
     { owner, list, who }: EditedList,

@@ -19,7 +19,7 @@ type Operation = Session['operations'][number];
 type PageBody = (props: PageProps) => Html;
 
 /**
- * A page, which is one of the parts of a place. `needs` lists the operations that a session must all have
+ * A page of a place. A place is an entry of the console's navigation. A session must have all operations of `needs`
  * to see the page.
  */
 export interface PageEntry {
@@ -51,7 +51,7 @@ function declarePage(
   return { path, title, needs, body, or, ...more };
 }
 
-/** The places of the console, each with its parts. */
+/** The places of the console, each with its pages. */
 export const PLACES: readonly PlaceEntry[] = [
   {
     title: 'Today',
@@ -94,7 +94,7 @@ export const PLACES: readonly PlaceEntry[] = [
   },
 ];
 
-// The pages. The longest path that fits wins.
+// The pages, those with the longest path first, because the longest path that fits an address is chosen.
 const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
   (one, other) => splitPath(other.path) - splitPath(one.path),
 );

@@ -5,7 +5,7 @@ const VISITS_MAX = 20;
 let made = 0;
 let signedIn = 0;
 
-/** The entry of the browser's history that is shown. */
+/** Returns the name of the visit that is shown. Each visit is an entry of the browser's history. */
 function getVisitName() {
   if (history.state?.visit === undefined)
     history.replaceState({ visit: `${performance.timeOrigin} ${++made}` }, '');

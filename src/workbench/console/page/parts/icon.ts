@@ -13,7 +13,7 @@ const LINES = {
 
 export type IconName = keyof typeof LINES;
 
-/** A picture beside a word with the same meaning. */
+/** Renders a picture that stands beside a word with the same meaning. */
 export function renderIcon(name: IconName) {
   return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${LINES[name]} /></svg>`;
 }

@@ -21,8 +21,8 @@ export function toDecisionPath(decisionId: string) {
 }
 
 /**
- * Returns the address of a place with query parameters. The place then shows times in the same zone as
- * here.
+ * Returns the address of a place with query parameters. The place then shows times in the same zone as the present
+ * page.
  */
 export function toPath(path: string, query: Readonly<Record<string, string>> = {}) {
   const zone = new URLSearchParams(location.hash.split('?')[1]).get('zone');

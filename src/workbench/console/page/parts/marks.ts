@@ -29,7 +29,7 @@ export interface TimeMark {
   readonly isAlert: boolean;
 }
 
-/** Lists the events within a time, the first one first. */
+/** Lists the events within a span of time, oldest first. */
 export function listMarks(
   {
     rollout,

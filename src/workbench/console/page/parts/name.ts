@@ -2,8 +2,8 @@ import { type Html, html } from '#workbench/console/page/html.ts';
 import { splitName } from './split-name.ts';
 
 /**
- * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the
- * searched part.
+ * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the text that
+ * somebody searched for. It is shown in bold.
  */
 export function renderName(name: string, part = '') {
   return html`<bdi>${splitName(name).map(({ text, mark }) =>
@@ -18,12 +18,12 @@ function markPart(text: string, part: string): Html {
   return html`${text.slice(0, place)}<b>${text.slice(place, end)}</b>${text.slice(end)}`;
 }
 
-/** Several names, with commas between them. */
+/** Renders several names with commas between them. */
 export function renderNames(names: readonly string[]) {
   return names.map((name, place) => html`${place > 0 && ', '}${renderName(name)}`);
 }
 
-/** A name with its marks in brackets, for labels and messages, which are plain text. */
+/** Formats a name as plain text for labels and messages. Its marks stand in brackets. */
 export function writeName(name: string) {
   return splitName(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))

@@ -15,7 +15,7 @@ interface TroubleProps {
   retry?: () => void;
 }
 
-/** A refusal in the service's own words, with a button to try again. */
+/** Shows a refusal in the service's own words, with a button to try again. */
 export function RefusalNotice({ error, retry }: TroubleProps) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>${chooseTitle(error.status)}</strong>
@@ -24,7 +24,7 @@ export function RefusalNotice({ error, retry }: TroubleProps) {
   </div>`;
 }
 
-/** Renders an answer when it is there. Until then, says what it waits for or what is wrong. */
+/** Renders an answer when it is there. Until then, renders that the answer is loading, or what is wrong. */
 export function renderAnswer<T>({ data, error, reload }: AnswerState<T>, shown: (data: T) => Html) {
   const trouble = error && h(RefusalNotice, { error, retry: reload });
   if (data === null) return trouble ?? h(Loading, {});
@@ -32,8 +32,8 @@ export function renderAnswer<T>({ data, error, reload }: AnswerState<T>, shown: 
 }
 
 /**
- * Runs an action that may be refused. `attempt` tries it, `isBusy` is true during the try, and `trouble`
- * says why it failed.
+ * Runs an action that may be refused. `attempt` runs the action, `isBusy` is true while it runs, and `trouble` is the
+ * notice that says why it failed.
  */
 export function useAttempt() {
   const [error, setError] = useState<Error | null>(null);

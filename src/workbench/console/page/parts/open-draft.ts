@@ -19,8 +19,8 @@ const typed: Map<string, WorkingCopy> = new Map();
 addEventListener('signed-out', () => typed.clear());
 
 /**
- * Another person's change of the draft: the service's words, and the present draft. Null if the draft was
- * discarded.
+ * Another person's change of the draft. `detail` is the service's message. `theirs` is the present draft, or null if
+ * the draft was discarded.
  */
 interface Conflict {
   readonly detail: string;
@@ -31,7 +31,7 @@ interface Conflict {
 export interface OpenDraft {
   readonly copy: WorkingCopy;
   readonly change: (copy: WorkingCopy) => void;
-  /** Shows a text that is kept already. */
+  /** Shows a text that the service keeps already. */
   readonly take: (copy: WorkingCopy) => void;
   readonly standing: 'kept' | 'keeping' | 'not kept';
   /** Why the text is not kept. */
@@ -40,7 +40,7 @@ export interface OpenDraft {
   readonly conflict: Conflict | null;
   /** The author of a change that was taken over because nothing was typed here. */
   readonly changedBy: string | null;
-  /** A number that grows each time that texts came from elsewhere. */
+  /** A number that grows each time the texts are replaced by texts that were not typed here. */
   readonly round: number;
 }
 
@@ -174,7 +174,7 @@ async function saveOnLeave(name: string, copy: WorkingCopy, underWay: Promise<nu
     await saveDraft({ ...copy, revision });
     typed.delete(name);
   } catch {
-    // The text is shown again, with why it is not kept, when the person comes back.
+    // When the person comes back, the text is shown again with the reason why it is not kept.
   }
 }
 
@@ -266,7 +266,7 @@ function findChangedLines(theirs: string, mine: string) {
   return { line: head + 1, texts: rest.map((lines) => lines.slice(0, lines.length - tail).join('\n')) };
 }
 
-/** Counts the equal lines with which the two begin. */
+/** Counts the equal lines with which two texts begin. */
 function countSameLines([first = [], second = []]: readonly (readonly string[])[]) {
   const other = first.findIndex((line, index) => line !== second[index]);
   return other === -1 ? first.length : other;

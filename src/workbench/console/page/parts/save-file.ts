@@ -22,10 +22,13 @@ export function toJsonLines(items: readonly unknown[]) {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }
 
-/** The functions that make the texts to save, by their names. They may fetch any number of pages. */
+/**
+ * The functions that make the texts to save, by the form of the text, like CSV. A function may fetch any number of
+ * pages.
+ */
 type Forms = Readonly<Record<string, () => Promise<string>>>;
 
-/** A button for each form in which the data can be saved. */
+/** Shows a button for each form in which the data can be saved. */
 export function SaveButtons({ name, forms }: { name: string; forms: Forms }) {
   const { attempt, trouble } = useAttempt();
   return html`<div class="buttons">

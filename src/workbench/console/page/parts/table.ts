@@ -1,6 +1,6 @@
 import { type Html, html, useState } from '#workbench/console/page/html.ts';
 
-/** A column by its name. A column of numbers stands at the right. */
+/** The kind of a column, which is also the CSS class of its cells. Numbers are aligned to the right. */
 export type ColumnKind = 'text' | 'who' | 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key' | 'exact';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
@@ -10,13 +10,13 @@ interface TableHead {
   columns: readonly Column[];
   kind?: string;
   sort?: Sort;
-  /** Rows that are drawn already. */
+  /** Rows that are rendered already. They follow the other rows. */
   drawn?: Html;
 }
 
 /**
- * A table that scrolls sideways if it is too wide, also with the keyboard. A table with a `sort` is sorted
- * by its headings.
+ * Renders a table that scrolls sideways if it is too wide, also with the keyboard. With a `sort`, its headings are
+ * buttons that choose the column to sort by.
  */
 export function renderTable<Row>(
   { name, columns, kind, sort, drawn }: TableHead,
@@ -38,7 +38,7 @@ export function renderTable<Row>(
   </div>`;
 }
 
-/** On a narrow screen each cell has the name of its column. */
+/** Renders a cell. On a narrow screen, it shows the name of its column. */
 function renderCell(cell: Html, column: Column = '', place = 0) {
   const { name, kind } = splitColumn(column);
   return html`<td class=${kind} data-of=${place > 0 && name !== '' ? name : undefined}>${cell}</td>`;
@@ -61,8 +61,9 @@ function renderHead(column: Column, place: number, sort?: Sort) {
 }
 
 /**
- * The column by which a table is sorted. Null if the table has its original sequence. `by` is called by a
- * click on a heading: largest numbers or first words first, then the reverse, then the original sequence.
+ * How a table is sorted. `place` is the index of the column by which it is sorted, or null if the table has its
+ * original sequence. A click on a heading calls `by`. The first click puts the largest numbers or the first words
+ * first, the second click reverses that, and the third restores the original sequence.
  */
 interface Sort {
   readonly place: number | null;
@@ -71,7 +72,7 @@ interface Sort {
 }
 
 /**
- * The sort of a table, which the address keeps under the table's name: `sort Money=-3` sorts by the fourth
+ * Returns the sort of a table. The address keeps it under the table's name: `sort Money=-3` sorts by the fourth
  * column, downwards.
  */
 export function useSort(name: string): Sort {

@@ -3,9 +3,8 @@ import { goTo, onSubmit, onTyped, renderField } from './form.ts';
 import { formatDateTime, formatMinute, parseMinute, writeMoment } from './format.ts';
 
 /**
- * The time that all places show, which the address keeps: minutes like `2026-01-01T14:03Z`, so that a link
- * means the same in every time zone. Fields show minutes in the zone of shown times: the reader's own, or
- * UTC.
+ * The address keeps the time that all places show, in minutes like `2026-01-01T14:03Z`, so that a link means the same
+ * in every time zone. Fields show minutes in the zone that the reader chose: the reader's own, or UTC.
  */
 
 const MINUTE_MS = 60_000;
@@ -44,19 +43,18 @@ function readAsOf(minute: string | null | undefined): { readonly asOf?: number }
   return to === undefined ? {} : { asOf: to - 1 };
 }
 
-/** Formats a minute as addresses name it. */
+/** Formats a minute in UTC, as addresses contain it. */
 export function formatMinuteWord(epochMs: number) {
   return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
 
-/** A field for a minute. */
 export function renderMinuteField(name: string, minute: string | null | undefined, label = name) {
   const at = parseMinuteStart(minute);
   const defaultValue = at === undefined ? '' : formatMinute(at);
   return renderField(label, { type: 'datetime-local', name, defaultValue });
 }
 
-/** Converts the values of a form: its minutes `from`, `to` and `asOf` become minutes of addresses. */
+/** Converts the minutes `from`, `to` and `asOf` of a form to UTC. The other values of the form stay unchanged. */
 export function convertToUtc(local: Readonly<Record<string, string>>): Record<string, string> {
   const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
   const entries = Object.entries(local).map(([name, text]) =>
@@ -68,7 +66,7 @@ export function convertToUtc(local: Readonly<Record<string, string>>): Record<st
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How far back a place looks if no moment ends the time. The longest is all that is kept. */
+/** How far back a place looks if the address names no beginning. `all` shows all that is kept. */
 const SPANS_MS = {
   hour: HOUR_MS,
   day: DAY_MS,
@@ -103,7 +101,8 @@ export function toSpanParameters(
 }
 
 /**
- * Reads the time. Days and longer spans begin with a day of UTC, so that a question stays the same all day.
+ * Reads the time from the query of an address. Days and longer spans begin with a day of UTC, so that the page sends
+ * the same request all day.
  */
 export function readTime(query: URLSearchParams, otherwise: SpanName): ShownTime {
   const words = Object.fromEntries([...query].filter(([name]) => TIME_PARAMETERS.includes(name)));
@@ -117,7 +116,7 @@ export function readTime(query: URLSearchParams, otherwise: SpanName): ShownTime
   return { words, name: to === undefined ? name : null, span: { ...begin, ...(to && { to }), ...known } };
 }
 
-/** Returns this address with another time, or with other query parameters. */
+/** Returns the address of this page with other values of query parameters. A parameter without a value is left out. */
 export function formatAddress(words: Readonly<Record<string, string | null | undefined>>) {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);
@@ -127,7 +126,7 @@ export function formatAddress(words: Readonly<Record<string, string | null | und
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** The time of the place that is shown, and the other times to choose from. */
+/** Shows the time of the present page, and the other times to choose from. */
 export function TimeBar({ time: { words, name, span } }: { time: ShownTime }) {
   const none = { span: null, from: null, to: null };
   const submit = onSubmit((values) => goTo(formatAddress({ ...none, asOf: null, ...convertToUtc(values) })));

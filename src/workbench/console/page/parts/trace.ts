@@ -24,9 +24,9 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Renders the values that the rules of a rule set saw: the verdict first, then what led to it. Matching
- * rules are shown, and the others are folded behind their number. If a version is given, each rule links to
- * its results.
+ * Renders what the rules of a rule set decided, and the values that they saw: the verdict first, then what led to it.
+ * Matching rules are shown. The others are folded behind their number. If a version is given, each rule links to its
+ * results.
  */
 export function renderRulesTrace(
   { groups, signals, verdicts, flags }: RulesAccount,
@@ -41,7 +41,7 @@ export function renderRulesTrace(
   </div>`;
 }
 
-/** The conditions under which no signal applies. */
+/** Renders the conditions under which no bot signal applies. */
 function renderExemption(exempt: ConditionTrace) {
   const { passed, at } = exempt;
   return html`<details open=${passed} class=${passed ? 'rule rule-matched' : 'rule'}>
@@ -117,7 +117,7 @@ function renderRule(rule: RuleTrace, version: string | undefined) {
   </details>`;
 }
 
-/** An "all" at the top of a rule is not written, because it is understood. */
+/** Lists the conditions at the top of a rule. An "all" there is not shown, because readers expect it. */
 function listTopConditions(condition: ConditionTrace) {
   return condition.kind === 'all' ? condition.conditions : [condition];
 }
@@ -174,7 +174,7 @@ function formatKind(condition: Nested): string {
   }
 }
 
-/** The values that the rules saw. */
+/** Renders the facts' values that the rules saw. */
 export function renderFactsTable(facts: Readonly<Record<string, FactReading>>) {
   return html`<dl class="facts">
     ${Object.entries(facts).map(

@@ -32,7 +32,7 @@ export interface UnusualShare {
   readonly from: number;
 }
 
-/** Returns the query for the same hours of each day, aligned so that they fill whole slots. */
+/** Returns the query for the newest hours and the days before, aligned so that the hours fill whole slots. */
 export function toUsualHoursQuery(nowMs: number) {
   const end = Math.floor(nowMs / SLOT_MS + 1) * SLOT_MS;
   return new URLSearchParams({
@@ -42,8 +42,8 @@ export function toUsualHoursQuery(nowMs: number) {
 }
 
 /**
- * Returns null if too little is known. `unusual` is the share that rose most, otherwise the one that fell
- * most, otherwise null.
+ * Compares the share of each verdict with its usual share. Returns null if too little is known. `unusual` is the
+ * share that rose most. If no share rose, it is the share that fell most. It is null if all shares are as usual.
  */
 export function compareWithUsual({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
   readonly unusual: UnusualShare | null;

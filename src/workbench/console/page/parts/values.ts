@@ -29,7 +29,7 @@ export function useValueEdits(
   useEffect(() => {
     if (checked === null || Object.keys(edits).length === 0) return;
     const waiting = Object.entries(edits).filter(([, { written }]) => !written);
-    // Values that were typed in the meantime are not among these, and stay for the next time.
+    // Values that were typed in the meantime are not in `waiting`. They stay for the next time.
     setEdits((now) => {
       const later = Object.entries(now).filter(([path, one]) => one !== edits[path]);
       const done = waiting.map(([path, { text }]) => [path, { text, written: true }]);
@@ -55,7 +55,7 @@ interface ValuesProps {
   readonly go: (at: FileRemark['at']) => void;
 }
 
-/** The constants of one file as fields, by rule, named condition or ladder. */
+/** Shows the constants of one file as fields, grouped by rule, named condition or ladder. */
 export function ValueFields({ path, checked, remarks, values, go }: ValuesProps) {
   const known = useRef<readonly WrittenConstant[]>([]);
   const read = (checked?.constants ?? []).filter(({ at }) => at.file === path);
@@ -91,7 +91,10 @@ export function ValueFields({ path, checked, remarks, values, go }: ValuesProps)
   </form>`;
 }
 
-/** Finds the constant of a problem. Problems name a value, or the comparison that contains it. */
+/**
+ * Finds the constant that a remark is about. A remark has the position of a value, or of the comparison that contains
+ * it.
+ */
 function findConstant({ at: { line, column } }: FileRemark, constants: readonly WrittenConstant[]) {
   return constants.find(({ at }) => at.line === line && at.column >= column);
 }
@@ -164,7 +167,7 @@ function listChoices({ allowed, text }: WrittenConstant) {
   return allowed.type === 'enum' ? [...new Set([...allowed.values, text])] : null;
 }
 
-/** The limit of numbers whose bound is not shown, like the seconds that mean "never". */
+/** From this maximum on, the upper bound of a number is not shown, like that of the seconds that mean "never". */
 const LARGE = 999_999_999;
 
 function formatAllowedRange({ allowed, unit }: WrittenConstant) {

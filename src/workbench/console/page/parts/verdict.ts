@@ -2,7 +2,7 @@ import { type Html, html } from '#workbench/console/page/html.ts';
 import type { VerdictCommand } from '#workbench/console/page/questions.ts';
 import { formatDuration } from './format.ts';
 
-/** The tone of a state. */
+/** How a pill shows a state: plain, good, bad, or worth a note. */
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
 
 /** The verdicts in the sequence in which they are stacked, each with the sign that stands for its colour. */
@@ -37,17 +37,16 @@ function getSign(verdict: VerdictCommand) {
   return VERDICT_SIGNS.find(({ name }) => name === verdict)?.sign ?? '?';
 }
 
-/** A short word about a state: good, bad, note or plain. */
+/** Renders a few words about a state. */
 export function renderPill(words: Html, tone: Tone = 'plain') {
   return html`<span class=${`pill pill-${tone}`}>${words}</span>`;
 }
 
-/** A flag of flags.yaml beside a verdict. */
+/** Renders a flag of flags.yaml, which stands beside a verdict. */
 export function renderFlagPill(flag: string) {
   return html` ${renderPill(`flag ${flag}`, 'note')}`;
 }
 
-/** Chooses the tone of a client group. */
 export function chooseGroupTone(group: string): Tone {
   if (group === 'BLOCKED') return 'bad';
   return group === 'NEW' ? 'plain' : 'good';
@@ -60,7 +59,7 @@ function isLong(value: Html) {
 
 const COLUMN_LETTERS = 22;
 
-/** A row of figures, each under its name, with the value with which it is compared. */
+/** Renders a row of figures, each under its name. `note` is the value with which a figure is compared. */
 export function renderFigures(items: readonly (readonly [name: Html, value: Html, note?: Html])[]) {
   return html`<dl class="figures">
     ${items.map(
@@ -71,7 +70,7 @@ export function renderFigures(items: readonly (readonly [name: Html, value: Html
   </dl>`;
 }
 
-/** Known facts about a payer or a thing, a line each. */
+/** Renders what is known about a payer or a thing, one line for each item. */
 export function renderKnownFacts(items: readonly (readonly [string, Html])[]) {
   return html`<dl class="about">
     ${items.map(([name, value]) => html`<div><dt class="faint">${name}</dt><dd>${value}</dd></div>`)}

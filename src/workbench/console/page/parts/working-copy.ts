@@ -8,9 +8,9 @@ export type WrittenConstant = OpenedRuleFolder['constants'][number];
 /** A rule set on which somebody works, as the page has it. */
 export interface WorkingCopy {
   readonly version: string;
-  /** The version with which it began. */
+  /** The version with whose files the draft began. */
   readonly from: string;
-  /** The texts by path. */
+  /** The texts of the files, by path. */
   readonly files: Readonly<Record<string, string>>;
   /** The revision of the draft on which it is based. Null if there is no draft yet. */
   readonly revision: number | null;
@@ -105,9 +105,9 @@ export function listPaths({ files }: WorkingCopy) {
 const TYPING_MS = 300;
 
 /**
- * Checks a draft at the service whenever its text has not changed for a moment, one request at a time. The
- * last result stays until the next one. If the service has no time now, the request is repeated when the
- * service said. `current` is null if the last result is about an older text.
+ * Checks a draft at the service whenever its text has not changed for a moment, one request at a time. The last
+ * result stays until the next one. If the service has no time, the request is repeated after the pause that the
+ * service names. `current` is null if the last result is about an older text.
  */
 export function useDraftCheck({ version, from, files }: WorkingCopy): {
   checked: CheckedDraft | null;
