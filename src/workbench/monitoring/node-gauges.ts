@@ -49,7 +49,7 @@ export function showBuild(registry: Registry): void {
   );
 }
 
-/** Shows the figures that this node reports to the fleet. */
+/** Shows the figures about the rollout that this node reports to the fleet. */
 export function watchRollout(registry: Registry, report: () => OwnNodeReport): void {
   showFigures(registry, {
     scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],
@@ -85,7 +85,10 @@ export function watchRollout(registry: Registry, report: () => OwnNodeReport): v
   });
 }
 
-/** Finds in the trouble of shipping why a node cannot ship, as a word for an alert. */
+/**
+ * The reasons why a node cannot ship, as words for alerts, each with the pattern of the error messages that have this
+ * reason.
+ */
 const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/ENOSPC|EDQUOT/, 'no room'],
   [/EACCES|EPERM|EROFS/, 'no rights'],
@@ -95,7 +98,7 @@ const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^s3:/, 'S3 is away'],
 ];
 
-/** Shows how this node ships. */
+/** Shows whether this node ships the journal to the archive, and why it cannot. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
   showFigures(registry, {
     scoring_archive_leads: [

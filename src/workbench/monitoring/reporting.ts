@@ -49,7 +49,10 @@ const HOUR_MS = 3_600_000;
 /** The hours of a week. */
 const HOURS_MAX = 168;
 const GROWTH = 1.25;
-/** If there are more delays, older ones count half, so that the usual time is that of recent reports. */
+/**
+ * If there are more delays, the counts of the older ones are halved, so that the usual time is that of recent
+ * reports.
+ */
 const DELAYS_MAX = 10_000;
 /** The most platforms that are watched, so that memory is limited. */
 const PLATFORMS_MAX = 200;
@@ -110,7 +113,7 @@ export class ReportingWatch implements ReportingListener {
     if (own === null) return;
     Object.assign(own, { newestAt: now, awaited: 0, awaitedSince: null });
     const grant = findFirstGrant(events, toShortHash(orderRef));
-    // Only the first report on an order counts.
+    // Only the first report on an order is counted.
     if (grant === undefined || grant.settled) return;
     const step = Math.max(
       0,
@@ -127,8 +130,8 @@ export class ReportingWatch implements ReportingListener {
   }
 
   /**
-   * Returns the reporting of each platform that this node has met, by the observations of all nodes up to a minute
-   * ago.
+   * Returns how each platform reports that this node has observed. It uses the observations of all nodes up to a
+   * minute ago.
    */
   known(): ReadonlyMap<PlatformName, Reporting> {
     const now = this.#parts.clock();
@@ -216,7 +219,7 @@ function mergeSeen(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
   return {
     newestAt: newest,
     awaited,
-    // A node may have granted before it could know of the report.
+    // A node may have granted a requisite before it could know of the report.
     awaitedSince: since === null ? null : Math.max(since, newest ?? 0),
     delays: sumDelays(delays) > DELAYS_MAX ? mapSums(delays, (count) => count / 2) : delays,
     hours: Object.fromEntries(Object.entries(hours).slice(-HOURS_MAX)),

@@ -42,8 +42,8 @@ class SharedParts<Part extends object> {
 }
 
 /**
- * Collects the schemas that a document defines once. These are the schemas with a name. They are found while the
- * others are published.
+ * Collects the schemas that a document defines once. These are the schemas with a name. They are found while other
+ * schemas are published.
  */
 export class Components {
   readonly #schemas = new Map<string, unknown>();

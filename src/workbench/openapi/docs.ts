@@ -45,8 +45,8 @@ const INITIALIZER = `window.SwaggerUIBundle({
 `;
 
 /**
- * The page may load nothing from other places and send nothing to them. Swagger UI sets styles by script, which needs
- * no exception.
+ * The page may load nothing from other servers and send nothing to them. Swagger UI sets styles by script, which
+ * needs no exception.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -69,8 +69,8 @@ const HEADERS = {
 } as const;
 
 /**
- * A reader who has not taken the document by then is disconnected. Slow readers are disconnected anyway, but that
- * limit starts again whenever the system takes another part.
+ * A reader who has not taken the whole answer within this time is disconnected. Slow readers are disconnected anyway,
+ * but that limit starts again whenever the system takes another part.
  */
 const ANSWER_MS_MAX = 8_000;
 

@@ -58,7 +58,7 @@ interface DocumentSpec {
    * with every operation that needs a key.
    */
   readonly elsewhere: readonly RefusalNote[];
-  /** Whether the listener is strict about parameters and members. */
+  /** Whether the listener refuses unknown parameters and members. */
   readonly isStrict: boolean;
 }
 

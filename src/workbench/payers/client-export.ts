@@ -175,7 +175,9 @@ function createDeviceReplacer(nameOf: (pseudonym: string) => string): Replacer {
   };
 }
 
-/** Yields a member that is a list, one page at a time. Returns the result of the pages. */
+/**
+ * Yields the JSON of a member that is a list, one page at a time. Returns the value that `pages` returns at its end.
+ */
 async function* streamMember<End>(
   name: 'audit' | 'decisions' | 'history',
   pages: Pages<unknown, End>,

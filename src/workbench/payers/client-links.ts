@@ -139,13 +139,13 @@ export interface LinksBounds {
   readonly clients: number;
 }
 
-/** The default is 60 days, because rings exist for weeks. */
+/** The default is 60 days, because rings of payers last for weeks. */
 export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
 export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
 /**
- * Creates a question about links. With `asOf` (epoch ms) it is answered by the data of that time, and with null by
- * all data.
+ * Creates a question about links. With `asOf` (epoch ms), the answer uses what was known at that time. If `asOf` is
+ * null, it uses all data.
  */
 export function createLinksAsk(
   { days, depth, clients }: LinksBounds,
@@ -252,8 +252,8 @@ function computeSpan(seen: readonly SeenClient[]) {
 type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
 
 /**
- * Finds the status of an order. A failure that was reported of a turned-away order proves nothing, and a later
- * attempt reopens that order.
+ * Finds the status of an order. An order is turned away if no requisite was shown for it, so that nobody could pay.
+ * If such an order was reported as unpaid, it stays turned away. A later attempt opens it again.
  */
 function findStatus({ report, granted, verdicts }: LinkedOrder): Status {
   const result = report === null ? null : toReportedResult(report);
@@ -305,7 +305,9 @@ function countHarm({ orders }: Pick<LinkedClient, 'orders'>): number {
   return orders.unpaid + orders.reversed;
 }
 
-/** Finds the paying clients whom a list with these clients would refuse. */
+/**
+ * Counts the clients whom a list with these clients would refuse, and sums up what those of them who paid have paid.
+ */
 export function findRefusedPayers(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const sums: Record<string, number> = {};

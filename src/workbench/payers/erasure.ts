@@ -130,7 +130,10 @@ interface ErasureParts {
   /** The ledger. If it is null or missing, restoring a backup brings back clients who were erased since. */
   readonly ledger?: ErasureLedger | null;
   readonly archive?: ArchiveReader | null;
-  /** How long the archive keeps rows, in ms. If missing, rows count as kept for as long as states. */
+  /**
+   * How long the archive keeps rows, in ms. If missing, rows are taken to be kept for as long as the states of
+   * clients.
+   */
   readonly archiveKeepMs?: number;
 }
 
@@ -139,13 +142,13 @@ interface RepeatedErasures {
   /** How many lines of the ledger cannot be read. */
   readonly unreadable: number;
   /**
-   * Whether the archive is away, so that it is not known yet whether it was restored to an earlier moment. The
+   * Whether the archive cannot be read, so that it is not known yet whether it was restored to an earlier moment. The
    * repetition must then be tried again later.
    */
   readonly waitsForArchive: boolean;
 }
 
-/** A store that knows of an erasure may lack others that were under way within this time before it. */
+/** A store that knows an erasure may lack other erasures that were under way within this time (ms) before it. */
 const AT_ONCE_MS = 60_000;
 
 /** Erases clients everywhere in the service. */
@@ -158,7 +161,7 @@ export class Erasure {
 
   /**
    * Erases a client. Returns in words what still holds bytes of the client. Returns null if nothing does. If it
-   * throws `StoreUnavailable`, it must be repeated.
+   * throws `StoreUnavailable`, the erasure must be repeated.
    */
   async erase(who: string, client: ClientKey): Promise<string | null> {
     const { ledger = null, service, store, listEditor } = this.#parts;
@@ -213,8 +216,8 @@ export class Erasure {
   }
 
   /**
-   * Returns up to when the archive knows erasures. Returns Infinity if there is no archive, and null if the archive
-   * cannot be read.
+   * Returns the time of the newest erasure that the archive knows. Returns Infinity if there is no archive, and null
+   * if the archive cannot be read.
    */
   async #archivedTo(): Promise<number | null> {
     try {

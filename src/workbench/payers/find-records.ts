@@ -112,7 +112,7 @@ export interface FindAsk {
   readonly text: string;
   /** The kinds to look for. All others are left out. */
   readonly kinds: ReadonlySet<FoundKind>;
-  /** Whether payers are found in all tables, and not by decisions alone. */
+  /** Whether payers are searched in all tables. Otherwise they are searched only in the table of decisions. */
   readonly readsPayers: boolean;
   /** The most items of each kind. */
   readonly limit: number;
@@ -120,7 +120,7 @@ export interface FindAsk {
 
 /**
  * Finds payers, orders, decisions, devices and list entries of a platform by a part of their names. There is no index
- * for it: it reads the archive and the newest part of the journal, within limits.
+ * of names, so the search reads the archive and the newest part of the journal, within limits.
  */
 export async function findRecords(parts: FindParts, ask: FindAsk): Promise<FoundRecords> {
   const { records, names } = parts;

@@ -59,13 +59,13 @@ export interface RecordsParts {
 /** The part of a client that the platform may see. */
 export interface ClientView {
   readonly state: ClientState;
-  /** The present ladder. As for the facts, it is reset after a long absence. */
+  /** The present ladder. It is reset after a long absence, as it is for the facts. */
   readonly ladder: Ladder;
   readonly facts: Assessment;
   readonly nextVerdict: NextVerdict;
   readonly rules: RuleSet;
   readonly decisions: readonly Decision[];
-  /** Where further recent decisions may be that could not be read. */
+  /** The files that cannot be read and may hold further recent decisions. */
   readonly unread: LookedUpDecisions['unread'];
   /** The moment of the view, in epoch ms. */
   readonly now: number;
@@ -90,7 +90,7 @@ const EXPLORED_MAX = 200;
 /** The most archived rule sets in memory. Questions about the past need few of them. */
 const RULE_SETS_MAX = 8;
 
-/** Answers the platform's questions. It neither writes nor counts, and changes no client. */
+/** Answers a platform's questions about its records. It writes nothing to the store and changes no client. */
 export class PlatformRecords {
   readonly #parts: RecordsParts;
   readonly #past: ArchiveReader;
@@ -135,9 +135,9 @@ export class PlatformRecords {
   }
 
   /**
-   * Reads a client's entries before a place, newest first. If the place is null, reads from the newest entry on.
-   * Returns null if nothing is known of the client. The history is complete if it begins with the first contact,
-   * because the journal deletes its oldest entries earlier than the state.
+   * Reads a client's entries before the position `after` in the history, newest first. If `after` is null, it begins
+   * with the newest entry. Returns null if nothing is known of the client. The history is complete only if it begins
+   * with the first contact, because the journal deletes its oldest entries earlier than the store deletes the state.
    */
   async history(
     platform: PlatformName,
@@ -186,8 +186,8 @@ export class PlatformRecords {
   }
 
   /**
-   * Counts the decisions of a time, and explains why the mix changed. If the time is not over, everybody who asks
-   * within some seconds gets the same answer.
+   * Counts the decisions within a span of time, and explains what changed since an earlier span. If the span is not
+   * over, everybody who asks within some seconds gets the same answer.
    */
   explore(ask: ExplorationAsk): Promise<Exploration> {
     if (ask.to <= this.#parts.clock()) return exploreDecisions(this.#past, ask);
