@@ -77,7 +77,7 @@ export const AuditCheckSchema = named(
   }),
 );
 
-/** An entry that was written down elsewhere. The log must still hold it. */
+/** The parameter for an audit entry that somebody noted elsewhere. The audit must still contain this entry. */
 const KNOWN: Parameter<ChainEnd | null> = {
   name: 'known',
   in: 'query',

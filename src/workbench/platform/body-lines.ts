@@ -3,8 +3,8 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import { createIncompleteBodyProblem } from '#checkout/http/request/body.ts';
 
 /**
- * Yields the bytes of a body as they arrive. A caller that breaks off is answered like one that sent too little,
- * because nothing failed here. If the reader stops early, the request can still be answered.
+ * Yields the bytes of a body as they arrive. If the caller breaks off, it throws the problem of an incomplete body,
+ * because nothing failed in the service. If the reader stops early, the request can still be answered.
  */
 export async function* readBodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
   try {
@@ -21,8 +21,8 @@ const NEWLINE = 0x0a;
 const LINES_AT_ONCE = 100;
 
 /**
- * Yields the lines of a body as bytes, without their line ends. A line longer than `bytesMax` becomes null, and no
- * more than that is held of it.
+ * Yields the lines of a body as bytes, without their line ends. A line longer than `bytesMax` becomes null, and its
+ * further chunks are not kept in memory.
  */
 export async function* readBodyLines(
   chunks: AsyncIterable<Buffer>,

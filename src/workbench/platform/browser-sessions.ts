@@ -118,7 +118,10 @@ export class BrowserSessions {
     return origin === `http://${host}` || origin === `https://${host}`;
   }
 
-  /** Browsers accept a name with this prefix only over TLS and from exactly this host. */
+  /**
+   * Returns the name of a cookie. Browsers accept a name with the prefix `__Host-` only over TLS and from exactly
+   * this host.
+   */
   #nameOf(ctx: Context, name: CookieName): string {
     return this.#isSecure(ctx) ? `__Host-${name}` : name;
   }

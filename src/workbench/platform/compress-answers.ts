@@ -13,7 +13,7 @@ const compress = promisify(gzip);
 
 /**
  * Compresses long texts for callers that accept gzip, on another thread. An answer with an ETag is sent unchanged,
- * because a strong ETag names bytes. Answers that are compressed already are left alone, too.
+ * because a strong ETag names bytes. Answers that are bytes or streams are sent unchanged, too.
  */
 export function compressAnswers(): Middleware<RequestState> {
   return async (ctx, next) => {

@@ -62,8 +62,8 @@ const UNREAD_DECISION = declareRefusal(
 export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
 /**
- * Finds the decision that the path names. Refuses if it does not exist, or if it may be in a file that cannot be
- * read.
+ * Finds the decision that the path names. Throws 404 if it does not exist, and 503 if it may be in a file that cannot
+ * be read.
  */
 function findNamedDecision(
   { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
@@ -72,7 +72,7 @@ function findNamedDecision(
   return findDecision(caller.platform, DECISION_ID.read(ctx), records);
 }
 
-/** Finds a decision by its id. Refuses as `findNamedDecision` does. */
+/** Finds a decision by its id. Throws 404 if it does not exist, and 503 if it may be in a file that cannot be read. */
 export async function findDecision(
   platform: PlatformName,
   decisionId: string,
@@ -101,7 +101,7 @@ const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 const { orderRef: ORDER_REF, clientIdKey: CLIENT_ID_KEY, outcome: OUTCOME } = LOOKUP_PARAMETERS;
 const { verdict: VERDICT, requestId: REQUEST_ID, from: FROM, to: TO, ...COMMON } = FILTER_PARAMETERS;
 
-/** The parameters by which decisions are searched, except verdict and time. */
+/** The parameters by which decisions are filtered, except verdict, request id and time. */
 export const COMMON_FILTERS = Object.values(COMMON);
 
 const INCLUDE = query.choiceParameter(
@@ -236,7 +236,10 @@ function removeNullMembers(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** A decision whose rule set is kept nowhere is also answered, without its rules and as not reproduced. */
+/**
+ * Explains a decision. If its rule set is kept nowhere, the explanation has no rules and says that the verdict could
+ * not be reproduced.
+ */
 export const explainDecision = declareOperation<PlatformOperationParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
   command: {
@@ -279,7 +282,7 @@ function describeRulesHere(version: string, loadedRules: LoadedRules | null): st
 
 const VERSION = requiredVersionParameter('version', 'The rule set to ask, like p2.v11');
 
-/** Asks a version about the recorded facts, with the ladder as it was then. Later events do not count. */
+/** Asks a version about the recorded facts, with the ladder as it was then. Later events have no influence. */
 const askDecisionWhatIf = declareOperation<RolloutParts>({
   route: 'get /v1/platform/decisions/{decisionId}/what-if',
   summary: 'What another version would have answered',

@@ -236,7 +236,7 @@ export const EVENT_OPERATIONS = createTaggedOperations('Events', { readEvents })
 const UNKNOWN_PLACE =
   'The parameter after is not a cursor of this installation. It must be the `next` of an earlier answer, unchanged; without it the feed begins at its start.';
 
-/** The end of a request's waiting: its time is up, its connection closed, or its key ended. */
+/** Tells when a request stops waiting: when its time is up, its connection closes, or its key ends. */
 class WaitEnd {
   readonly came: Promise<void>;
   readonly #grant: GrantWatch;

@@ -15,7 +15,7 @@ import {
 import * as query from './parameters.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
-/** The least length of a part. A single character is in nearly every name. */
+/** The least length of the text to find. A single character is in nearly every name. */
 export const FOUND_TEXT_CHARACTERS_MIN = 2;
 
 const WHOLE_TEXT = query.requiredTextParameter(
@@ -37,7 +37,7 @@ const TEXT: Parameter<string> = {
 
 const LIMIT = query.limitParameter({ default: 10, max: 50 });
 
-/** The grants of which any one is enough to find something of its kind. */
+/** The grants by kind. Any one of them is enough to find things of the kind. */
 const READERS: Readonly<Record<FoundKind, readonly GrantableOperation[]>> = {
   payers: ['clients:read', 'decisions'],
   orders: ['decisions'],

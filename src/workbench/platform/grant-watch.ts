@@ -20,8 +20,8 @@ export class GrantWatch {
       this.stop();
       resolve();
     };
-    // A failed check is ignored. If keys cannot be read, the store of the request's own work is away, too, and
-    // reports it.
+    // A failed check is ignored. If keys cannot be read, the request's own work cannot use the store either, and
+    // reports that.
     this.#timer = setInterval(() => check().catch(() => {}), CHECK_MS).unref();
   }
 

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { createBadRequest } from '#checkout/http/request/problems.ts';
 
 /**
- * Returns a signal that aborts if the connection closes before the answer, so that work for a caller who hung up
- * ends. Nobody sees the error that the work then throws.
+ * Creates a signal that is aborted if the connection closes before the answer is sent. It ends the work for a caller
+ * who hung up. Nobody sees the error that the work then throws.
  */
 export function createHangUpSignal({ res }: { readonly res: ServerResponse }): AbortSignal {
   const hungUp = new AbortController();

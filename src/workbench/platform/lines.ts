@@ -29,7 +29,10 @@ const RefusedLineSchema = named(
 /** The answer to a refused line. `retryable` says whether sending the line again may succeed. */
 export type RefusedLine = Shape<typeof RefusedLineSchema>;
 
-/** Declares the schema of the answer to a line: `taken` if the line was taken, and an error if it was refused. */
+/**
+ * Declares the schema of the answer to a line. The answer to a processed line has the members `taken`. The answer to
+ * a refused line has an error.
+ */
 export function declareLineResult(name: string, taken: TProperties) {
   return named(name, Type.Union([shape('A line that was processed', { line, ...taken }), RefusedLineSchema]));
 }
@@ -62,8 +65,8 @@ export function createTooManyLinesRefusal(line: number): RefusedLine {
 }
 
 /**
- * Returns the last line of an answer if the key ended in between. `undone` is the verb of what was not done, as in
- * `nothing from this line on was recorded`.
+ * Creates the last line of an answer if the key ended before the lines did. `undone` is the verb of what was not
+ * done, as in `nothing from this line on was recorded`.
  */
 export function createEndedKeyRefusal(number: number, undone: string): RefusedLine {
   const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;

@@ -154,7 +154,10 @@ export function toListsView(
   return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
 }
 
-/** Returns the position of a list in the sequence of names. Two owners may have lists of the same name. */
+/**
+ * Returns the position of a list in the sequence of names. It differs for a list of the installation, because a
+ * platform may have a list of the same name.
+ */
 function getListPlace({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }

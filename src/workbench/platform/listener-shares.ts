@@ -44,8 +44,8 @@ const KEYED = '/v1/';
  * Refuses requests if too many are under way: with 429 for a platform, an address or a key, and with 503 for the
  * whole listener and for requests without a key. A request is under way until its answer is sent or its connection
  * closes. So a caller who pipelines requests without reading answers, or sends a body for minutes, cannot fill the
- * memory or keep others out. Keys and cookies are compared as they were sent, because checking them is work already.
- * Their platform is known later, and `own` is called with it.
+ * memory or keep others out. Keys and cookies are compared as they were sent, because checking them takes work. Their
+ * platform is known only after the check, and its requests are counted from then on.
  */
 export class ListenerShares {
   readonly #limits: ShareLimits;
@@ -55,8 +55,8 @@ export class ListenerShares {
   readonly #endings = new Endings();
 
   /**
-   * Requests to the paths in `health` take no share, so that nobody who fills the listener can take a node out of
-   * rotation.
+   * Requests to the paths in `health` take no share of the listener, so that nobody who fills the listener can take a
+   * node out of rotation.
    */
   constructor(limits: ShareLimits, health: readonly string[], trustedProxies: number) {
     this.#limits = limits;
@@ -145,8 +145,8 @@ class Endings {
   }
 
   /**
-   * Returns the requests of a connection that have not ended. A connection has one listener, because Node reports the
-   * close only to the first of several pipelined answers.
+   * Returns the requests of a connection that have not ended. Each connection has one handler for its close, because
+   * Node reports the close only to the first of several pipelined answers.
    */
   of(socket: Socket): Set<() => void> {
     const known = this.#open.get(socket);

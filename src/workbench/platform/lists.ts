@@ -66,8 +66,8 @@ const LIST_IN_PATH: Parameter<string> = {
 };
 
 /**
- * The value that a request is about. The value is in the query, because an address range has a slash, which no path
- * carries unchanged.
+ * The parameter for the value that a request is about. The value is in the query, because an address range has a
+ * slash, which no path carries unchanged.
  */
 const LISTED_VALUE = query.requiredTextParameter('value', 'As it is');
 

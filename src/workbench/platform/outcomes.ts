@@ -203,7 +203,7 @@ async function recordLine(
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
       return createUnavailableRefusal(line, 'recorded');
     }
-    // The lines around it are payments, too. A line that meets a fault must not prevent their recording.
+    // Other lines report payments, too. A fault at one line must not prevent their recording.
     onFault(error);
     return toRefusedLine(line, INTERNAL_ERROR.problem());
   }

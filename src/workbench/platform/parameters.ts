@@ -55,8 +55,8 @@ function declareQueryParameter<Value>(
 }
 
 /**
- * Declares a text of 1 to 256 characters. Its value is null if it is missing. `told` adds members to its schema for
- * further checks of its reader.
+ * Declares a text of 1 to 256 characters. Its value is null if it is missing. `told` adds members to its schema. They
+ * describe what its reader checks in addition.
  */
 export function textParameter(
   name: string,
@@ -129,7 +129,10 @@ export function limitParameter(bounds = { default: 100, max: 500 }): Parameter<n
   return wholeNumberParameter('limit', { min: 1, ...bounds }, 'The most entries to list');
 }
 
-/** The form of positions in a list, and their parser. The parser returns null for a text that never was a position. */
+/**
+ * The form in which an answer gives a position in a list, and the parser of that form. The parser returns null for a
+ * text that never was a position.
+ */
 interface Places<Place> {
   readonly pattern: RegExp;
   readonly read: (text: string) => Place | null;
@@ -189,7 +192,7 @@ export function cutPage<Item, Place extends string | number>(
 const LIMIT = limitParameter();
 const AFTER_MOMENT = afterParameter(declareTextPositions(/^\d{13}-[\w.-]{1,64}$/));
 
-/** The parameters of a list that `cutPageInTime` cuts. */
+/** The parameters of a list whose pages begin with the newest items. */
 export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
 
 /**
@@ -228,7 +231,7 @@ export function wholeNumberParameter(
   });
 }
 
-/** Throws 400 if a text cannot be a key of the interface. */
+/** Throws 400 if a text has a length or characters that no identifier of the API may have. */
 function requireKey(value: string, name: string): void {
   const length = [...value].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
@@ -239,8 +242,8 @@ function requireKey(value: string, name: string): void {
 }
 
 /**
- * Whether a part of an address can be decoded. A part that cannot be decoded would be used unchanged, and then two
- * addresses would name one thing.
+ * Whether a part of a URL can be decoded. A part that cannot be decoded would be used unchanged, and then two URLs
+ * would name one thing.
  */
 function isDecodable(text: string): boolean {
   try {

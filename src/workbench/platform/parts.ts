@@ -34,7 +34,7 @@ import type { BrowserSessions } from './browser-sessions.ts';
  */
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
-/** The rollout, and the loaded rule sets of this process. */
+/** The access to the fleet's rollout, and the rule sets that this process has loaded. */
 export interface RolloutHandles {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
@@ -93,7 +93,7 @@ export interface PlatformApiParts extends NodeParts {
   /** Replaces addresses in the log by pseudonyms. */
   readonly pseudonym: Pseudonymize;
   readonly names: DeviceNames;
-  /** The document of the callers' listener, for the page that shows both. */
+  /** The document of the callers' listener, for the page that shows both documents. */
   readonly callerDocument: ServedDocument;
   readonly metrics: Metrics;
   readonly reporting: (platform: PlatformName) => Promise<Reporting>;
@@ -111,16 +111,16 @@ export interface PlatformOperationParts extends Omit<PlatformApiParts, 'callerDo
   readonly waiting: CountsByOwner;
 }
 
-/** The parts on a node whose rules are rolled out. */
+/** The parts that operations use on a node whose rule sets are rolled out. */
 export interface RolloutParts extends PlatformOperationParts, RolloutHandles {}
 
-/** The parts on a node with a RULES_DIR. */
+/** The parts that operations use on a node with a RULES_DIR. */
 export interface RuleParts extends RolloutParts {
   readonly desk: RuleDesk;
   readonly drafts: Drafts;
 }
 
-/** The parts on a node that computes evidence. */
+/** The parts that operations use on a node that computes evidence. */
 export interface EvidenceParts extends RuleParts {
   readonly evidence: EvidenceDesk;
 }

@@ -97,7 +97,10 @@ async function endKeysWithoutRole(person: Person, session: Session | null, parts
     });
 }
 
-/** Accepts only a query and a fragment of the page itself, never another address. */
+/**
+ * Returns the query and fragment of the page to which the browser goes back. Returns an empty text for anything else,
+ * such as another address.
+ */
 function readBack(given: string | string[] | undefined): string {
   const isPlace = typeof given === 'string' && /^(\?platform=[a-z0-9*-]+)?(#\/[^\s\\]*)?$/.test(given);
   return isPlace && given.length <= BACK_CHARACTERS_MAX ? given : '';

@@ -7,7 +7,7 @@ import {
 import { TooManyAuditedChanges } from '#workbench/access/audit.ts';
 import { UnknownList } from '#workbench/lists/list-editor.ts';
 
-/** Refusals that several chapters of the platform's interface share. */
+/** Refusals that several groups of the platform's operations share. */
 
 export const UNKNOWN_LIST = declareRefusal(
   'unknown-list',
@@ -26,7 +26,7 @@ export const TOO_MANY_CHANGES = declareRefusal(
     ),
 );
 
-/** Returns the problem for an error that these operations throw. Returns null for any other error. */
+/** Returns the problem for an error that the platform's operations throw. Returns null for any other error. */
 export function toPlatformProblem(error: unknown): HttpProblem | null {
   if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
   if (error instanceof TooManyAuditedChanges) return TOO_MANY_CHANGES.problem();

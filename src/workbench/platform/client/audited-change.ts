@@ -18,7 +18,7 @@ export const ENDED_WAIT: NotedChange = [
   }),
 ];
 
-/** Notes in the audit what a key changed about a client. Returns the value that holds now. */
+/** Notes in the audit what a caller changed about a client. Returns the value after the change. */
 export async function auditChange<T>(
   { audit, clientKeys }: PlatformOperationParts,
   caller: Caller,

@@ -103,7 +103,7 @@ export function toHistoryView(
   };
 }
 
-/** The form of `next` in this view: time, and place in the journal. */
+/** The form of the cursor `next` in this view: the time of an entry and its position in the journal. */
 export const HISTORY_CURSOR = {
   pattern: /^\d{1,15}(-\d{1,15}){2}$/,
   read: (text: string): HistoryPlace => {

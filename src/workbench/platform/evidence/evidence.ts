@@ -214,7 +214,7 @@ async function requestJob(
   const asked = question.options.filter(({ name }) => given[name] !== undefined);
   const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
   const { ruleSets, draft } = await findNamedRules(caller, asked, options, parts, hungUp);
-  // Nobody would learn of the job.
+  // If the caller hung up, nobody would learn of the job.
   hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...readSpan(caller, given) };
   try {
@@ -226,7 +226,10 @@ async function requestJob(
   }
 }
 
-/** Finds the rule sets that options name, with the digests of their files. Throws when one is none, or is not sound. */
+/**
+ * Finds the rule sets that options name, with the digests of their files. Throws if there is no such rule set, or if
+ * it is not sound.
+ */
 async function findNamedRules(
   caller: Caller,
   asked: Question['options'],
@@ -254,7 +257,10 @@ function requireVersions(member: string, versions: unknown): void {
   for (const [index, version] of versions.entries()) parseBodyVersion(`${member}/${index}`, String(version));
 }
 
-/** Reads a draft of the platform, or for the installation one whose release is proposed. Null if there is none. */
+/**
+ * Reads a draft of the platform. For the installation, reads also a draft whose release is proposed. Returns null if
+ * there is no such draft.
+ */
 async function readDraft(
   { platform }: Caller,
   version: RuleVersion,
@@ -329,8 +335,8 @@ const readEvidence = declareOperation({
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const job = await requireJob(ctx, caller, parts);
-    // The result is stored a moment before its job is done. If it were removed in that moment, the job would be
-    // cancelled and not forgotten.
+    // The result is stored a moment before its job is marked as done, but it is shown only from then on. A user who
+    // removed the job in between would cancel it instead of deleting it.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.jobStore.result(job) : null;
     return { job: toJobView(job), result };

@@ -183,7 +183,7 @@ export const rollBackRollout = declareOperation({
   refusals: [ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
     const { reason, revision = null, version: named } = await body();
-    // The actor is always the key, whatever the body says.
+    // The author of the change is always the caller, whatever the body says.
     const change = { who: caller.actor.text, at: clock(), reason, revision };
     const version = named === undefined ? null : parseBodyVersion('version', named);
     const rollback = () => rollBack(fleet, loadedRules.rulesDir, change, version);

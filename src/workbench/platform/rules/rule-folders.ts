@@ -199,14 +199,14 @@ function formatHoldout({ share, maxAmounts }: Holdout): string {
   return amounts.length === 0 ? percent : `${percent}, up to ${amounts.join(', ')}`;
 }
 
-/** Returns a ladder without the places of its levels in the files. Explanations show those. */
+/** Returns a ladder without the positions of its levels in the files. Explanations show these positions. */
 function pickWaits({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings): LadderSettings {
   return { levelsMs, ladders, resetAfterMs, resetsAfterMs };
 }
 
 /**
- * Returns the parts of a rule set that the console draws: the ladder, the rules with their places, the facts with
- * their kinds.
+ * Returns the parts of a rule set that the console shows: the ladder, the rules with their positions in the files,
+ * and the facts with their kinds of values.
  */
 function createOutline(ruleSet: RuleSet, reader: PlatformName) {
   const { groups, signals, verdicts, flags, settings, platforms, facts } = ruleSet;

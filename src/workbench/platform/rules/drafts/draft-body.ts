@@ -20,10 +20,13 @@ import {
 import type { DraftFiles } from '#workbench/authoring/drafts.ts';
 import { parseBodyVersion } from '#workbench/platform/rules/rule-version.ts';
 
-/** Twice the limit of a version's files, because JSON makes them longer. */
+/** The most bytes of a body with a draft: twice the limit of a version's files, because JSON makes them longer. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
 
-/** A complete rule set, because a draft is read without the version from which it was made. */
+/**
+ * The files of a complete rule set. An example needs all of them, because a draft is read without the version from
+ * which it was made.
+ */
 const FILES_EXAMPLE = {
   'ruleset.yaml':
     'ruleVersion: p2.v11\ndescription: An example.\nsettings: { currency: EUR, scoringLimits: false }\n',
@@ -43,7 +46,7 @@ export const DRAFT_FILES = withExample(
   FILES_EXAMPLE,
 );
 
-/** The members of a body that carry a rule set on which a person works. */
+/** The members of a body that contain a draft. */
 export const DRAFT_MEMBERS = {
   version: versionTextSchema('Version of the draft, like p2.v11'),
   files: DRAFT_FILES,
@@ -91,7 +94,7 @@ export const RULE_DESK_FULL = declareRefusal(
     ),
 );
 
-/** Works on a draft when its turn at the desk has come. Throws 503 if too many drafts wait. */
+/** Runs the work on a draft when the rule desk has room for it. Throws 503 if too many drafts wait. */
 export function runAtDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(
     () => desk.atHand(platform, work),

@@ -40,7 +40,10 @@ import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import { BAD_VERSION, parseBodyVersion, VERSION_IN_PATH } from '#workbench/platform/rules/rule-version.ts';
 import { DRAFT_BYTES_MAX, DRAFT_FILES, declareDraftBody, RULE_DESK_FULL, runAtDesk } from './draft-body.ts';
 
-/** The drafts of a platform that are not in RULES_DIR yet. The server keeps them, each with a revision. */
+/**
+ * The operations on the drafts of a platform that are not in RULES_DIR yet. The store keeps them, each with a
+ * revision.
+ */
 
 const SummarySchema = named('DraftSummary', DraftSummarySchema);
 
@@ -68,7 +71,7 @@ const BAD_REVISION = declareRefusal(
   IF_MATCH_FORM,
 );
 
-/** The revision that the caller sent. Null if the caller sent none. */
+/** The parameter for the revision that the caller changed. It is null if the caller sent none. */
 const IF_MATCH: Parameter<number | null> = {
   name: 'If-Match',
   in: 'header',
