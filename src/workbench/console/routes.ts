@@ -46,7 +46,7 @@ const AS_THEY_ARE = ['icon.svg', 'font/inter.woff2'] as const;
 
 const YEAR_SECONDS = 31_536_000;
 
-/** The files that a node serves: the page, and its files below an address that holds a hash of them all. */
+/** The files that a node serves: the page, and its files below an address that contains a hash of them all. */
 interface ServedConsole {
   readonly release: string;
   readonly index: ConsoleFile;
@@ -55,9 +55,9 @@ interface ServedConsole {
 
 /**
  * Creates the routes of the console at `/`. They need no key, because the console itself holds no data. The page
- * requests all its data with the key of the person who signs in. Nothing is loaded from elsewhere. The console is
- * bundled when somebody first opens it, because most nodes never show it. The addresses of its files change with
- * their contents, so that browsers keep them without asking again.
+ * requests all its data with the key of the person who signs in. The page loads nothing from other servers. The
+ * console is bundled when somebody first opens it, because most nodes never show it. The addresses of its files
+ * change with their contents, so that browsers keep them without asking again.
  */
 export function createConsoleRoutes(): Router<RequestState> {
   const router = new Router<RequestState>({ strict: true, sensitive: true });

@@ -78,7 +78,7 @@ const LIMITS = {
 /** The most jobs of one platform that may wait, in addition to the current one. */
 export const PLATFORM_WAITING_MAX = 3;
 
-/** The most jobs of all platforms that may wait. Each may hold a draft of a megabyte. */
+/** The most jobs of all platforms that may wait. Each may have a draft of a megabyte in memory. */
 export const ALL_WAITING_MAX = 32;
 
 /** One job runs at a time, and the platforms take turns. A job of the installation's owner always comes next. */

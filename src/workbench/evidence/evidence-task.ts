@@ -71,7 +71,7 @@ export interface EvidenceJob {
 /** How often a node reports that it still works on a job. */
 export const SEEN_EVERY_MS = 1_000;
 
-/** After this time without a report, the node counts as gone. */
+/** After this time without a report, the node is taken to be gone. */
 const SILENT_MS_MAX = 30_000;
 
 export const NODE_GONE = 'the node that worked on it was stopped; ask the question again';

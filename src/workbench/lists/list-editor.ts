@@ -88,7 +88,7 @@ interface ListEditorParts {
 }
 
 /**
- * Changes shared lists, and notes in the audit who changed what and why. The node that writes a change sees it at
+ * Changes shared lists, and notes in the audit who changed what and why. The node that writes a change uses it at
  * once.
  */
 export class ListEditor {

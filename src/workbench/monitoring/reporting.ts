@@ -59,15 +59,18 @@ const PLATFORMS_MAX = 200;
 const SHARED_EVERY_MS = 60_000;
 const TRIES_MAX = 5;
 
-/** The reports and requests of a platform that were seen. Times are in epoch ms. */
+/** What was observed of the reports and requests of a platform. Times are in epoch ms. */
 interface Seen {
   newestAt: number | null;
   /** How many orders were granted after the newest report, and when the first of them was granted. */
   awaited: number;
   awaitedSince: number | null;
-  /** Counts of first reports by how long after the attempt they came, in steps of GROWTH. */
+  /** The number of first reports by their delay after the attempt, in steps that grow by the factor GROWTH. */
   readonly delays: Record<string, number>;
-  /** Counts of orders by the hour in which they were first granted, and of the reports on them. */
+  /**
+   * The number of orders by the hour in which they were first granted a requisite, and the number of first reports on
+   * them.
+   */
   readonly hours: Record<string, [granted: number, reported: number]>;
   hints: HintCounts;
 }
@@ -248,7 +251,7 @@ function toReporting(
     return { granted: sum(0), reported: sum(1) };
   };
   const due = ordersUntil(now - (usualMs ?? 0));
-  // A platform's own outage must not make its silence usual.
+  // Orders since the newest report are left out, so that an outage of the platform does not make its silence usual.
   const usual = ordersUntil(awaitedSince ?? now);
   const isUsual = usualMs !== null && usual.reported >= PLATFORM_SILENCE.usualShareMin * usual.granted;
   return {

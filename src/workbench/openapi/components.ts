@@ -42,8 +42,7 @@ class SharedParts<Part extends object> {
 }
 
 /**
- * Collects the schemas that a document defines once. These are the schemas with a name. They are found while other
- * schemas are published.
+ * Collects the schemas with a name, which a document defines once. They are found while other schemas are published.
  */
 export class Components {
   readonly #schemas = new Map<string, unknown>();

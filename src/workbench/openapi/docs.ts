@@ -107,8 +107,8 @@ export function prepareDocument(document: OpenApiDocument): ServedDocument {
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /**
- * Creates the routes of a listener's document, `/openapi.json`. They need no key, because the document says nothing
- * about anybody.
+ * Creates the routes of a listener's document, `/openapi.json`. They need no key, because the document contains no
+ * data of anybody.
  */
 export function createDocumentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
   const router = createStrictRouter(basePath);

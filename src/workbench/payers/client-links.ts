@@ -144,8 +144,8 @@ export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
 export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
 /**
- * Creates a question about links. With `asOf` (epoch ms), the answer uses what was known at that time. If `asOf` is
- * null, it uses all data.
+ * Creates the input of a search for links. With `asOf` (epoch ms), the search uses what was known at that time. If
+ * `asOf` is null, it uses all data.
  */
 export function createLinksAsk(
   { days, depth, clients }: LinksBounds,

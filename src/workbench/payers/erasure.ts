@@ -36,8 +36,8 @@ export class LedgerRefused extends NamedError {}
 
 /**
  * A file of erasures, one on each line, that is kept outside every backup. A restored store has forgotten whom it had
- * erased since the backup, and reads the erasures from this file. The first line names the ledger, so that a store
- * knows how much of it it has seen.
+ * erased since the backup, and reads the erasures from this file. The first line has the id of the ledger. Under this
+ * id, a store notes how far it has followed the ledger.
  */
 export class ErasureLedger {
   readonly id: string;

@@ -78,7 +78,7 @@ export interface RebuiltClient {
   /** Why the replaced state could not be read. */
   readonly why: string;
   readonly state: ClientState;
-  /** From how many entries the state was rebuilt. If there were none, the client starts again. */
+  /** From how many entries the state was rebuilt. If there were none, it is the state of an unknown client. */
   readonly entries: number;
   /** The time of the oldest entry, in epoch ms. Null if there are no entries. */
   readonly since: number | null;
@@ -137,8 +137,8 @@ function toDigest(text: string) {
 }
 
 /**
- * Rebuilds a client's state from its entries, oldest first. Amounts are as exact as facts keep them. Networks around
- * an address are known again from the next score on.
+ * Rebuilds a client's state from its entries, oldest first. Amounts are as exact as facts keep them. The networks
+ * around an address are missing until the next score.
  */
 export function rebuildState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();

@@ -56,7 +56,7 @@ export interface RecordsParts {
   readonly clock: () => number;
 }
 
-/** The part of a client that the platform may see. */
+/** What the platform may see of a client. */
 export interface ClientView {
   readonly state: ClientState;
   /** The present ladder. It is reset after a long absence, as it is for the facts. */

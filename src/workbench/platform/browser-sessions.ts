@@ -76,7 +76,7 @@ export class BrowserSessions {
     return caller;
   }
 
-  /** Finds the session of the browser, whatever the request asks for. */
+  /** Finds the session of the browser. It checks neither the site nor the platform of the request. */
   async find(ctx: Context): Promise<Session | null> {
     const secret = this.secretOf(ctx);
     return secret === null ? null : this.sessions.find(secret);

@@ -282,7 +282,10 @@ function describeRulesHere(version: string, loadedRules: LoadedRules | null): st
 
 const VERSION = requiredVersionParameter('version', 'The rule set to ask, like p2.v11');
 
-/** Asks a version about the recorded facts, with the ladder as it was then. Later events have no influence. */
+/**
+ * Asks a version which verdict it would have given on the recorded facts and the ladder of that time. Later events
+ * have no influence.
+ */
 const askDecisionWhatIf = declareOperation<RolloutParts>({
   route: 'get /v1/platform/decisions/{decisionId}/what-if',
   summary: 'What another version would have answered',

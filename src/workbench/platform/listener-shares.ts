@@ -90,7 +90,7 @@ export class ListenerShares {
   };
 
   /**
-   * Counts the request for this platform, too. If `platform` is null, counts it for all requests without a key.
+   * Counts the request also for its platform. If `platform` is null, counts it among all requests without a key.
    * Throws the refusal if there are too many.
    */
   own(ctx: ParameterizedContext<RequestState>, platform: string | null): void {

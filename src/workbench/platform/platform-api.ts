@@ -26,7 +26,9 @@ import { toPlatformProblem } from './refusals.ts';
 /** One document for all listeners of a process. */
 let ownDocument: ServedDocument | null = null;
 
-/** Creates the listener for the owner of a platform, who reports outcomes and asks the service there. */
+/**
+ * Creates the listener at which the owner of a platform reports outcomes and asks about payers, decisions and rules.
+ */
 export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics, keys } = parts;
   const { trustedProxies } = parts.rateLimit;

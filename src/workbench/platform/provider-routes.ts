@@ -48,7 +48,8 @@ export function createProviderRoutes(
     const attempt = parseAttempt(browsers.read(ctx, 'sign-in'));
     if (attempt === null)
       return fail(ctx, 'refused', 'this browser did not begin a sign-in, or began it too long ago');
-    // Anybody can send a browser here. So a wrong state ends no sign-in of that browser and counts against nobody.
+    // Anybody can send a browser here. So a wrong state ends no sign-in of that browser, and is not counted as a
+    // refused sign-in.
     if (ctx.query['state'] !== attempt.state)
       return fail(ctx, 'refused', 'the state is not the one of the sign-in that this browser began');
     browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');

@@ -12,8 +12,8 @@ import {
 import { requiredTextParameter } from '#workbench/platform/parameters.ts';
 
 /**
- * The parameter for the client that a request is about. The client is in the query, because an id may be `..` or hold
- * a slash, which no path carries unchanged.
+ * The parameter for the client that a request is about. The client is in the query, because an id may be `..` or
+ * contain a slash, which no path carries unchanged.
  */
 const CLIENT_ID_KEY = requiredTextParameter('clientIdKey', 'As the caller chose it');
 

@@ -203,7 +203,7 @@ const askEvidence = declareOperation({
   },
 });
 
-/** Returns the job for a question, as the caller sees it. Throws if there is no archive, or if the desk is full. */
+/** Returns the job for a question, as the caller sees it. Throws if there is no archive, or if too many jobs wait. */
 async function requestJob(
   caller: Caller,
   question: Question,

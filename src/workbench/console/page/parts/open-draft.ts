@@ -7,7 +7,7 @@ import { toVersionPath } from './links.ts';
 import { RefusalNotice, useAttempt } from './notice.ts';
 import { renameDraft, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
-/** The pause in ms after which a typed line counts as complete. */
+/** The pause in ms after which a typed line is taken to be complete. */
 const TYPING_MS = 700;
 
 /** How often an open draft is compared with the kept one. */

@@ -37,7 +37,7 @@ export function readSpan({
   };
 }
 
-/** Reads the end of the minute to which figures refer. Returns nothing if none is named. */
+/** Reads the end of the minute to which figures refer. Returns an empty object if the address names no such minute. */
 function readAsOf(minute: string | null | undefined): { readonly asOf?: number } {
   const { to } = readSpan({ to: minute });
   return to === undefined ? {} : { asOf: to - 1 };

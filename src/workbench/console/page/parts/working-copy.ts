@@ -101,7 +101,7 @@ export function listPaths({ files }: WorkingCopy) {
   return Object.keys(files).toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
-/** The pause in ms after which a typed word counts as complete. */
+/** The pause in ms after which a typed word is taken to be complete. */
 const TYPING_MS = 300;
 
 /**
