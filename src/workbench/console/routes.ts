@@ -112,7 +112,7 @@ async function send(
     ctx.status = 304;
     return;
   }
-  // Browsers name gzip first, and mean no order by it.
+  // Browsers name gzip first, but that is no preference.
   const encoding = ENCODINGS.find((one) => ctx.acceptsEncodings(one) === one);
   if (encoding !== undefined) ctx.set('Content-Encoding', encoding);
   ctx.body = encoding === undefined ? bytes : await compressed(encoding);

@@ -133,8 +133,8 @@ export class ReportingWatch implements ReportingListener {
   }
 
   /**
-   * Returns how each platform reports that this node has observed. It uses the observations of all nodes up to a
-   * minute ago.
+   * Returns, for each platform that this node has observed, how it reports. The figures are those of all nodes up to
+   * a minute ago.
    */
   known(): ReadonlyMap<PlatformName, Reporting> {
     const now = this.#parts.clock();

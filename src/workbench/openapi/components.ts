@@ -98,9 +98,9 @@ export class Components {
 }
 
 /**
- * Adapts a body's schema to what callers may send. An optional member may also be null, because `bodyOf` leaves out
- * members that are null or ''. Only null is described, so that generated clients know one way to leave a member
- * empty. No minimum length forbids ''.
+ * Adapts a body's schema to what callers may send. An optional member may also be null, because `createBodyReader`
+ * leaves out members that are null or ''. Only null is described, so that generated clients know one way to leave a
+ * member empty. No minimum length forbids ''.
  */
 export function allowNulls(schema: TSchema): TSchema {
   if (!Type.IsObject(schema)) return schema;

@@ -162,7 +162,7 @@ function serve(
 
 function serveDocument(router: Router<RequestState>, path: string, { tag, texts }: ServedDocument): void {
   serve(router, path, 'application/json; charset=utf-8', async (ctx) => {
-    // Browsers name gzip first, and mean no order by it.
+    // Browsers name gzip first, but that is no preference.
     const encoding = (['br', 'gzip'] as const).find((one) => ctx.acceptsEncodings(one) === one) ?? 'identity';
     ctx.vary('Accept-Encoding');
     ctx.set('ETag', tag);

@@ -85,7 +85,7 @@ function getPart<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Referenc
   return part;
 }
 
-/** Says what the caller does, by the kind of the refusal. The detail of each problem says more. */
+/** Says what the caller should do about a refusal, by its kind. The detail of each problem says more. */
 function adviseCaller({ status, retryable }: ExampleObject['value']): string {
   if (retryable) return 'repeats it';
   if (status === 401 || status === 403) return 'asks for access, or signs in';

@@ -243,7 +243,7 @@ export class Erasure {
     return `erasures-of-${this.#parts.ledger?.id ?? ''}`;
   }
 
-  /** Notes up to when the store has followed the ledger. A restored store has forgotten that, too. */
+  /** Notes the time up to which the store has followed the ledger. A restored store has forgotten that, too. */
   async #noteSeen(at: number): Promise<void> {
     const { ledger = null, store } = this.#parts;
     if (ledger === null) return;

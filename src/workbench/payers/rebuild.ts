@@ -111,7 +111,7 @@ export async function rebuildClient(
   if (found === null || why === null) return null;
   const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
   const told = rebuildState(entries.toReversed());
-  // A number, once given, identifies a decision for good.
+  // A number that a decision has had is never given to another decision.
   const seq = Math.max(told.seq, await store.texts.newestDecision(client.hash));
   const state = { ...told, seq };
   const next = encodeClientState(state);

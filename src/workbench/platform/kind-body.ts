@@ -10,7 +10,10 @@ interface KindShape {
   readonly example: object;
 }
 
-/** Declares a body with one of several schemas. Its member `member` says which. `kinds` has the schemas by name. */
+/**
+ * Declares a body with one of several schemas. The member that `member` names says which schema applies. `kinds` has
+ * the schemas by name.
+ */
 export function declareKindBody(
   name: string,
   member: string,

@@ -141,7 +141,7 @@ interface ReadLine {
 
 /**
  * Records outcomes, one JSON object a line. Yields one result for each line, in the same sequence: `{line,
- * clientIdKey, orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ * clientIdKey, orderRef, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* recordOutcomes(
   lines: AsyncIterable<Buffer | null>,

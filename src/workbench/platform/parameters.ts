@@ -172,7 +172,7 @@ interface PageAsk<Place> {
   readonly limit: number;
 }
 
-/** Cuts a page from a complete list that is sorted by the positions of its items. */
+/** Sorts a complete list by the positions of its items and cuts a page from it. */
 export function cutPage<Item, Place extends string | number>(
   items: readonly Item[],
   placeOf: (item: Item) => Place,

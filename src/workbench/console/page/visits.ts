@@ -1,4 +1,4 @@
-/** What each visit to an address showed when it was left, so that Back shows it again. */
+/** This module keeps what each visit to an address showed when it was left, so that Back shows it again. */
 
 const VISITS_MAX = 20;
 

@@ -3,7 +3,7 @@ import { renderName } from './name.ts';
 
 /** Addresses within the console: of decisions, payers and versions. */
 
-/** Returns the address of the decisions that match a filter. The filter has the parameters of the API. */
+/** Returns the address of the decisions that match a filter. `filter` has the query parameters of the API. */
 export function toDecisionsPath(filter: Readonly<Record<string, string>>) {
   return toPath('find', filter);
 }
@@ -34,7 +34,7 @@ export function toVersionPath(version: string, part = '', query: Readonly<Record
   return toPath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
 }
 
-/** Returns the address of the results of a rule of a version. `file` is like verdicts.yaml. */
+/** Returns the address of the results of a rule of a version. `file` is the name of a rule file, like verdicts.yaml. */
 export function toRuleResultsPath(version: string, file: string, name: string) {
   return toVersionPath(version, 'results', { rule: `${file.replace('.yaml', '')}/${name}` });
 }

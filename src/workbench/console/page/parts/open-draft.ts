@@ -10,7 +10,7 @@ import { renameDraft, saveDraft, toWorkingCopy, type WorkingCopy } from './worki
 /** The pause in ms after which a typed line is taken to be complete. */
 const TYPING_MS = 700;
 
-/** How often an open draft is compared with the kept one. */
+/** How often an open draft is compared with the draft that the service keeps, in ms. */
 const FOLLOWED_EVERY_MS = 10_000;
 
 /** Texts that were typed and could not be kept before the page was left, by person and version. */
