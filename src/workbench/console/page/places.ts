@@ -19,8 +19,8 @@ type Operation = Session['operations'][number];
 type PageBody = (props: PageProps) => Html;
 
 /**
- * A page of a place. A place is an entry of the console's navigation. A session must have all operations of `needs`
- * to see the page.
+ * A page of a place. A place is an entry of the console's navigation. A session must have all operations of
+ * `needs` to see the page.
  */
 export interface PageEntry {
   /** The path below the hash. `*` stands for a version of the rules. */

@@ -92,8 +92,9 @@ export type { Estimate } from '#history/statistics/intervals.ts';
 export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
 
 /**
- * A request to the platform API. `path` is the path below /v1/platform/. `answer` never has a value. It gives the
- * compiler the type of the answer. With a `revision`, the change is refused unless the thing still has this revision.
+ * A request to the platform API. `path` is the path below /v1/platform/. `answer` never has a value. It gives
+ * the compiler the type of the answer. With a `revision`, the change is refused unless the thing still has
+ * this revision.
  */
 export interface Question<T> {
   readonly path: string;
@@ -210,8 +211,8 @@ export const clientHistoryQuestion = (clientIdKey: string, limit: number) =>
 export const clientLinksQuestion = (clientIdKey: string) =>
   to<ClientLinks>`client/links?clientIdKey=${clientIdKey}`;
 /**
- * A person's decision about a payer: its override or its binding. The answer is the new value or nothing. With
- * `export`, the answer is all data of the payer.
+ * A person's decision about a payer: its override or its binding. The answer is the new value or nothing.
+ * With `export`, the answer is all data of the payer.
  */
 export const clientMemberQuestion = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
   to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;

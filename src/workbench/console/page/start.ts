@@ -1,7 +1,7 @@
 /**
- * While the page's program is loaded, requests the answers that it needs first: who is signed in and, if the address
- * names a platform, the figures of Today. If the program cannot be loaded, the page is loaded again, because it would
- * stay empty otherwise. If that does not help, the page says what is wrong.
+ * While the page's program is loaded, requests the answers that it needs first: who is signed in and, if the
+ * address names a platform, the figures of Today. If the program cannot be loaded, the page is loaded again,
+ * because it would stay empty otherwise. If that does not help, the page says what is wrong.
  */
 
 const TRIED = 'starts-tried';

@@ -21,8 +21,8 @@ export function toDecisionPath(decisionId: string) {
 }
 
 /**
- * Returns the address of a place with query parameters. The place then shows times in the same zone as the present
- * page.
+ * Returns the address of a place with query parameters. The place then shows times in the same zone as the
+ * present page.
  */
 export function toPath(path: string, query: Readonly<Record<string, string>> = {}) {
   const zone = new URLSearchParams(location.hash.split('?')[1]).get('zone');
@@ -34,7 +34,10 @@ export function toVersionPath(version: string, part = '', query: Readonly<Record
   return toPath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
 }
 
-/** Returns the address of the results of a rule of a version. `file` is the name of a rule file, like verdicts.yaml. */
+/**
+ * Returns the address of the results of a rule of a version. `file` is the name of a rule file, like
+ * verdicts.yaml.
+ */
 export function toRuleResultsPath(version: string, file: string, name: string) {
   return toVersionPath(version, 'results', { rule: `${file.replace('.yaml', '')}/${name}` });
 }

@@ -2,8 +2,8 @@ import { type Html, html } from '#workbench/console/page/html.ts';
 import { splitName } from './split-name.ts';
 
 /**
- * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the text that
- * somebody searched for. It is shown in bold.
+ * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the text
+ * that somebody searched for. It is shown in bold.
  */
 export function renderName(name: string, part = '') {
   return html`<bdi>${splitName(name).map(({ text, mark }) =>

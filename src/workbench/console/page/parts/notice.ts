@@ -32,8 +32,8 @@ export function renderAnswer<T>({ data, error, reload }: AnswerState<T>, shown: 
 }
 
 /**
- * Runs an action that may be refused. `attempt` runs the action, `isBusy` is true while it runs, and `trouble` is the
- * notice that says why it failed.
+ * Runs an action that may be refused. `attempt` runs the action, `isBusy` is true while it runs, and
+ * `trouble` is the notice that says why it failed.
  */
 export function useAttempt() {
   const [error, setError] = useState<Error | null>(null);

@@ -19,8 +19,8 @@ const typed: Map<string, WorkingCopy> = new Map();
 addEventListener('signed-out', () => typed.clear());
 
 /**
- * Another person's change of the draft. `detail` is the service's message. `theirs` is the present draft, or null if
- * the draft was discarded.
+ * Another person's change of the draft. `detail` is the service's message. `theirs` is the present draft, or
+ * null if the draft was discarded.
  */
 interface Conflict {
   readonly detail: string;

@@ -16,9 +16,9 @@ interface SearchBoxProps {
 }
 
 /**
- * Shows a field with the found things below it, which change while somebody types. Up and down choose, and Enter
- * opens. If Enter is pressed before anything is found, it opens the first thing that will be found. Escape empties
- * the field.
+ * Shows a field with the found things below it, which change while somebody types. Up and down choose, and
+ * Enter opens. If Enter is pressed before anything is found, it opens the first thing that will be found.
+ * Escape empties the field.
  */
 export function SearchBox({ session, id, label, hasFocus, commands = () => [], choose }: SearchBoxProps) {
   const box = useRef<HTMLInputElement | null>(null);

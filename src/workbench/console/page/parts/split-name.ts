@@ -1,6 +1,6 @@
 /**
- * A part of a name as it is shown. `mark` is the visible sign for the part. It is null if the text is clear without a
- * sign.
+ * A part of a name as it is shown. `mark` is the visible sign for the part. It is null if the text is clear
+ * without a sign.
  */
 interface NamePart {
   readonly text: string;
@@ -19,9 +19,9 @@ const LOOKALIKE = /[\p{Script=Cyrillic}\p{Script=Greek}\p{M}]/u;
 const LATIN = /\p{Script=Latin}/u;
 
 /**
- * Splits a name into parts that are clear as they are, and parts that need a mark: invisible characters, a blank at
- * an end or beside another one, and, in a name with Latin letters, a letter of another alphabet that looks like a
- * Latin one.
+ * Splits a name into parts that are clear as they are, and parts that need a mark: invisible characters, a
+ * blank at an end or beside another one, and, in a name with Latin letters, a letter of another alphabet that
+ * looks like a Latin one.
  */
 export function splitName(name: string): readonly NamePart[] {
   const letters = [...name];

@@ -15,8 +15,8 @@ interface TableHead {
 }
 
 /**
- * Renders a table that scrolls sideways if it is too wide, also with the keyboard. With a `sort`, its headings are
- * buttons that choose the column to sort by.
+ * Renders a table that scrolls sideways if it is too wide, also with the keyboard. With a `sort`, its
+ * headings are buttons that choose the column to sort by.
  */
 export function renderTable<Row>(
   { name, columns, kind, sort, drawn }: TableHead,
@@ -61,9 +61,9 @@ function renderHead(column: Column, place: number, sort?: Sort) {
 }
 
 /**
- * How a table is sorted. `place` is the index of the column by which it is sorted, or null if the table has its
- * original sequence. A click on a heading calls `by`. The first click puts the largest numbers or the first words
- * first, the second click reverses that, and the third restores the original sequence.
+ * How a table is sorted. `place` is the index of the column by which it is sorted, or null if the table has
+ * its original sequence. A click on a heading calls `by`. The first click puts the largest numbers or the
+ * first words first, the second click reverses that, and the third restores the original sequence.
  */
 interface Sort {
   readonly place: number | null;
@@ -72,8 +72,8 @@ interface Sort {
 }
 
 /**
- * Returns the sort of a table. The address keeps it under the table's name: `sort Money=-3` sorts by the fourth
- * column, downwards.
+ * Returns the sort of a table. The address keeps it under the table's name: `sort Money=-3` sorts by the
+ * fourth column, downwards.
  */
 export function useSort(name: string): Sort {
   const [path = '', search] = location.hash.split('?');

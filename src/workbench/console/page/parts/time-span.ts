@@ -3,8 +3,9 @@ import { goTo, onSubmit, onTyped, renderField } from './form.ts';
 import { formatDateTime, formatMinute, parseMinute, writeMoment } from './format.ts';
 
 /**
- * The address keeps the time that all places show, in minutes like `2026-01-01T14:03Z`, so that a link means the same
- * in every time zone. Fields show minutes in the zone that the reader chose: the reader's own, or UTC.
+ * The address keeps the time that all places show, in minutes like `2026-01-01T14:03Z`, so that a link means
+ * the same in every time zone. Fields show minutes in the zone that the reader chose: the reader's own, or
+ * UTC.
  */
 
 const MINUTE_MS = 60_000;
@@ -37,7 +38,10 @@ export function readSpan({
   };
 }
 
-/** Reads the end of the minute to which figures refer. Returns an empty object if the address names no such minute. */
+/**
+ * Reads the end of the minute to which figures refer. Returns an empty object if the address names no such
+ * minute.
+ */
 function readAsOf(minute: string | null | undefined): { readonly asOf?: number } {
   const { to } = readSpan({ to: minute });
   return to === undefined ? {} : { asOf: to - 1 };
@@ -54,7 +58,9 @@ export function renderMinuteField(name: string, minute: string | null | undefine
   return renderField(label, { type: 'datetime-local', name, defaultValue });
 }
 
-/** Converts the minutes `from`, `to` and `asOf` of a form to UTC. The other values of the form stay unchanged. */
+/**
+ * Converts the minutes `from`, `to` and `asOf` of a form to UTC. The other values of the form stay unchanged.
+ */
 export function convertToUtc(local: Readonly<Record<string, string>>): Record<string, string> {
   const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
   const entries = Object.entries(local).map(([name, text]) =>
@@ -101,8 +107,8 @@ export function toSpanParameters(
 }
 
 /**
- * Reads the time from the query of an address. Days and longer spans begin with a day of UTC, so that the page sends
- * the same request all day.
+ * Reads the time from the query of an address. Days and longer spans begin with a day of UTC, so that the
+ * page sends the same request all day.
  */
 export function readTime(query: URLSearchParams, otherwise: SpanName): ShownTime {
   const words = Object.fromEntries([...query].filter(([name]) => TIME_PARAMETERS.includes(name)));
@@ -116,7 +122,10 @@ export function readTime(query: URLSearchParams, otherwise: SpanName): ShownTime
   return { words, name: to === undefined ? name : null, span: { ...begin, ...(to && { to }), ...known } };
 }
 
-/** Returns the address of this page with other values of query parameters. A parameter without a value is left out. */
+/**
+ * Returns the address of this page with other values of query parameters. A parameter without a value is left
+ * out.
+ */
 export function formatAddress(words: Readonly<Record<string, string | null | undefined>>) {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);

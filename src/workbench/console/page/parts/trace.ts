@@ -24,9 +24,9 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Renders what the rules of a rule set decided, and the values that they saw: the verdict first, then what led to it.
- * Matching rules are shown. The others are folded behind their number. If a version is given, each rule links to its
- * results.
+ * Renders what the rules of a rule set decided, and the values that they saw: the verdict first, then what
+ * led to it. Matching rules are shown. The others are folded behind their number. If a version is given, each
+ * rule links to its results.
  */
 export function renderRulesTrace(
   { groups, signals, verdicts, flags }: RulesAccount,

@@ -42,8 +42,9 @@ export function toUsualHoursQuery(nowMs: number) {
 }
 
 /**
- * Compares the share of each verdict with its usual share. Returns null if too little is known. `unusual` is the
- * share that rose most. If no share rose, it is the share that fell most. It is null if all shares are as usual.
+ * Compares the share of each verdict with its usual share. Returns null if too little is known. `unusual` is
+ * the share that rose most. If no share rose, it is the share that fell most. It is null if all shares are as
+ * usual.
  */
 export function compareWithUsual({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
   readonly unusual: UnusualShare | null;

@@ -92,8 +92,8 @@ export function ValueFields({ path, checked, remarks, values, go }: ValuesProps)
 }
 
 /**
- * Finds the constant that a remark is about. A remark has the position of a value, or of the comparison that contains
- * it.
+ * Finds the constant that a remark is about. A remark has the position of a value, or of the comparison that
+ * contains it.
  */
 function findConstant({ at: { line, column } }: FileRemark, constants: readonly WrittenConstant[]) {
   return constants.find(({ at }) => at.line === line && at.column >= column);
@@ -167,7 +167,9 @@ function listChoices({ allowed, text }: WrittenConstant) {
   return allowed.type === 'enum' ? [...new Set([...allowed.values, text])] : null;
 }
 
-/** From this maximum on, the upper bound of a number is not shown, like that of the seconds that mean "never". */
+/**
+ * From this maximum on, the upper bound of a number is not shown, like that of the seconds that mean "never".
+ */
 const LARGE = 999_999_999;
 
 function formatAllowedRange({ allowed, unit }: WrittenConstant) {

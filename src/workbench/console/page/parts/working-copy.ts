@@ -105,9 +105,9 @@ export function listPaths({ files }: WorkingCopy) {
 const TYPING_MS = 300;
 
 /**
- * Checks a draft at the service whenever its text has not changed for a moment, one request at a time. The last
- * result stays until the next one. If the service has no time, the request is repeated after the pause that the
- * service names. `current` is null if the last result is about an older text.
+ * Checks a draft at the service whenever its text has not changed for a moment, one request at a time. The
+ * last result stays until the next one. If the service has no time, the request is repeated after the pause
+ * that the service names. `current` is null if the last result is about an older text.
  */
 export function useDraftCheck({ version, from, files }: WorkingCopy): {
   checked: CheckedDraft | null;
