@@ -16,7 +16,7 @@ export function parseDuration(text: string): number | null {
   return Number(amount) * UNIT_MS[unit];
 }
 
-/** Formats whole seconds as "1 day 2 hours 5 seconds", or narrow as "1d 2h 5s". */
+/** Formats whole seconds as "1 day 2 hours 5 seconds", or in the narrow style as "1d 2h 5s". */
 export function formatSeconds(seconds: number, style: 'long' | 'narrow'): string {
   if (seconds === 0) return '0 seconds';
   const parts = {

@@ -108,7 +108,10 @@ function shownAs(name: string, value: unknown, level: number): unknown {
   return level < SEARCHED_LEVELS && isPlain(value) ? censored(value, level + 1) : value;
 }
 
-/** Errors have their own serializer, and instances of other classes write themselves. */
+/**
+ * Whether a value is a plain object. Errors have their own serializer, and instances of other classes are logged
+ * unchanged.
+ */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

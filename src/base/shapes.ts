@@ -63,7 +63,7 @@ export function findExample(schema: object): unknown {
   return Reflect.get(schema, EXAMPLE);
 }
 
-/** The position at which the next page of a list begins. */
+/** The cursor at which the next page of a list begins. */
 export const nextPagePlace = Type.Union([
   Type.String({ description: 'Pass it as `after` to get the next page; null on the last page' }),
   Type.Null(),
@@ -79,7 +79,7 @@ export const digestWord = (description: string) => word(description, DIGEST_EXAM
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
-/** The only value that a member can have. It distinguishes schemas. */
+/** A schema with a single value. By such a member, the schemas of a union can be told apart. */
 export const literal = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
 /** The form of every moment in the API. */
@@ -115,7 +115,7 @@ export function list<S extends TSchema>(schema: S, description: string) {
 
 const MOMENT = Symbol('what happens at a moment');
 
-/** A number that a schema declares as a moment. Every number can be used as one. */
+/** A moment in epoch ms, as `epochMs` declares it. TypeScript accepts every number as an EpochMs. */
 export type EpochMs = number & { readonly [MOMENT]?: never };
 
 /** A moment in epoch ms. Answers over HTTP write it as RFC 3339 in UTC. */

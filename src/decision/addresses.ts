@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
  */
 export type Pseudonymize = (kind: 'fingerprint' | 'ip' | 'attribute', text: string) => string;
 
-/** An IP address. An IPv4 address that is written as IPv6 is the IPv4 address. */
+/** An IP address. An IPv4 address that is written as IPv6 is parsed as IPv4. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** A range of addresses that begins at `start`. */
@@ -134,8 +134,8 @@ function isInNetwork(address: Address, network: Address, prefix: number): boolea
 }
 
 /**
- * Returns the network that an address counts as. An IPv4 address counts as itself. An IPv6 address counts as its /64,
- * because one household or host owns the whole /64. A text that is no address is returned unchanged.
+ * Returns the network that stands for an address. For IPv4 this is the address itself. For IPv6 this is the /64,
+ * because one household or host owns the whole /64. A text that is not an address is returned unchanged.
  */
 export function toNetwork(text: string): string {
   const address = parseAddress(text);
@@ -148,27 +148,27 @@ function formatAddressNetwork(address: Address): string {
 
 /**
  * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match the
- * address. The last prefix of each kind gives the network that the address counts as.
+ * address. The last prefix of each kind gives the network that stands for the address.
  */
 export const KEPT_PREFIXES = { ipv4: [16, 24, 32], ipv6: [32, 40, 48, 56, 64] } as const;
 
 /** 10 characters of base64 are 60 bits. If a million networks are on a list, one address in 10^12 matches wrongly. */
 const NETWORK_KEY_CHARACTERS = 10;
 
-/** Derives the shortened HMACs of the networks around an address, without the network that the address counts as. */
+/** Derives the shortened HMACs of the networks around an address, without the network that stands for the address. */
 export function deriveNetworkKeys(address: Address, pseudonym: Pseudonymize): readonly string[] {
   return KEPT_PREFIXES[address.kind()]
     .slice(0, -1)
     .map((prefix) => deriveNetworkKey(pseudonym, address, prefix));
 }
 
-/** Derives the HMAC of the network that an address counts as. */
+/** Derives the HMAC of the network that stands for an address. */
 export function deriveAddressKey(address: Address, pseudonym: Pseudonymize): string {
   return pseudonym('ip', formatAddressNetwork(address));
 }
 
 /**
- * Derives the lookup key of a network with one of the kept prefixes. For the longest prefix it is the key of the
+ * Derives the lookup key of a network with one of the kept prefixes. For the longest prefix, this is the key of the
  * address.
  */
 export function deriveNetworkKey(pseudonym: Pseudonymize, address: Address, prefix: number): string {
@@ -177,7 +177,7 @@ export function deriveNetworkKey(pseudonym: Pseudonymize, address: Address, pref
   return pseudonym('ip', formatNetwork(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
 }
 
-/** Formats the network around an address with this length of the prefix, like `203.0.113.0/24`. */
+/** Formats the network around an address whose prefix has this length, like `203.0.113.0/24`. */
 export function formatNetwork(address: Address, prefix: number): string {
   const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return `${network.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;

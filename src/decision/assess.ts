@@ -28,18 +28,23 @@ export interface Assessment {
   /** Group rules and signals that matched and have a holdout. */
   readonly drawn: readonly DrawnHoldout[];
   /**
-   * Pseudonyms that rules compare with constants and that were made under a secret this node lacks. They count as not
-   * known.
+   * Facts whose pseudonym was made under a secret that this node lacks. Rules cannot compare such a pseudonym with a
+   * constant, so the fact is not known.
    */
   readonly incomparable: readonly FactRef[];
 }
 
-/** Computes the facts, then the client group, then the bot flag. Each step may use the results of those before it. */
+/**
+ * Computes the facts, then the client group, then the bot flag. Each step may use the results of the steps before it.
+ */
 export function assessPayer(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
   return concludeFromValues(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
-/** Concludes from known values, such as those of a recorded decision. */
+/**
+ * Concludes the client group, the bot signals and the bot flag from known values, such as those of a recorded
+ * decision.
+ */
 export function concludeFromValues(
   rules: RuleSet,
   facts: readonly FactReading[],
@@ -80,7 +85,7 @@ function forgetIncomparable(
   return incomparable;
 }
 
-/** The verdict rule that decides, or `otherwise`. */
+/** Returns the verdict rule that decides. If no rule matches, returns `otherwise`. */
 export function findVerdictRule(
   rules: RuleSet,
   values: readonly FactReading[],
@@ -108,7 +113,7 @@ export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading
 
 const NO_FLAGS: readonly string[] = [];
 
-/** Puts the values of a decision under the labels of their facts. */
+/** Returns the values of a decision by the labels of their facts. */
 export function labelFactValues(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
   const record = { ...rules.blankRecord };
   for (const { label, index } of rules.facts) record[label] = values[index] ?? null;
@@ -134,7 +139,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
   });
 }
 
-/** Lists the signals that count. An exempt payer has none. */
+/** Lists the signals that match and are not held out. An exempt payer has none. */
 function listMatchingSignals(
   { signals }: RuleSet,
   values: readonly FactReading[],

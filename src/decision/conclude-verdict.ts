@@ -32,7 +32,10 @@ export interface ConcludedVerdict {
 /** A client's position on the ladder before a verdict. */
 interface LadderPosition {
   readonly ladderBefore: Ladder;
-  /** The length of the previous wait, or 0. While the client climbs, no wait is shorter. */
+  /**
+   * The length of the previous wait, or 0. While the client climbs the ladder, no wait is shorter than the previous
+   * one.
+   */
   readonly lastWaitMs: number;
   /** Epoch ms. */
   readonly at: number;
@@ -107,8 +110,8 @@ function computeWaitFloor(
 }
 
 /**
- * The length of the newest wait of a climb, and the ladder that gave the wait its length. At level 0 they are 0 and
- * null.
+ * The length of the newest wait of a climb, and the ladder that gave the wait its length. At level 0, the length is 0
+ * and the ladder is null.
  */
 type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
 

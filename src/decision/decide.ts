@@ -33,7 +33,7 @@ import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts'
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
-  /** Names of the bot signals that matched. They never make a new client a bot. */
+  /** Names of the bot signals that matched. A new client is not a bot, even if signals matched. */
   readonly signals: readonly string[];
   /** Group rules and signals with a holdout that matched. */
   readonly drawn: readonly DrawnHoldout[];
@@ -60,19 +60,19 @@ export interface DecisionInput {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
-  /** If missing, nobody is on a list. */
+  /** Without lists, nobody is on a list. */
   readonly lists?: SharedLists;
-  /** Says who is held out of which rules. If missing, nobody is held out. */
+  /** Says who is held out of which rules. Without a draw, nobody is held out. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** The secrets of the node that decides. If missing, every held pseudonym is used unchanged. */
+  /** The secrets of the node that decides. Without them, every stored pseudonym is used unchanged. */
   readonly secrets?: NodeSecrets | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /**
- * Classifies a payer. Remembers the devices that the request shows, and changes no counter. So a repeated score has
- * the same answer as long as nothing else happens.
+ * Classifies a payer. The next state remembers the devices of the request, and no counter changes. So a repeated
+ * score has the same answer as long as nothing else happens.
  */
 export function decideScore(rules: RuleSet, standing: DecisionInput, request: ScoreRequest): ScoreResult {
   const { client, state } = standing;
@@ -138,7 +138,7 @@ export function decideVerdict(
 }
 
 /**
- * Decides without making a record, because the record takes as long as the decision. Replays of years use this
+ * Decides without making a record, because making the record takes as long as the decision. Replays of years use this
  * function.
  */
 export function decideWithoutRecord(
@@ -178,7 +178,7 @@ export function decideWithoutRecord(
 
 /**
  * Returns the remembered values of attributes after a verdict. Only attributes whose distinct values the rules count
- * are remembered. Returns nothing if no value is new.
+ * are remembered. Returns no member if the values of these attributes are not known.
  */
 function noteVerdictValues(
   { rememberedAttributes }: RuleSet,
@@ -194,7 +194,7 @@ function noteVerdictValues(
   return values.length === 0 ? {} : { attributeValues: noteValues(state.attributeValues, values, at) };
 }
 
-/** Computes the facts about a client as of now, for people to read. It counts no request. */
+/** Assesses a client as of now, for people to read. The assessment counts no request. */
 export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
   const { client, state, sightings } = standing;
   const settings = getPlatformSettings(rules, client.platform);
@@ -229,7 +229,10 @@ function viewWithoutRequest(
 
 const NOTHING_STATED: StatedAttributes = {};
 
-/** Returns the attributes that the caller stated about the payer: in this request, and in scores that still hold. */
+/**
+ * Returns the attributes that the caller stated about the payer: in this request, and in earlier score requests that
+ * are still valid.
+ */
 function joinStatedAttributes(
   { attributes: declared }: RuleSet,
   held: KnownHints,
@@ -280,12 +283,12 @@ function buildListSubject(
     clientIdKey,
     method,
     sellPointKey,
-    // Entries that are older than the last change of the HMAC secret name devices by their former ids.
+    // List entries that are older than the last change of the HMAC secret name devices by their former ids.
     fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
     ips: [...ips, ...(former?.ips ?? [])],
     networks,
     attributes: stated.attributes ?? NO_ATTRIBUTES,
-    // Entries that are older than the last change of the secret also have the former pseudonyms of attributes.
+    // List entries that are older than the last change of the secret name attribute values by former pseudonyms.
     formerAttributes: stated.former?.attributes,
     declaredAttributes,
   };

@@ -10,7 +10,8 @@ import { toClientNumber } from './payer/client-key.ts';
 
 /**
  * The position of a decision in the list of all decisions of a platform. The newest decision comes first. Decisions
- * of the same millisecond are sorted by client and number, so paging can continue after any decision.
+ * of the same millisecond are sorted by the client's hash and the decision's number, so paging can continue after any
+ * decision.
  */
 export interface DecisionPosition {
   /** Epoch ms. */

@@ -11,7 +11,7 @@ import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
 
 /**
  * The part that all decisions of one rule set share: the names of facts, signals and rules, and the texts of reasons.
- * It is stored once, and records hold indexes into its lists.
+ * This shape is stored once, and records contain indexes into its lists.
  */
 export interface RecordShape {
   /** A hash of the content. Two services that record different facts for the same rule set have different shapes. */
@@ -46,7 +46,7 @@ interface ShapeRule {
 
 const shapes = new WeakMap<RuleSet, RecordShape>();
 
-/** Returns the shape of a rule set's decisions. It is made once for each rule set. */
+/** Returns the shape of a rule set's decisions. The shape is made once for each rule set. */
 export function getRecordShape(rules: RuleSet): RecordShape {
   return shapes.getOrInsertComputed(rules, () => parseRecordShape(JSON.stringify(buildShapeContents(rules))));
 }
@@ -83,18 +83,18 @@ function toShapeFact({ label, fact: { domain, absence } }: FactRef): ShapeFact {
 }
 
 /**
- * The format number at the beginning of a stored decision. Positional JSON follows, in the sequence that the shape of
- * the rule set gives. A member that can be computed from the shape and the other members is left out. If its value
- * differs from the computed one, it stands in `rest` by name. A decision without a fitting shape is stored as plain
- * JSON.
+ * The format number at the beginning of a stored decision. The JSON of a DecisionRow follows. A member that can be
+ * computed from the shape and the other members is left out. If its value differs from the computed one, `rest` has
+ * the value by name. A decision without a fitting shape is stored as plain JSON.
  */
 const FORMAT = '1';
 
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
 /**
- * The values of the facts in the sequence of the shape. The first item has all flags, six in a character, and then
- * one character for each other value. The values that do not fit into a character follow as items of the array.
+ * The values of the facts in the sequence of the shape. The first item is a text. It has all flags, six in a
+ * character, and then one character for each other value. The values that do not fit into a character are the next
+ * items.
  */
 type FactsRow = [characters: string, ...longer: (number | string)[]];
 
@@ -124,8 +124,8 @@ export function encodeDecision(decision: Decision, shape?: RecordShape): string 
 }
 
 /**
- * Parses a stored text to a whole decision, or to a row that `decodeDecisionRow` and the row's shape make a decision
- * of. Throws RecordDamaged if the text begins with another format number.
+ * Parses a stored text to a whole decision, or to a row. `decodeDecisionRow` converts a row to a decision with the
+ * row's shape. Throws RecordDamaged if the text begins with another format number.
  */
 export function parseRecord(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
@@ -141,7 +141,7 @@ export function isDecisionRow(record: Decision | DecisionRow): record is Decisio
 }
 
 /**
- * Makes the decision of a row. `clientHash` is the hash of the client's key. Throws RecordDamaged if the row names
+ * Converts a row to its decision. `clientHash` is the hash of the client's key. Throws RecordDamaged if the row names
  * a rule that the shape lacks.
  */
 export function decodeDecisionRow(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
@@ -202,7 +202,7 @@ function deriveMembers(
   };
 }
 
-/** Makes the row of a decision. Returns null if the decision does not fit the shape. */
+/** Converts a decision to its row. Returns null if the decision does not fit the shape. */
 function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
   const { contents } = shape;
   if (decision.digest !== contents.digest || decision.ruleVersion !== contents.ruleVersion) return null;
@@ -236,7 +236,7 @@ function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
   return row;
 }
 
-/** The members that stand in the row itself, or that are computed from the shape. */
+/** The members that the row itself contains, or that are computed from the shape. */
 const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...([
     'decisionId',
@@ -251,7 +251,7 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...(['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'] as const),
 ] satisfies readonly (keyof Decision)[]);
 
-/** All other members. Each is computed from the row, or stands in `rest`. */
+/** All other members. Each is computed from the row, or `rest` contains it. */
 const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
 
 /** Collects the members that cannot be computed from the row. Returns null if there are none. */
@@ -270,7 +270,7 @@ const FLAGS_A_CHARACTER = 6;
 
 /** Marks a value that is not known. */
 const NOT_KNOWN = '.';
-/** Marks the point of sale, which stands in the row. */
+/** Marks a value that equals the point of sale, which the row contains. */
 const SELL_POINT = '@';
 /** Marks a value that does not fit into a character. */
 const LONG_VALUE = '*';

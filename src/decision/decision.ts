@@ -18,7 +18,10 @@ import {
 /** Which rule set of a rollout decided. */
 export type Arm = (typeof ARMS)[number];
 
-/** An objective as text. Each decision of a trial keeps the objective with which the trial began. */
+/**
+ * The objective of a trial, which says by what the trial is judged, as JSON text. Each decision of a trial keeps the
+ * objective with which the trial began.
+ */
 export const objectiveText = s.word(
   'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
 );
@@ -52,9 +55,9 @@ export const waitSeconds = Type.Integer({
 export const stickyRequisiteRef = s.word('Only with GET_SAME_STICKY: the requisite to show');
 
 /**
- * Everything that is recorded of a decision. The type, the positional record, the columns of the archive, the shape
- * in the API documents and the client library's record are made from this list. A new member is added here and filled
- * in `decideVerdict`.
+ * Everything that is recorded of a decision. The type, the stored row, the columns of the archive, the shape in the
+ * API documents and the client library's record are made from this list. A new member is added here and filled in
+ * `decideVerdict`.
  */
 const RECORDED = {
   seq: Type.Integer({

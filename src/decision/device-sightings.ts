@@ -26,11 +26,12 @@ import { findStepRange, getStepNumber, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } fro
 export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 
 /**
- * The kinds of things on which clients are seen: devices, and values of attributes. A value has the id `name/value`.
+ * The kinds of things on which clients are seen: devices, and values of attributes. The id of an attribute's value is
+ * `name/value`.
  */
 type SightingKind = DeviceKind | 'attribute';
 
-/** On how many devices of a client its payments are noted. The limit bounds the memory. */
+/** The most devices of a client on which its payments are noted. The limit bounds the memory. */
 const DEVICES_OF_CLIENT_MAX = 64;
 
 /** Sightings of one platform in memory: which clients were seen on which devices, counted as the stores count them. */
@@ -42,8 +43,8 @@ export class DeviceSightings<Client = string> {
       attribute: new Map(),
     };
   /**
-   * Counters of verdicts for each kind of device and each length of steps. A counter maps the number of a step to the
-   * verdicts in the step.
+   * For each device, one counter of verdicts for each step length in VERDICT_STEPS. A counter maps the number of a
+   * time step to the number of verdicts in that step.
    */
   readonly #verdicts: Readonly<Record<DeviceKind, Map<string, readonly Map<number, number>[]>>> = {
     fingerprint: new Map(),
@@ -52,7 +53,7 @@ export class DeviceSightings<Client = string> {
   /** The devices of each client, the newest last. */
   readonly #devicesOf = new Map<Client, readonly (readonly [DeviceKind, string])[]>();
 
-  /** Notes a client on its devices. `questions` says whether the verdict is counted on them, too. */
+  /** Notes a client on its devices. `questions` says whether the verdict is counted on the devices, too. */
   record(
     client: Client,
     { fingerprints, ips }: ShownDevices,
@@ -79,7 +80,7 @@ export class DeviceSightings<Client = string> {
   }
 
   /**
-   * Counts the clients that were seen on the devices. The client itself counts with these marks. For each window, the
+   * Counts the clients that were seen on the devices. The client itself is counted with `marks`. For each window, the
    * result has the counts of the device that most clients share.
    */
   sightings(
@@ -102,7 +103,8 @@ export class DeviceSightings<Client = string> {
   }
 
   /**
-   * Notes the client on its values, and then counts the clients that have them. Returns null if there are no values.
+   * Notes the client on its values of attributes, and then counts the clients that have each value. Returns null if
+   * `asked` is empty.
    */
   seeValues(
     client: Client,
@@ -221,8 +223,8 @@ class SeenClients<Client> {
   /** The newest sighting of each client. The client that was seen longest ago comes first. */
   readonly #last = new Map<Client, Sighting>();
   /**
-   * The sorted times of all clients, and of the clients with each mark, so that counting does not walk over a
-   * thousand clients.
+   * The sorted times of all clients, and of the clients with each mark, so that counting does not visit a thousand
+   * clients.
    */
   readonly #times: Record<CountedGroup, number[]> = {
     clients: [],
@@ -258,7 +260,7 @@ class SeenClients<Client> {
     this.#last.set(client, { at: seen.at, bits });
   }
 
-  /** Counts the clients that were seen after `since`, without this one. */
+  /** Counts the clients that were seen after `since`, without `client`. */
   countOthersSince(client: Client, since: number): SharingCounts {
     const own = this.#last.get(client);
     const ownNames = own !== undefined && own.at > since ? listCountedGroups(own.bits) : [];
@@ -293,10 +295,13 @@ const ORDER_DIGITS = [
   { name: 'orders16', weight: 16 },
 ] as const;
 
-/** The groups of clients that are counted: all clients, and those with a mark or a digit. */
+/**
+ * The groups of clients that are counted: all clients, the clients with a mark, and the clients with a digit of
+ * ORDER_DIGITS.
+ */
 type CountedGroup = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
 
-/** The groups in which a client counts. The index is its encoded marks. */
+/** The groups in which a client is counted. The index is the client's encoded marks. */
 const COUNTED_GROUPS: readonly (readonly CountedGroup[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
   ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
@@ -335,8 +340,8 @@ function removeTime(times: number[], at: number): void {
 }
 
 /**
- * Finds the index of the first of the sorted times that is after `since`. Returns the number of times if there is
- * none.
+ * Finds the index of the first of the sorted times that is after `since`. Returns the length of the list if no time
+ * is after `since`.
  */
 function findFirstAfter(times: readonly number[], since: number): number {
   let [low, high] = [0, times.length];

@@ -23,7 +23,7 @@ interface SearchMember {
 /** A member of a decision, or one of the facts that the rules saw. */
 type ComparedPart = { readonly member: string } | { readonly fact: string };
 
-/** With `includes` the decision has a list, and the value must be in it. */
+/** With `includes`, the decision's member is a list that must contain the value. */
 type Comparison = 'equals' | 'includes' | 'atLeast' | 'atMost' | 'before';
 
 export interface FilterMember extends SearchMember {
@@ -151,7 +151,7 @@ export const LOOKUP_MEMBERS = {
 export type FilterName = keyof typeof FILTER_MEMBERS;
 
 /**
- * The members by which counts of decisions are split. Each names the member of the filter that finds the decisions of
+ * The members by which counts of decisions are split. Each has the member of the filter that finds the decisions of
  * one value.
  */
 export const SPLIT_MEMBERS = {

@@ -25,7 +25,7 @@ export type IsHeldOut = (rule: string, share: number) => boolean;
 
 export const NOBODY_HELD_OUT: IsHeldOut = () => false;
 
-/** Draws for a client. `at` is the time in epoch ms. */
+/** Draws from which rules a client is held out. `at` is the time in epoch ms. */
 export type HoldoutDraw = (client: Pick<ClientKey, 'hash'>, at: number) => IsHeldOut;
 
 export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;

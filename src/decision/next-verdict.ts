@@ -44,8 +44,8 @@ export type NextVerdict = s.Shape<typeof NextVerdictSchema>;
 type ExpectedVerdict = NextVerdict['now'];
 
 /**
- * An ordinary request, for facts that the newest decision did not record. No known rule compares the amount with a
- * smaller number.
+ * The request that is supposed if the newest decision did not record its amount or its method. No known rule compares
+ * the amount with a smaller number.
  */
 const ORDINARY = { amount: '100', method: 'card', sellPointKey: 'shop' } as const;
 

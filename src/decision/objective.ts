@@ -100,8 +100,8 @@ export function encodeObjective(given: GivenObjective): string | null {
 }
 
 /**
- * Returns the time from which a client counts whose first request was at `since`. Both times are in epoch ms. The
- * client counts later if reversals take days and `reversalDays` is not stated.
+ * Returns the time from which figures include a client whose first request was at `since`. Both times are in epoch
+ * ms. If reversals take days and `reversalDays` is not stated, figures include the client later.
  */
 export function computeResultTime(
   since: number,

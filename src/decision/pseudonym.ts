@@ -42,8 +42,8 @@ export function createAttributeHmacs(secrets: readonly string[]): AttributeHmacs
 }
 
 /**
- * Creates the names of devices. A name is an AES block under a key of the platform, so it leads back to the pseudonym
- * without a table of all devices.
+ * Creates the functions that name the devices of a platform. A name is a pseudonym, encrypted as one AES block under
+ * a key of the platform. So a name can be decrypted to the pseudonym without a table of all devices.
  */
 export function createDeviceNames(secret: string): DeviceNames {
   const keyOf = (platform: ListOwner) =>

@@ -16,11 +16,11 @@ import { getPlatformSettings, listDecidingConditions, type RuleSet } from './rul
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
   readonly facts: Readonly<Record<string, FactReading>>;
   /**
-   * The digest of the rule set that recorded the facts. That rule set keeps the recorded time of day. Any other rule
-   * set computes its own.
+   * The digest of the rule set that recorded the facts. That rule set uses the recorded time of day. Any other rule
+   * set computes the time of day in its own time zone.
    */
   readonly digest?: string;
-  /** If missing, the client stood below the first level. */
+  /** If missing, the client was below the first level. */
   readonly ladderBefore?: Decision['ladderBefore'];
   readonly waitFloorMs?: number;
 }
@@ -30,7 +30,7 @@ export type RedecisionResult = Redecided | LackingFacts | UnknownSecret;
 
 export interface Redecided {
   readonly kind: 'decided';
-  /** The recorded facts, together with the facts that the version computes from place and time. */
+  /** The recorded facts, together with the facts that the version computes from the platform and the time. */
   readonly facts: Readonly<Record<string, FactReading>>;
   readonly assessment: Assessment;
   readonly concluded: ConcludedVerdict;
@@ -48,11 +48,16 @@ export interface LackingFacts {
 
 export interface UnknownSecret {
   readonly kind: 'unknownSecret';
-  /** Pseudonyms that rules compare with constants, and that were made under a secret this node lacks. */
+  /**
+   * Facts whose pseudonyms rules compare with constants, and whose pseudonyms were made under a secret that this node
+   * lacks.
+   */
   readonly facts: readonly FactRef[];
 }
 
-/** Lists by labels what the record lacks for an answer: facts, or pseudonyms under a secret that this node has. */
+/**
+ * Lists by labels what the record lacks for an answer: facts, or their pseudonyms under a secret that this node has.
+ */
 export function listLackingLabels({ kind, facts }: LackingFacts | UnknownSecret): readonly string[] {
   const under = kind === 'lacking' ? '' : ' under this SIGNAL_SECRET';
   return facts.map(({ label }) => `${label}${under}`);

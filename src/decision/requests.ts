@@ -90,7 +90,7 @@ const PaymentSchema = shape('What both operations say of a payment', PAYMENT);
 
 export type PaymentRequest = Shape<typeof PaymentSchema>;
 
-/** A score request (interface, section 2.1) after the edge replaced fingerprint and IP by HMACs. */
+/** A score request (interface, section 2.1), in which HMACs have replaced the fingerprint and the IP. */
 export const ScoreRequestSchema = shape('What a score was asked with', {
   ...PAYMENT,
   ...ScoreHintsSchema.properties,
@@ -107,12 +107,12 @@ export interface AskedVerdict extends PaymentRequest, StatedAttributes {
 export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
-  /** Missing if no trial draws. */
+  /** Missing if the client was drawn for no trial. */
   readonly draw?: TrialDraw;
 }
 
 /**
- * Makes a score request of a score body. The rules see the device only by pseudonyms and hints. `former` makes the
+ * Converts a score body to a score request. The rules see the device only by pseudonyms and hints. `former` makes the
  * previous pseudonyms while their secret is being changed. `device` is what `readDevice` finds in the body.
  */
 export function toScoreRequest(

@@ -8,20 +8,23 @@ export function readErrorCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
-/** Whether the file must be on the disk when the call returns. If missing, a power failure may lose the file. */
+/** Whether the file must be on the disk when the call returns. Without `flush`, a power failure may lose the file. */
 interface Durability {
   readonly flush?: boolean;
 }
 
 /**
- * Writes a file for its owner alone and replaces an existing file. A reader sees the old file or the new one, never a
- * part.
+ * Writes a file that only its owner may read, and replaces an existing file. A reader sees the old file or the new
+ * one, never a part.
  */
 export function replaceFile(path: string, text: string, durability: Durability = {}): void {
   renameSync(draftBeside(path, text, durability), path);
 }
 
-/** Writes a file as `replaceFile` does, but only if none exists. Returns false if another process was faster. */
+/**
+ * Writes a file as `replaceFile` does, but only if the file does not exist yet. Returns false if another process was
+ * faster.
+ */
 export function createFileOnce(path: string, text: string, durability: Durability = {}): boolean {
   const draft = draftBeside(path, text, durability);
   try {

@@ -5,9 +5,9 @@ import { dirname } from 'node:path';
 const FOLDER_MODE = 0o700;
 
 /**
- * Makes a folder for its owner alone, with its missing parents. Throws the system's error. The option `recursive` of
- * mkdir is not used, because it loops forever in a file system like /proc, which answers ENOENT even if the parent
- * exists.
+ * Creates a folder that only its owner may use, and its missing parents. Throws the system's error. The option
+ * `recursive` of mkdir is not used, because it loops forever in a file system like /proc, which answers ENOENT even
+ * if the parent exists.
  */
 export function makeOwnFolder(path: string): void {
   if (isFolder(path)) return;

@@ -12,13 +12,16 @@ import type { JobContext, JobReply, Jobs } from './serve-work.ts';
 
 /** The module whose jobs run, the limits of each job, and how many jobs run at once. */
 export interface WorkSettings extends RunnerSettings {
-  /** The limit of the CPU time of a thread. Time in which a job waits for a core does not count. */
+  /** The limit of a job's CPU time, for threads only. Time in which a job waits for a core is not CPU time. */
   readonly cpuMs?: number;
   /**
    * The limit of wall-clock time. The default is 12 times `cpuMs`, because a job may wait for a core or a slow disk.
    */
   readonly timeMs?: number;
-  /** The longest pause between two progress reports. A job that is silent for longer counts as hanging and is ended. */
+  /**
+   * The longest pause between two progress reports. A job that is silent for longer is ended, because it probably
+   * hangs.
+   */
   readonly silenceMs?: number;
   /** After this time without a job, a thread or process is ended to free its memory. */
   readonly idleMs?: number;
@@ -37,7 +40,10 @@ interface JobOptions<Progress> {
   /** The owner of the job. Owners take turns. */
   readonly owner?: string;
   readonly onProgress?: (progress: Progress) => void;
-  /** Ends a running or waiting job and throws the reason. A job that runs until it is stopped is asked to stop. */
+  /**
+   * When it is aborted, the job ends whether it runs or waits, and `run` throws the signal's reason. A running job
+   * with `runsUntilStopped` is only asked to stop.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -74,7 +80,10 @@ export class BackgroundWork<Its extends Jobs> {
     this.#turns = new FairQueue(settings.turns ?? limitRunning(1));
   }
 
-  /** Throws LimitExceeded, QueueFull, the signal's reason, or an Error with the name of the job's error. */
+  /**
+   * Runs a job and returns its result. Throws LimitExceeded, QueueFull, the signal's reason, or an Error with the
+   * name of the job's error.
+   */
   run<Kind extends keyof Its & string>(
     kind: Kind,
     task: TaskOf<Its[Kind]>,
@@ -156,7 +165,7 @@ export class BackgroundWork<Its extends Jobs> {
     };
   }
 
-  /** Every message of the job restarts the timer. */
+  /** Starts the timer that rejects a silent job. Every message of the job restarts the timer. */
   #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
     const { silenceMs } = this.#settings;
     if (silenceMs === undefined) return undefined;

@@ -26,7 +26,7 @@ export class CountsByOwner {
 export interface FairQueueLimits {
   /** How many tasks of all owners run at once. */
   readonly atOnceMax: number;
-  /** How many tasks of one owner run at once. A function if the limit changes. */
+  /** How many tasks of one owner run at once. It is a function if the limit can change. */
   readonly ownerMax: number | (() => number);
   /** How many tasks of one owner may wait. With 0, a task that cannot run at once is refused. */
   readonly waitingMax: number;
@@ -49,7 +49,7 @@ export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #underWay = new CountsByOwner();
   #allUnderWay = 0;
-  /** The waiting tasks by owner, the next owner first. No list is empty. */
+  /** The waiting tasks by owner. The owner whose turn is next comes first. No owner has an empty list. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
 
   constructor(limits: FairQueueLimits) {
@@ -74,7 +74,10 @@ export class FairQueue {
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }
 
-  /** Runs `work` when its turn comes. Throws QueueFull, or the reason of a signal that was aborted before. */
+  /**
+   * Runs `work` when its turn comes. Throws QueueFull, or the reason of a signal that was aborted before the turn
+   * came.
+   */
   async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.isFull(owner)) throw new QueueFull(`${this.#underWay.of(owner)} of ${owner} are under way`);
     if (this.#mayBegin(owner)) this.#begin(owner);
@@ -124,7 +127,7 @@ export class FairQueue {
     else this.#waiting.delete(owner);
   }
 
-  /** Moves an owner behind all other owners that wait, after its turn. */
+  /** Moves an owner behind all other waiting owners. This is done after each turn of the owner. */
   #toEnd(owner: string): void {
     const own = this.#waiting.get(owner);
     if (own === undefined) return;

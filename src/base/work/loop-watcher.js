@@ -1,5 +1,4 @@
-// @ts-check
-// The thread of `watchEventLoop`. It is JavaScript, because to strip types a thread takes 20 MB.
+// @ts-check The thread of `watchEventLoop`. This file is JavaScript, because a thread that strips types takes 20 MB.
 import { writeSync } from 'node:fs';
 import { isMainThread, workerData } from 'node:worker_threads';
 
@@ -18,7 +17,7 @@ export class Standstill {
 
   /**
    * Returns how long the loop has been blocked, ms. When this call itself comes late, the whole process was paused,
-   * and that time does not count. @param {number} beats the loop's counter @param {number} nowMs
+   * and the pause is not counted. @param {number} beats the loop's counter @param {number} nowMs
    */
   stoodMs(beats, nowMs) {
     const passedMs = Math.min(nowMs - this.#lookedAtMs, 2 * LOOK_EVERY_MS);

@@ -30,7 +30,7 @@ export interface RunnerSettings {
 
 /** A thread or process that runs jobs, seen from the thread that started it. */
 export interface Runner {
-  /** 'message', 'error' and 'exit'. */
+  /** Emits 'message', 'error' and 'exit'. */
   readonly events: EventEmitter;
   /** Whether the runner runs only while a core is idle. */
   readonly needsIdleCores: boolean;
@@ -84,8 +84,8 @@ function startThread(module: URL, { memoryMiB, givesWay }: RunnerSettings): Runn
 }
 
 /**
- * Starts a process. If no core is idle, work for idle cores gets a low priority instead, so that it is finished at
- * all.
+ * Starts a process. If no core is idle, a job for idle cores runs with a priority below normal instead. Otherwise the
+ * job might never end.
  */
 async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle: boolean): Promise<Runner> {
   const needsIdleCores = settings.givesWay === 'to everybody' && isAnyCoreIdle;
@@ -114,7 +114,7 @@ async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle
   };
 }
 
-/** The priority is lowered from the start: some processes spend most of their time loading modules. */
+/** Lowers the priority from the start, because some processes spend most of their time loading modules. */
 function forkBackground(
   module: URL,
   { memoryMiB, youngMemoryMiB }: RunnerSettings,
@@ -148,8 +148,8 @@ async function endProcess(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Lowers the priority of this process to the priority for which it was started. The process ends together with its
- * parent.
+ * Lowers the priority of this thread or process to the one that its starter passed. A process also ends when its
+ * parent ends.
  */
 export function lowerPriority(): void {
   const priority = Number(process.argv[2]);
@@ -179,14 +179,17 @@ const CHRT_IDLE = ['chrt', '-i', '0'] as const;
 
 let starter: Promise<readonly string[]> | null = null;
 
-/** Whether a core was idle during the last minute. If none was, work for idle cores makes hardly any progress. */
+/**
+ * Whether a core was idle during the last minute. If no core was idle, a job for idle cores makes hardly any
+ * progress.
+ */
 export function hasIdleCores(): boolean {
   const [runnable = 0] = loadavg();
   return runnable < availableParallelism();
 }
 
 /**
- * Finds a command that starts a process for idle cores only. Returns an empty command if that is not possible. On
+ * Finds a command that starts a process for idle cores only. Returns an empty list if there is no such command. On
  * Linux the lowest priority is not enough: the scheduler lets such a process finish a slice of some milliseconds
  * before a thread that answers a caller. It interrupts an idle-class process at once.
  */

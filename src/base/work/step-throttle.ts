@@ -3,7 +3,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
 
 /**
- * How many times as long as a step the rest after it takes, so that all steps together take a sixth of the thread's
+ * The rest after a step takes this many times as long as the step. So all steps together take a sixth of the thread's
  * time.
  */
 const REST_SHARE = 5;
@@ -11,10 +11,10 @@ const REST_SHARE = 5;
 /** Tells whether anybody still waits for the current work. */
 const wanted = new AsyncLocalStorage<() => boolean>();
 
-/** The longest rest. Without it a search would never end on a busy machine, where steps take long. */
+/** The longest rest. Without this limit a search would never end on a busy machine, where steps take long. */
 const REST_MS_MAX = 100;
 
-/** How many items one step reads from the store. It takes a millisecond or two of this thread, or of Redis. */
+/** How many items one step reads from the store. One step takes a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
 /** The work was stopped because nobody waits for its result any more. */
@@ -30,12 +30,12 @@ export class StepThrottle {
   readonly #restShare: number;
   readonly #within = new AsyncLocalStorage<{ isOver: boolean }>();
 
-  /** `restShare` says how many times as long as a step the rest after it takes. */
+  /** The rest after a step takes `restShare` times as long as the step. */
   constructor(restShare: number = REST_SHARE) {
     this.#restShare = restShare;
   }
 
-  /** Runs work of many steps. When nobody wants the result any more, it stops and returns `otherwise`. */
+  /** Runs work of many steps. When nobody wants the result any more, the work stops and `otherwise` is returned. */
   async whileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await wanted.run(isWanted, work);

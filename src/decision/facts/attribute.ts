@@ -21,7 +21,7 @@ import {
   type WindowedFact,
 } from './fact.ts';
 
-/** The domain that all attributes with numbers share, so that the proof can compare two attributes. */
+/** The domain that all attributes with numbers share, so that proofs about rule sets can compare two attributes. */
 const ATTRIBUTE_NUMBER: FactDomain = {
   type: 'number',
   integer: false,
@@ -44,7 +44,7 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
 }
 
 /**
- * Some facts of the catalogue count by the values of an attribute. Binds such a fact to the declared attribute.
+ * Binds a fact that counts the values of an attribute, or the clients with a value, to the declared attribute.
  * Returns any other fact unchanged.
  */
 export function createAttributeVelocity(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
@@ -77,9 +77,9 @@ export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttri
 const NOTHING_STATED: StatedAttributes = {};
 
 /**
- * Collects the payer's values of the attributes by which rules count clients. A value of the request wins over a held
- * one. While the secret is being changed, each value is asked for under both secrets, because no client was seen
- * under the new one yet.
+ * Collects the payer's values of the attributes by which rules count clients. A value of the request replaces one of
+ * an earlier score. While the secret is being changed, each value is asked for under both secrets, because no client
+ * was seen under the new secret yet.
  */
 export function collectCountedValues(
   { attributes: questions }: SharingQuestions,
@@ -113,8 +113,8 @@ function countOwnValues(
 }
 
 /**
- * Counts the clients with a value. Only a verdict notes the payer under the value. Without a verdict the payer counts
- * as 1 nevertheless.
+ * Counts the clients with a value. Only a verdict notes the payer under the value. If the payer is not noted yet, the
+ * result is 1.
  */
 function countClients(
   { sightings }: FactContext,

@@ -13,8 +13,8 @@ import { countDomain, type FactContext, type FactDomain, type WindowedFact } fro
 const DAY_MS = 24 * 3600_000;
 
 /**
- * The most requests that a window can have. Each day counts up to DAY_COUNT_MAX attempts, waits and refusals each.
- * The newest requests are added to that.
+ * The most requests that a window can have. For each day, attempts, waits and refusals are each counted up to
+ * DAY_COUNT_MAX. The newest requests are counted in addition.
  */
 const REQUESTS_MAX = TALLIED_DAYS_MAX * 3 * DAY_COUNT_MAX + EVENTS_MAX;
 
@@ -24,7 +24,7 @@ export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
 /** The domain of a count of methods, whatever its window. */
 export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
-/** The sentence that explains windows above a day, in the description of each of these facts. */
+/** The sentence that explains windows above a day, for the descriptions of facts that have such windows. */
 export const WHOLE_DAYS_NOTE = `A window above a day counts whole days of UTC, today included: up to ${TALLIED_DAYS_MAX}d.`;
 
 /** The remembered requests of some whole days of UTC. The last day is today. */
@@ -49,7 +49,7 @@ interface TalliedFact {
   readonly onDays: (seen: RememberedDays, context: FactContext) => number;
 }
 
-/** Creates a fact that is exact within a day and counts by whole days above that. */
+/** Creates a fact that is exact for windows up to a day, and that counts whole days for longer windows. */
 export function createDayWindowFact({
   unit,
   description,
@@ -80,7 +80,7 @@ function findDaysSeen({ state, now }: FactContext, windowMs: number): Remembered
   };
 }
 
-/** Counts the different methods of some days. */
+/** Counts the different payment methods of some days. */
 export function countMethods({ events, tallies }: RememberedDays): number {
   const methods = new Set(events.map(({ method }) => method));
   const names = new Set(events.map(({ method }) => toTalliedMethod(method)));
@@ -89,8 +89,8 @@ export function countMethods({ events, tallies }: RememberedDays): number {
 }
 
 /**
- * Lists the amounts of the orders that were attempted on some days, in the form of `formatMoney`. Each order counts
- * once a day, with its newest attempt. `asked` is the request that is being decided.
+ * Lists the amounts of the orders that were attempted on some days, in the form of `formatMoney`. Each order is
+ * counted once a day, with its newest attempt. `asked` is the request that is being decided.
  */
 export function listAmounts(
   { events, tallies }: RememberedDays,

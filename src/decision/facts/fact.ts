@@ -24,7 +24,10 @@ export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
 
 /** The counts of the payer's fingerprint and IP, by window in ms. The counts include the payer. */
 export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
-  /** How many clients used the payer's values of attributes, by name and window in ms. Missing if no rule asks. */
+  /**
+   * How many clients used the payer's values of attributes, by name and window in ms. Missing if no rule asks for
+   * these counts.
+   */
   readonly attributes?: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
 
@@ -34,7 +37,7 @@ export type DeviceKind = 'fingerprint' | 'ip';
 /** The windows in ms over which the clients of a device are counted, and the marks that are counted with them. */
 export interface SharingQuestion {
   readonly windowsMs: readonly number[];
-  /** Marks that are not listed count as 0. */
+  /** A mark that is not listed has the count 0. */
   readonly marks: readonly SightingMark[];
   /** The windows of `windowsMs` over which verdicts are counted, too. */
   readonly verdictWindowsMs: readonly number[];
@@ -57,7 +60,7 @@ export const NO_QUESTION: SharingQuestion = {
 };
 
 export interface SharingQuestions extends Readonly<Record<DeviceKind, SharingQuestion>> {
-  /** Missing if no attribute is asked for. */
+  /** Missing if no rule asks about an attribute. */
   readonly attributes?: readonly AttributeQuestion[];
 }
 
@@ -67,7 +70,7 @@ export interface AttributeQuestion {
   readonly windowsMs: readonly number[];
 }
 
-/** A value of an attribute as a pseudonym. Several clients of a platform may have it. */
+/** A value of an attribute as a pseudonym. Several clients of a platform may have the same value. */
 export interface NamedPseudonym {
   readonly name: string;
   readonly value: string;
@@ -78,7 +81,10 @@ export interface AskedAttribute extends NamedPseudonym {
   readonly windowsMs: readonly number[];
 }
 
-/** Groups counts by name and window. Of the two pseudonyms of one value, the one with more clients counts. */
+/**
+ * Groups counts of clients by the attribute's name and the window. While the secret is being changed, a value has two
+ * pseudonyms, and the higher count of the two is taken.
+ */
 export function groupCountsByName(
   counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
@@ -104,12 +110,15 @@ export const NOBODY_SEEN: SharingCounts = {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/** Sorts windows, each once, in the sequence in which a store counts them with the least work. */
+/**
+ * Sorts windows from the longest to the shortest, without duplicates. In this sequence a store counts them with the
+ * least work.
+ */
 export function sortWindowsLongestFirst(windowsMs: readonly number[]): readonly number[] {
   return [...new Set(windowsMs)].sort((one, other) => other - one);
 }
 
-/** Merges questions into one that asks for everything that each of them asks for. */
+/** Merges questions into one that asks for everything that any of the questions asks for. */
 export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQuestions {
   const on = (kind: DeviceKind): SharingQuestion => ({
     windowsMs: sortWindowsLongestFirst(questions.flatMap((question) => question[kind].windowsMs)),
@@ -146,7 +155,9 @@ function pickByWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['
   );
 }
 
-/** Adds a client with these marks to the counts of the marks that are asked for. */
+/**
+ * Adds the client's own marks to the counts of the marks that are asked for. The counts of all other marks become 0.
+ */
 export function countClientWithMarks(
   counts: SharingCounts,
   own: SightingMarks,
@@ -171,7 +182,10 @@ export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): 
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
 }
 
-/** Returns the number of verdicts on a device. It is at least one for each client, also if counting began later. */
+/**
+ * Returns the number of verdicts on a device, at least one for each client. Fewer may have been counted, if counting
+ * began after the clients were noted.
+ */
 export function boundDeviceVerdicts(counted: number, clients: number): number {
   return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
 }
@@ -193,7 +207,7 @@ interface Circumstances {
 
 /** The inputs of all facts. Counts include the request that is being decided. */
 export interface FactContext extends Circumstances {
-  /** The state. Its events include the request that is being decided when that is a verdict. */
+  /** The state. If a verdict is being decided, its request is among the events. */
   readonly state: ClientState;
   /** The request that is being decided, if it is a verdict. Null for a score. */
   readonly asked: VerdictEvent | null;
@@ -261,7 +275,7 @@ export const DOMAINS = {
 export interface WithoutValue {
   /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
-  /** The value that an author expects who forgets such payers. `rules check` remarks on comparisons with it. */
+  /** The value that an author who forgets such payers would expect. `rules check` remarks on comparisons with it. */
   readonly mistakenFor: FactValue;
 }
 
@@ -269,13 +283,16 @@ interface FactDescription {
   readonly domain: FactDomain;
   readonly unit: string | null;
   readonly description: string;
-  /** The payers without a value. For them only the operator "known" holds. Missing if all payers have one. */
+  /**
+   * The payers without a value. For such payers only the operator `known` can match. Missing if all payers have a
+   * value.
+   */
   readonly absence?: WithoutValue | undefined;
 }
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
-  /** If true, decisions compute and record the fact only when a rule asks for it. If missing, always. */
+  /** If true, decisions compute and record the fact only when a rule asks for it. If missing, every decision does. */
   readonly onDemand?: true;
   readonly read: (context: FactContext) => FactReading;
 }
@@ -292,13 +309,16 @@ export interface WindowedFact extends FactDescription {
   readonly longestWindowMs: number;
   /** Windows longer than this consist of whole days. If missing, windows may have any length. */
   readonly wholeDaysAboveMs?: number;
-  /** The domain for windows that are not longer than a day. If missing, `domain` holds for them, too. */
+  /** The domain for windows that are not longer than a day. If missing, `domain` applies to them, too. */
   readonly domainWithinDay?: FactDomain;
-  /** Returns why a window that is short enough can still not be asked for. Returns null if it can. */
+  /** Returns why rules cannot use a window, although the window is short enough. Returns null if they can. */
   readonly windowRefusal?: (windowMs: number) => string | null;
   /** The device and the count of a fact about clients who share a device. Null for other facts. */
   readonly sharing: { readonly on: DeviceKind; readonly counts: keyof SharingCounts } | null;
-  /** The attribute of a fact about the values that `params: { name }` names. Missing for other facts. */
+  /**
+   * For a fact that counts the values of an attribute, or the clients with a value: the attribute that `params: {
+   * name }` names. Missing for other facts.
+   */
   readonly ofAttribute?: {
     readonly counts: 'values' | 'clients';
     /** Null in the catalogue, which belongs to no rule set. */
@@ -313,7 +333,7 @@ export interface ListedFact extends FactDescription {
   readonly read: (context: FactContext, list: string) => boolean;
 }
 
-/** A fact that the rule set declares and callers state. `params: { name }` names it. */
+/** The fact of an attribute that the rule set declares and callers state. `params: { name }` names the attribute. */
 export interface AttributeFact extends FactDescription {
   readonly kind: 'attribute';
   /** Null in the catalogue, which belongs to no rule set. */
@@ -330,7 +350,7 @@ export interface ConcludedFact extends FactDescription {
 
 export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | AttributeFact | ConcludedFact;
 
-/** Over 31 years. Longer durations count as this one. */
+/** More than 31 years. Longer durations are cut to this one. */
 const SECONDS_MAX = 999_999_999;
 
 /** Returns the whole seconds from `then` to `now` (epoch ms), from 0 to SECONDS_MAX. */
@@ -342,7 +362,7 @@ export function countDomain(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
 
-/** The domain of all amounts, so that proofs can compare them with each other. */
+/** The domain of all amounts. Amounts share it, so that proofs about rule sets can compare them with each other. */
 export const MONEY_DOMAIN: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
 
 export const BOOLEAN_DOMAIN: FactDomain = { type: 'boolean' };
@@ -358,12 +378,12 @@ export function plainFact(
   return { kind: 'plain', domain, unit, description, read };
 }
 
-/** Makes a fact that is computed and recorded only when a rule asks for it. */
+/** Returns the fact so that it is computed and recorded only when a rule asks for it. */
 export function computeOnDemand(fact: PlainFact): PlainFact {
   return { ...fact, onDemand: true };
 }
 
-/** Creates a fact that may have no value. Its description must say for which payers. */
+/** Creates a fact that may have no value. The description must say which payers have no value. */
 export function plainFactIfKnown(
   domain: FactDomain,
   unit: string | null,
@@ -423,7 +443,7 @@ export function formatAbsence({ of }: WithoutValue): string {
   return `Not known for ${of}.`;
 }
 
-/** Sets the domain that a fact has over this window. `windowMs` is 0 for a fact without a window. */
+/** Returns the fact with the domain that it has over a window. `windowMs` is 0 for a fact without a window. */
 export function setWindowDomain(fact: Fact, windowMs: number): Fact {
   if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
   return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };

@@ -137,7 +137,7 @@ const ORDER_WINDOW_MS_MAX = 90 * 24 * 3600_000;
 
 const FINAL_ORDERS_NOTE = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
 
-/** Facts about the orders that the client tried to pay lately, and about the paid ones. */
+/** Facts about the orders that the client tried to pay lately, and about the orders that were paid. */
 export const ORDER_FACTS = {
   paidOrders: createOutcomeFact('Orders that became PAID.', 'PAID'),
   unpaidOrders: createOutcomeFact('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
@@ -239,7 +239,7 @@ export const COOLDOWN_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** Text added to a fact's description: it counts only the newest requests. */
+/** A sentence for the descriptions of facts that count only the newest requests. */
 const REQUESTS_NOTE = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** Facts about how often the client asks for verdicts, and how much its requests differ. */
@@ -297,7 +297,7 @@ export const VELOCITY_FACTS = {
   ),
 } as const satisfies Record<string, WindowedFact>;
 
-/** Creates a count of the requests of one kind. `tally` returns how many requests of a day are of that kind. */
+/** Creates a fact that counts the requests of one kind. `tally` returns how many requests of a day are of that kind. */
 function createRequestFact(
   description: string,
   isCounted: (event: VerdictEvent) => boolean,

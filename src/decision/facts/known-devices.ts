@@ -22,7 +22,7 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS;
 
-/** Facts that say whether the payer was seen before with the device or address that a score showed last. */
+/** Facts that say whether the payer was seen before with the device or address of the newest score. */
 export const KNOWN_DEVICE_FACTS = {
   secondsSinceFingerprintFirstSeen: createFirstSeenFact('fingerprints'),
   secondsSinceIpFirstSeen: createFirstSeenFact('ips'),

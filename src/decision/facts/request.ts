@@ -58,8 +58,8 @@ export const REQUEST_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 /**
- * Facts about the payer's device and page by the scores of the last 24 hours. A later score adds hints and removes
- * none.
+ * Facts about the payer's device and payment page, from the scores of the last 24 hours. A later score adds hints and
+ * removes none.
  */
 export const HINT_FACTS = {
   scoredBefore: booleanFact(
@@ -117,7 +117,7 @@ export const ATTRIBUTE_FACTS = {
 
 const PSEUDONYM_ATTRIBUTE = 'an attribute that ruleset.yaml declares with pseudonym: true';
 
-/** Facts about the values of an attribute: how many values the payer has, and how many payers have one value. */
+/** Facts about the values of an attribute: how many values the payer has, and how many payers have the same value. */
 export const ATTRIBUTE_VELOCITY_FACTS = {
   distinctAttribute: {
     kind: 'windowed',
@@ -214,7 +214,10 @@ function createUnpaidOrdersFact(on: DeviceKind): WindowedFact {
   return { ...createSharingFact(on, 'unpaidOrders'), unit: 'orders' };
 }
 
-/** Creates a count of verdicts. It takes the busiest of several devices, which need not be the most shared one. */
+/**
+ * Creates a fact that counts verdicts. Of several devices, it takes the one with most verdicts, which need not be the
+ * most shared one.
+ */
 function createVerdictsFact(on: DeviceKind): WindowedFact {
   const fact = createSharingFact(on, 'verdicts');
   return {

@@ -75,13 +75,13 @@ export function addAmounts(a: string, b: string): string {
   return normalizeAmount(formatUnits(toUnits(a) + toUnits(b)));
 }
 
-/** An amount as a whole number of a power of ten. */
+/** An amount as a mantissa, which is a whole number, times a power of ten. */
 export interface ScaledAmount {
   readonly mantissa: number;
   readonly exponent: number;
 }
 
-/** Rounds an amount to the given number of digits, so that a number holds the mantissa. */
+/** Rounds an amount to the given number of digits, so that a JavaScript number can hold the mantissa exactly. */
 export function roundToDigits(amount: string, digits: number): ScaledAmount {
   const units = toUnits(amount).toString();
   const cut = Math.max(0, units.length - digits);

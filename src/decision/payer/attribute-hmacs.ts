@@ -1,7 +1,7 @@
 import { readSecretId } from './attribute-secrets.ts';
 import { PSEUDONYM_MARK } from './attributes.ts';
 
-/** The HMACs of attributes with `pseudonym: true`, by which rules compare them with constants. */
+/** Makes the HMACs of attributes with `pseudonym: true`, so that rules can compare the attributes with constants. */
 export interface AttributeHmacs {
   /**
    * Returns the pseudonyms of a clear text: under the present secret, and during a change of the secret also under
@@ -9,12 +9,13 @@ export interface AttributeHmacs {
    */
   derivePseudonyms(text: string): readonly string[];
   /**
-   * Whether a pseudonym was made under one of these secrets. A constant cannot be compared with any other pseudonym.
+   * Whether a pseudonym was made under one of the secrets of this object. Only then can it be compared with a
+   * constant.
    */
   isComparable(kept: string): boolean;
 }
 
-/** The HMACs of a process without a secret. With them no constant can be compared with a pseudonym. */
+/** For a process without a secret: no constant can be compared with a pseudonym. */
 export const NO_ATTRIBUTE_HMACS: AttributeHmacs = { derivePseudonyms: () => [], isComparable: () => false };
 
 /**

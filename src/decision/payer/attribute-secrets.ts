@@ -16,7 +16,7 @@ export interface NodeSecrets {
   readonly former: string | null;
 }
 
-/** The length of the id at the end of an attribute's pseudonym that names its secret. */
+/** The length of the secret's id, which is the end of an attribute's pseudonym. */
 export const SECRET_ID_CHARACTERS = 3;
 
 export function readSecretId(pseudonym: string): string {
@@ -24,9 +24,10 @@ export function readSecretId(pseudonym: string): string {
 }
 
 /**
- * Joins the attributes of a request with the attributes held of earlier scores. The request wins. Equal texts have
- * equal pseudonyms, also if the held one was made under the node's other secret. A pseudonym under a secret that the
- * node lacks cannot be compared and is not known. If `secrets` is missing, all pseudonyms are used unchanged.
+ * Joins the attributes of a request with the attributes of earlier scores. A value of the request replaces one of a
+ * score. Equal texts get equal pseudonyms, also if a score's pseudonym was made under the node's other secret. A
+ * pseudonym under a secret that the node lacks cannot be compared, so the value is not known. If `secrets` is
+ * missing, all pseudonyms are used unchanged.
  */
 export function joinAttributes(
   held: StatedAttributes,
@@ -66,7 +67,7 @@ function mapFormerToCurrent({ attributes, former }: StatedAttributes): ReadonlyM
   return new Map(pairs);
 }
 
-/** Returns the held values as a node with these secrets uses them. */
+/** Converts values of earlier scores to the pseudonyms that a node with these secrets uses. */
 function convertHeld(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
   const isOwn = (value: AttributeReading) => !isPseudonym(value) || readSecretId(value) === secrets.own;
   if (Object.values(attributes).every(isOwn)) return held;
@@ -84,8 +85,8 @@ function convertHeld(held: StatedAttributes, attributes: Attributes, secrets: No
 }
 
 /**
- * Returns the two forms of a held value, the node's own form first. Returns an empty list if the node has neither
- * secret.
+ * Returns the pseudonyms of a value under both secrets, the one under the node's newest secret first. Returns an
+ * empty list if the node has neither secret.
  */
 function listOwnFormFirst(
   value: string,
@@ -99,8 +100,8 @@ function listOwnFormFirst(
 }
 
 /**
- * Renames pseudonyms in the state that were made under the other secret, so that one text counts once. Returns the
- * same object when no secret is being changed.
+ * Renames pseudonyms in the state that were made under the other secret, so that each text is counted once. Returns
+ * the same object when no secret is being changed.
  */
 export function renameFormerPseudonyms(state: ClientState, stated: StatedAttributes): ClientState {
   if (stated.former === undefined) return state;

@@ -1,7 +1,7 @@
 import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
- * The values of attributes in a payer's verdicts, where the deciding rule set asks for them. The text holds the
+ * The values of attributes in a payer's verdict requests, if the deciding rule set asks for them. The text has the
  * newest values of each attribute, as tokens of their pseudonyms with their times, like `card:AbCdEf0mUbUQQZ`. It is
  * unpacked only when a rule asks, because most verdicts only pass it on.
  */
@@ -51,7 +51,7 @@ export function noteValues(
   return packValues(values, now - ATTRIBUTE_VALUE_MS);
 }
 
-/** Replaces some pseudonyms by others. Values that thereby become equal count once, with the later time. */
+/** Replaces some pseudonyms by others. Values that thereby become equal are kept once, with the later time. */
 export function renameValues(
   packed: AttributeValues,
   current: Iterable<readonly [former: unknown, pseudonym: string]>,
@@ -77,8 +77,8 @@ export function forgetValues(packed: AttributeValues, now: number): AttributeVal
 }
 
 /**
- * Counts the different values that verdicts had after `since` (epoch ms), including this pseudonym. If `pseudonym` is
- * null, no value is added.
+ * Counts the different values that verdicts had after `since` (epoch ms). `pseudonym` is counted as one of them,
+ * unless it is null.
  */
 export function countValues(
   packed: AttributeValues,
@@ -92,7 +92,7 @@ export function countValues(
   return Math.min(ATTRIBUTE_VALUES_MAX, others + (own === null ? 0 : 1));
 }
 
-/** Changes the times after `to`, when the clock went back from `from` to `to` (epoch ms). */
+/** Moves the times after `to` back, because the clock went back from `from` to `to` (epoch ms). */
 export function moveValuesBack(packed: AttributeValues, from: number, to: number): AttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);

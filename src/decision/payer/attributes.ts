@@ -6,7 +6,7 @@ export const ATTRIBUTES_MAX = 16;
 /** How many attributes a rule set may declare, and how many attributes of a payer's scores are remembered. */
 export const DECLARED_ATTRIBUTES_MAX = 32;
 
-/** The longest name of an attribute, and the longest text of one. */
+/** The longest name of an attribute, and the longest text of an attribute. */
 export const ATTRIBUTE_CHARACTERS_MAX = 64;
 
 /**
@@ -29,7 +29,7 @@ export const ATTRIBUTE_TYPES = ['text', 'number', 'boolean'] as const;
 /** A value that a caller may send for an attribute. */
 export type AttributeValue = number | boolean | string;
 
-/** The value of an attribute. Null if a value was sent that counts as not known. */
+/** The value of an attribute. Null if the sent value is not what the rule set declares, so that it is not known. */
 export type AttributeReading = AttributeValue | null;
 
 const attributeReading = Type.Unsafe<AttributeReading>({
@@ -67,7 +67,7 @@ export interface DeclaredAttribute {
   readonly length: number;
   /** The unit of a number. Attributes are compared with each other only when their units are equal. */
   readonly unit: string | null;
-  /** The only texts that are known. Null if all texts are. */
+  /** The only texts that are accepted. Null if every text is accepted. */
   readonly oneOf: readonly string[] | null;
   /** Whether a text is kept as a pseudonym alone, and never in clear. */
   readonly pseudonym: boolean;
@@ -77,15 +77,15 @@ export type DeclaredAttributes = ReadonlyMap<string, DeclaredAttribute>;
 
 export const NO_DECLARED_ATTRIBUTES: DeclaredAttributes = new Map();
 
-/** Why a value counts as not known. */
+/** Why a sent value is treated as not known. */
 export const ATTRIBUTE_FAULTS = ['type', 'length', 'oneOf', 'range'] as const;
 
 export type AttributeFault = (typeof ATTRIBUTE_FAULTS)[number];
 
-/** Larger numbers count as not known. All amounts are smaller. */
+/** Larger numbers are treated as not known. All amounts are smaller. */
 export const ATTRIBUTE_NUMBER_MAX = 1e38;
 
-/** Finds the fault of a sent value. Returns null if the value is what is declared. */
+/** Finds the fault of a sent value. Returns null if the value fits the declaration. */
 export function findAttributeFault(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
   value: AttributeValue,
@@ -171,13 +171,13 @@ export function checkAttributes(
   };
 }
 
-/** Reads a value that was sent or recorded for another rule set by this declaration. */
+/** Reads a value by this declaration. The value may have been sent or recorded for another rule set. */
 export function readAttributeAsDeclared(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
   value: AttributeReading | undefined,
 ): AttributeReading {
   if (value === undefined || value === null) return null;
-  // The other version may have kept the text in clear where this one keeps a pseudonym, or the reverse.
+  // The other rule set may have kept the text in clear, while this one keeps a pseudonym, or the reverse.
   if (isPseudonym(value) || declared.pseudonym)
     return isPseudonym(value) && declared.pseudonym ? value : null;
   return findAttributeFault(declared, value) === null ? value : null;

@@ -58,11 +58,11 @@ export interface OutcomeChange {
   /** What is known of the order after the report. If nothing is new, `state` is the same object as before. */
   readonly order: KnownOrder;
   /**
-   * Orders that the state no longer remembers: the ones that made room, and the order of the report itself when it is
+   * Orders that the state no longer remembers: the orders that made room, and the reported order itself if it is too
    * old.
    */
   readonly displaced: readonly RecentOrder[];
-  /** The report with its effective moment. */
+  /** The report with its moment, see `dateReport`. */
   readonly report: DatedReport;
 }
 
@@ -73,7 +73,7 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
  * Applies a platform's report about an order. The same dated reports lead to the same state in whatever sequence they
  * arrive. A new payment takes the client off the ladder (interface, section 3.2), whatever the result of the order is
  * now. `older` is what is known of an order that the state does not remember. `lookedUp` is the stage of the order,
- * where the store knows it.
+ * if the store knows it.
  */
 export function recordOutcome(
   state: ClientState,
@@ -97,8 +97,8 @@ export function recordOutcome(
 }
 
 /**
- * Applies a recorded report again. `at` is when it was recorded, and the report has the moment and order stage that
- * it got then.
+ * Applies a recorded report again. `at` is the time when the report was recorded. The report's moment and
+ * `orderStage` are those that were recorded then.
  */
 export function reapplyOutcome(
   state: ClientState,
@@ -135,14 +135,15 @@ function applyReport(
   const effect = findEffect(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
-  // A new outcome takes the amount that is asked for now. A report that changes nothing leaves the amount as well.
+  // A new outcome takes the amount that is asked for now. A report that changes nothing leaves the amount unchanged.
   const order = {
     ...(counts ? setAskedAmount(reportedOrder, askedNow) : reportedOrder),
     token: orderToken,
   };
   const isPaidAnew = isNewPayment(known, report);
   const ladder = updateLadder({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
-  // An attempt reopened an order that was turned away, so the order counts differently whatever this report says.
+  // If an attempt reopened an order that was turned away, the order is classified differently, whatever this report
+  // says.
   const countsOtherwise = before !== null && classifyOutcome(before) !== classifyOutcome(order);
   const outcomes =
     counts || countsOtherwise
@@ -183,7 +184,7 @@ function updateLadder(
   return isExcused && isUnderWay(ladder, now) ? excuseAttempt(ladder, now) : ladder;
 }
 
-/** Whether an attempt is open, or the payer has to wait for one. */
+/** Whether an attempt is open, or the payer has to wait for the next one. */
 function isUnderWay(ladder: Ladder, now: number): boolean {
   return ladder.attemptOpen || getRemainingWaitMs(ladder, now) > 0;
 }
@@ -209,14 +210,15 @@ function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
   );
 }
 
-/** Binds the client, or unbinds it with null. Returns the same object if there is no binding to remove. */
+/** Binds the client, or unbinds it if `binding` is null. Returns the same object if there is no binding to remove. */
 export function setBinding(state: ClientState, binding: Binding | null, now: number): ClientState {
   if (binding === null && state.binding === null) return state;
   return { ...recordActivity(state, now), binding };
 }
 
 /**
- * Sets a person's decision about a client, or lifts it with null. Returns the same object if there is none to lift.
+ * Sets a person's decision about a client, or lifts the decision if `override` is null. Returns the same object if
+ * there is no decision to lift.
  */
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
   if (override === null && state.override === null) return state;
@@ -238,8 +240,8 @@ export type EndWaitResult =
   | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
 
 /**
- * Whether this wait is the due one. The due wait has the number of the newest decision. The end of a wait identifies
- * it as well.
+ * Whether a wait is the one that is due now. Either its decision is the newest one, or it ends when the due wait
+ * ends.
  */
 export function isDueWaitOf({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
   return wait.seq === seq || wait.waitUntil === ladder.waitUntil;

@@ -65,8 +65,8 @@ export class ClientKeys {
 }
 
 /**
- * Returns the first 64 bits of a client's hash as a decimal number. The archive sorts rows by it. After an erasure
- * only this number is kept, until every copy of the client's rows is gone.
+ * Returns the first 64 bits of a client's hash as a decimal number. The archive sorts rows by this number. After an
+ * erasure only this number is kept, until every copy of the client's rows is gone.
  */
 export function toClientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
@@ -85,8 +85,8 @@ const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
 
 /**
  * Names one decision by the client's hash, its number for that client, and its time (epoch ms), like
- * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again. The time distinguishes its new decisions from
- * the erased ones.
+ * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again. The time distinguishes the client's new
+ * decisions from the erased ones.
  */
 export function formatDecisionId(clientHash: string, seq: number, at: number): string {
   return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;

@@ -25,7 +25,9 @@ export const clientGroup = describedChoice<ClientGroup>(
   "The payer's segment",
 );
 
-/** A remembered verdict request, as the facts use it. All texts but the amount are kept as tokens. */
+/**
+ * A remembered verdict request, as the facts use it. All texts but the amount are kept as tokens, see `toShortHash`.
+ */
 export interface VerdictEvent {
   readonly at: number;
   /** Whether the request came before an imposed wait was over. */
@@ -81,7 +83,7 @@ export const OverrideSchema = named(
 
 export type Override = Shape<typeof OverrideSchema>;
 
-/** The answers that a payer got in one stage of a trial. Each payer counts once for each kind of answer. */
+/** The answers that a payer got in one stage of a trial. Each payer is counted once for each kind of answer. */
 export interface TrialStageAnswers {
   /** When the stage began, epoch ms. */
   readonly since: number;
@@ -126,7 +128,7 @@ export interface ClientState {
   /** How many events other than scores happened to the payer. */
   readonly changes: number;
   readonly ladder: Ladder;
-  /** The length of the last imposed wait in ms, or 0 without one. */
+  /** The length of the last imposed wait in ms, or 0 if there was none. */
   readonly lastWaitMs: number;
   /**
    * The named ladder that gave the last imposed wait its length. Null means the ladder without a name. The ladder
@@ -189,7 +191,7 @@ export function isNewClient(state: ClientState): boolean {
   return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;
 }
 
-/** Notes that something happened to the client at `now`. */
+/** Notes that something other than a score happened to the client at `now`. */
 export function recordActivity(state: ClientState, now: number): ClientState {
   return { ...recordScoreActivity(state, now), changes: state.changes + 1 };
 }
@@ -200,8 +202,8 @@ export function recordScoreActivity(state: ClientState, now: number): ClientStat
 }
 
 /**
- * Whether nothing but scores happened to a client since a score was first asked. The end of a binding or an override
- * counts as something, too.
+ * Whether nothing but scores happened to a client since a score was first asked. The end of a binding or of an
+ * override is such an event, too.
  */
 export function isUnchangedSinceScore(
   { changes, binding, override }: ClientState,
@@ -225,9 +227,9 @@ export const AWAITED_ATTEMPT_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_ATTEMPTS_MAX = 8;
 
 /**
- * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. It does not matter
- * when the others are dropped, as long as no outcome was reported for them. Returns the same list if nothing is
- * forgotten.
+ * Keeps the events within the longest window at `now`, and the events whose outcome is awaited. Other events may be
+ * dropped sooner or later without a difference, as long as no outcome of their orders was reported. Returns the same
+ * list if nothing is forgotten.
  */
 export function keepRememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
   const oldest = now - EVENT_WINDOW_MS_MAX;
@@ -242,7 +244,7 @@ export function keepRememberedEvents(events: readonly VerdictEvent[], now: numbe
 
 type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
 
-/** Adds a request. The oldest requests leave to make room, and are tallied by day. */
+/** Adds a request. The oldest requests are removed to make room, and are added to the tallies of their days. */
 export function addVerdictEvent(requests: Requests, event: VerdictEvent): Requests {
   const kept = keepRememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
   return { events: [...kept, event], dayTallies: tallyForgottenRequests(requests, kept, event.at) };
@@ -265,7 +267,7 @@ function tallyForgottenRequests(
   return tallyRequests(dayTallies, forgotten, findNewestAttempts(events), now);
 }
 
-/** Finds the last granted request of each order on each day of UTC, because an order counts once a day. */
+/** Finds the last granted request of each order on each day of UTC, because an order is counted once a day. */
 function findNewestAttempts(events: Requests['events']): ReadonlySet<VerdictEvent> {
   const granted = events.filter((event) => event.granted);
   return new Set(
@@ -332,8 +334,8 @@ export function keepIfValid<T extends { readonly expiresAt: number | null }>(
 }
 
 /**
- * Makes a short stand-in for a text that is only compared for equality within one client's history. It has 36 bits:
- * two different texts among the 64 remembered requests of a client have the same token once in 30 million.
+ * Makes a short token for a text that is only compared for equality within one client's history. The token has 36
+ * bits: two different texts among the 64 remembered requests of a client have the same token once in 30 million.
  */
 export function toShortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 6);

@@ -7,16 +7,16 @@ import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
 /**
- * Clocks of several servers differ by less than this. If the difference is smaller, a payer's time stands still until
- * the clock has caught up.
+ * Clocks of several servers differ by less than this. After a smaller difference, a payer's new events get the latest
+ * recorded time until the clock has caught up.
  */
 const DIFFERENCE_MS_MAX = 2000;
 
 /**
  * Moves a state back when the clock was ahead at the payer's last event and is right again. Times in the future move
- * back by the same distance, so that the rest of waits and windows counts from now. Their sequence stays. Times in
- * the past stay, and so do the dates that people gave to bindings and overrides. Returns the same object if no clock
- * came back.
+ * back by the same distance, so that waits and windows last as long as they should. The sequence of the times does
+ * not change. Times in the past do not change, nor do the dates that people gave to bindings and overrides. Returns
+ * the same object if the clock was not ahead.
  */
 export function moveStateBack(state: ClientState, clockMs: number): ClientState {
   const aheadMs = state.lastAt - clockMs;
@@ -40,12 +40,12 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
   };
 }
 
-/** Converts a time to the clock that came back. */
+/** Converts a time of the clock that was ahead to the corrected clock. */
 type Redating = (at: number) => number;
 
 /**
- * Moves times in the future back by `aheadMs`, but not to the newest time in the past or before it. Their sequence
- * stays: a payment that was reported after a reversal stays after it.
+ * Moves times in the future back by `aheadMs`, but not to the newest time in the past or before it. The sequence of
+ * the times does not change: a payment that was reported after a reversal stays after the reversal.
  */
 function createRedating(noted: readonly number[], clockMs: number, aheadMs: number): Redating {
   const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);
@@ -54,7 +54,7 @@ function createRedating(noted: readonly number[], clockMs: number, aheadMs: numb
   return (at) => moved.get(at) ?? at;
 }
 
-/** Changes the date of everything that happened. */
+/** Changes the times of all events in a state. */
 function redateState(state: ClientState, back: Redating): ClientState {
   return {
     ...state,

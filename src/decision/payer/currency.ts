@@ -16,8 +16,8 @@ const DIGITS_BY_CODE = new Map(
 );
 
 /**
- * Returns how many digits an amount of a currency has after the point by ISO 4217. Returns null for other codes, like
- * those of cryptocurrencies.
+ * Returns how many digits after the point an amount of a currency has, according to ISO 4217. Returns null for other
+ * codes, like those of cryptocurrencies.
  */
 export function findMinorUnitDigits(currency: string): number | null {
   return DIGITS_BY_CODE.get(currency.toUpperCase()) ?? null;

@@ -69,8 +69,8 @@ export function toTalliedMethod(token: string): string {
 }
 
 /**
- * Adds requests that are forgotten at `now` to the tallies. `counted` has the requests whose amount counts: the last
- * attempt of an order on a day.
+ * Adds requests that are forgotten at `now` to the tallies. `counted` has the requests whose amounts are added: the
+ * last attempt of each order on a day.
  */
 export function tallyRequests(
   packed: DayTallies,
@@ -86,7 +86,7 @@ export function tallyRequests(
   return packTallies(keepReachableDays([...byDay.values()], now));
 }
 
-/** Removes the days that no window reaches at `now`. Returns the same text if there are none. */
+/** Removes the days that no window reaches at `now`. Returns the same text if there are no such days. */
 export function forgetTallies(packed: DayTallies, now: number): DayTallies {
   if (packed === NO_DAY_TALLIES || isReachable(readOldestDay(packed), now)) return packed;
   return packTallies(keepReachableDays(readTallies(packed), now));

@@ -4,14 +4,15 @@ import type { Hint, HintKind, Hints } from './hints.ts';
 import { type DeviceCounts, KNOWN_DEVICES_MAX } from './known-devices.ts';
 
 /**
- * The row of a hint. A sign has no id. `networks` are the keys of the networks around an IP, joined by blanks, or 0
- * where only `formerId` follows. The age is null for an expired hint that only remembered scores still use.
+ * The row of a hint. Only a fingerprint or an IP has an id. `networks` are the keys of the networks around an IP,
+ * joined by blanks, or 0 if only `formerId` follows. The age is null for an expired hint that only remembered scores
+ * still use.
  */
 type HintRow =
   | [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string]
   | AttributeRow;
 
-/** The row of an attribute. The value stands in a list, with its former value where the secret changed. */
+/** The row of an attribute. The value is in a list, together with its former value if the secret was changed. */
 type AttributeRow = [
   kind: number,
   age: number | null,
@@ -21,7 +22,7 @@ type AttributeRow = [
 
 /**
  * The row of a remembered score. `knownHints` has the indexes of the hints that the score knew. A last number below 0
- * encodes how many devices were known, if that differs from the number of devices among those hints.
+ * encodes how many devices were known, if this number differs from that of the devices among these hints.
  */
 type AskedRow = [request: string, age: number, changesSince: number, ...knownHints: number[]];
 

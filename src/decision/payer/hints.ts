@@ -11,8 +11,8 @@ import {
 import type { DeviceCounts } from './known-devices.ts';
 
 /**
- * The kinds of hints of a score about the payer's device and page. A fingerprint or an IP has its HMAC, an attribute
- * its value, and all others are signs without a value.
+ * The kinds of hints of a score about the payer's device and page. A hint of a fingerprint or an IP has an HMAC, and
+ * a hint of an attribute has a value. All other hints have no value.
  */
 export type HintKind =
   | 'fingerprint'
@@ -62,7 +62,7 @@ export interface AskedScore {
   readonly changes: number;
   /** The hints that were known then, the newest device last. */
   readonly knownHints: readonly Hint[];
-  /** How many devices of the payer were remembered then. If missing, as many as are among `knownHints`. */
+  /** How many devices of the payer were remembered then. If missing, `knownHints` contains all of them. */
   readonly devices?: DeviceCounts;
 }
 
@@ -122,8 +122,8 @@ export interface KnownHints {
   /** The attributes that callers stated about the payer. Missing if there are none. */
   readonly attributes?: Attributes;
   /**
-   * How many devices were remembered when a repeated score was first asked. If missing, as many as are remembered
-   * now.
+   * How many devices were remembered when a repeated score was first asked. If missing, the devices that are
+   * remembered now are counted.
    */
   readonly devices?: DeviceCounts;
 }
@@ -191,7 +191,10 @@ function createRenewalTest({ kind, id, attribute }: Hint): (other: Hint) => bool
       : other.attribute?.name === attribute.name && other.attribute.formerValue === attribute.value);
 }
 
-/** Returns the counts. Returns nothing if they equal the counts of the devices that the score knew. */
+/**
+ * Returns the counts of devices to remember with a score. Returns no counts if they equal those of the devices among
+ * `knownHints`.
+ */
 function omitEqualCounts(devices: DeviceCounts, knownHints: readonly Hint[]): Pick<AskedScore, 'devices'> {
   const { fingerprints, ips } = countDevicesAmong(knownHints);
   return fingerprints === devices.fingerprints && ips === devices.ips ? {} : { devices };
@@ -204,7 +207,7 @@ function countDevicesAmong(knownHints: readonly Hint[]): DeviceCounts {
 
 /** Adds the hints of a score without remembering the score. Replays that answer no scores use this function. */
 export function addUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
-  // Whether JavaScript ran is true of one page only, so the next score replaces this hint.
+  // Whether JavaScript ran concerns one page only, so the next score replaces this hint.
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
   );
@@ -301,7 +304,7 @@ function* listShownAttributes(attributes: Attributes, former: Attributes = NO_AT
   }
 }
 
-/** Adds a hint at the end. When there are too many of its kind, the oldest is forgotten. */
+/** Adds a hint at the end. When there are too many hints of its kind, the oldest one is forgotten. */
 function showHint(shown: readonly ShownHint[], hint: Hint, now: number): ShownHint[] {
   const isSame = (other: Hint) =>
     other.kind === hint.kind &&
@@ -312,7 +315,7 @@ function showHint(shown: readonly ShownHint[], hint: Hint, now: number): ShownHi
   const alike = others.filter((other) => other.hint.kind === hint.kind);
   const most = hint.kind === 'attribute' ? DECLARED_ATTRIBUTES_MAX : DEVICES_MAX;
   const forgotten = alike.length < most ? undefined : alike[0];
-  // The same object is kept, so that it is stored once for all scores.
+  // An equal hint stays the same object, so that it is stored once for all scores.
   const kept = known !== undefined && isDeepStrictEqual(known.hint, hint) ? known.hint : hint;
   return [...others.filter((other) => other !== forgotten), { hint: kept, lastAt: now }];
 }

@@ -1,4 +1,4 @@
-/** Converts a moment to epoch ms. Returns null for any other value. */
+/** Converts a moment, given in epoch ms or as RFC 3339 text, to epoch ms. Returns null for any other value. */
 export function toEpochMs(value: unknown): number | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;
   if (typeof value !== 'string' || !INSTANT.test(value) || !isCalendarDay(value.slice(0, 10))) return null;

@@ -97,7 +97,7 @@ export function findFirstShownAt(packed: string, id: string, now: number): numbe
   return known === undefined ? null : known.firstMinute * MINUTE_MS;
 }
 
-/** Changes the dates after `to`, when the clock went back from `from` to `to` (epoch ms). */
+/** Moves the dates after `to` back, because the clock went back from `from` to `to` (epoch ms). */
 export function moveDevicesBack(devices: KnownDevices, from: number, to: number): KnownDevices {
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = (packed: string) =>
@@ -178,8 +178,8 @@ function unpackDevice(packed: string, start: number, now: number): KnownDevice {
 }
 
 /**
- * Returns the newest number up to `now` that leaves this remainder. A number that lies at most `ahead` after `now`
- * counts as `now`.
+ * Returns the newest number up to `now` that leaves this remainder. If the number would lie at most `ahead` after
+ * `now`, returns `now`.
  */
 function restoreNumber(now: number, remainder: number, range: number, ahead: number): number {
   const age = (((now - remainder) % range) + range) % range;

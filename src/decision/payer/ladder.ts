@@ -18,7 +18,10 @@ export const LadderSchema = named(
 export type Ladder = Shape<typeof LadderSchema>;
 
 export interface LadderSettings {
-  /** The waits of the levels 1, 2, ... Each is longer than the one before. The last wait repeats. */
+  /**
+   * The waits of the levels 1, 2, ... Each is longer than the one before. A client at the top level gets the last
+   * wait again.
+   */
   readonly levelsMs: readonly number[];
   /** The waits of named ladders, each like `levelsMs`. */
   readonly ladders: Readonly<Record<string, readonly number[]>>;
@@ -28,7 +31,7 @@ export interface LadderSettings {
   readonly resetsAfterMs: Readonly<Record<string, number>>;
 }
 
-/** A client's place on the ladder, and the time of its last verdict. */
+/** A client's position on the ladder, and the time of its last verdict. */
 interface ClientOnLadder {
   readonly ladder: Ladder;
   readonly lastVerdictAt: number | null;
@@ -53,7 +56,7 @@ export function getResetAfterMs(
   return name === null ? resetAfterMs : (resetsAfterMs[name] ?? resetAfterMs);
 }
 
-/** Lists every absence in ms after which some client starts afresh. */
+/** Lists every absence in ms after which a client may start afresh, whatever its ladder. */
 export function listResetAfterMs({ resetAfterMs, resetsAfterMs }: LadderSettings): readonly number[] {
   return [resetAfterMs, ...Object.values(resetsAfterMs)];
 }
@@ -69,15 +72,15 @@ export function resetLadderAfterAbsence(
   return now - lastVerdictAt >= getResetAfterMs(settings, lastWaitLadder) ? EMPTY_LADDER : ladder;
 }
 
-/** Starts an attempt: the wait is served, and the level stays until a payment arrives. */
+/** Starts an attempt: no wait is due any more, and the level stays until a payment arrives. */
 export function startAttempt(ladder: Ladder): Ladder {
   return { level: ladder.level, attemptOpen: true, waitUntil: null };
 }
 
 /**
- * Imposes a wait one level higher, counted from `now`. The top level repeats. While a client climbs, no wait is
- * shorter than the previous wait (`lastWaitMs`), and no wait ends before the wait that it replaces. This also holds
- * when another ladder or another rule set has shorter levels.
+ * Imposes a wait one level higher, counted from `now`. At the top level, the level stays. While a client climbs, no
+ * wait is shorter than the previous wait (`lastWaitMs`), and no wait ends before the wait that it replaces. This also
+ * holds when another ladder or another rule set has shorter levels.
  */
 export function climbLadder(
   ladder: Ladder,
@@ -92,7 +95,7 @@ export function climbLadder(
 
 /**
  * Excuses an attempt that failed without the payer's fault: the level stays, and an imposed wait ends. Above level 0
- * the wait counts as served, so that the level is still known.
+ * the wait ends at `now` as if it had been served, so that the level is still known.
  */
 export function excuseAttempt({ level }: Ladder, now: number): Ladder {
   return { level, attemptOpen: false, waitUntil: level === 0 ? null : now };

@@ -63,9 +63,9 @@ export function decodeReports(
 const TURNED_AWAY = RESULT_CODES;
 
 /**
- * Matches the beginning of a stored order: the number of its result, and since when the result holds. After a comma
- * follows the amount that was asked for, and then the reports in the form of `encodeReports`. Numbers are in base 36.
- * A cell with a blank is an amount.
+ * Matches the beginning of a stored order: the number of its result, and the time since which the result holds. The
+ * amount that was asked for follows after a comma, and then the reports in the form of `encodeReports`, also with
+ * commas. Numbers are in base 36. A part with a blank is an amount.
  */
 const ORDER = /^([0-9a-z])(-?[0-9a-z]+)(?:,|$)/;
 

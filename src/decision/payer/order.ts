@@ -50,7 +50,7 @@ export const OrderOutcomeSchema = shape('The result that holds of an order', {
 
 export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
 
-/** One report about an order, with its effective moment. */
+/** One report about an order, with its moment: the reported one, or else the time at which the report arrived. */
 export const DatedReportSchema = shape('A report about an order', {
   ...RESULT,
   amount: Type.Optional(
@@ -91,12 +91,12 @@ export interface ReportedOutcome extends ReportedResult {
 export interface KnownOrder extends OrderOutcome {
   /** Present if the order was asked for, and no requisite was shown for it before its first report or since. */
   readonly turnedAway?: true;
-  /**
-   * The reports in the sequence of `compareReports`. Missing if the only report says no more than the result that
-   * holds.
-   */
+  /** The reports in the sequence of `compareReports`. Missing if the only report says no more than the result. */
   readonly reports?: readonly DatedReport[];
-  /** The amount that was asked for when the report that counts came, like `25.5 EUR`. Missing if it is not known. */
+  /**
+   * The amount that was asked for when the report that gave the result came, like `25.5 EUR`. Missing if it is not
+   * known.
+   */
   readonly amount?: string;
 }
 
@@ -106,7 +106,7 @@ export interface AskedOrder {
   readonly orderRef: string;
 }
 
-/** The content of an archive about an order. */
+/** What an archive contains about an order. */
 export interface ArchivedOrder {
   /** Null if nothing was ever reported of the order. */
   readonly known: KnownOrder | null;
@@ -116,13 +116,13 @@ export interface ArchivedOrder {
 /** How many reports about one order are remembered. */
 export const ORDER_REPORTS_MAX = 16;
 
-/** The result in a report, without its moment and its money. */
+/** The result in a report, without the moment and the amount. */
 export interface ReportedResult {
   readonly outcome: Outcome;
   readonly cause: OutcomeCause | null;
 }
 
-/** Results by strength. Of two failures at the same moment the one further down this list holds. */
+/** Results by strength. Of two failures at the same moment, the one further down this list gives the result. */
 export const RESULTS_WEAKEST_FIRST = [
   'UNPAID',
   'EXPIRED',
@@ -151,8 +151,8 @@ function isPayment({ outcome }: Pick<ReportedResult, 'outcome'>): boolean {
 }
 
 /**
- * Whether a report says that the order was not paid this time. It says nothing about a payment of the order, neither
- * before nor after.
+ * Whether a report says that the order was not paid this time. Such a report says nothing about a payment of the
+ * order before or after it.
  */
 export function isFailure(result: ReportedResult): boolean {
   return !isPayment(result) && !isReversal(result);
@@ -185,7 +185,7 @@ export function addReport(
   const before = listReports(known);
   if (known !== null && before.some((other) => isSameReport(other, report))) return known;
   const reports = forgetSpareReports([...before, report].toSorted(compareReports), asked);
-  // The first report settles whether the order was turned away.
+  // The first report determines whether the order was turned away.
   const turnedAway = known === null ? orderStage === 'turnedAway' : known.turnedAway === true;
   return buildOrder(reports, { amount: asked, turnedAway });
 }
@@ -211,8 +211,8 @@ function buildOrder(
 }
 
 /**
- * Dates a report with its own moment, or with `nowMs` if it has no moment or a later one. A report without a moment
- * is a repeat if its result and amount are known already. Then the known report is returned.
+ * Dates a report with its own moment, or with `nowMs` if it has no moment or a later one. In the latter case, the
+ * report is a repeat if a known report has the same result and amount. Then the known report is returned.
  */
 export function dateReport(
   known: KnownOrder | null,
@@ -270,7 +270,7 @@ export function getSettledAmount(known: KnownOrder): string | undefined {
 
 /**
  * Returns when the amount that is taken back of an order reached its present size (epoch ms). Returns null if nothing
- * is taken back. A reversal that a later payment outlasted, or that waits for its payment, took nothing back.
+ * is taken back. A reversal took nothing back if a later payment is known, or if its payment was not reported yet.
  */
 export function findReversedAt(known: KnownOrder): number | null {
   if (known.awaitsPayment) return null;
@@ -282,7 +282,7 @@ export function findReversedAt(known: KnownOrder): number | null {
   return first === undefined || compareAmounts(all, '0') === 0 ? null : first.occurredAt;
 }
 
-/** Whether a report says how much was taken back of the payment that holds. */
+/** Whether a report states the amount that is taken back, while the order is still paid. */
 export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
   const payment = readPayment(listReports(known), known.amount);
@@ -291,7 +291,7 @@ export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolea
   return isComparable && compareAmounts(taken.amount, findTakenBack(payment)) === 0;
 }
 
-/** The payment of an order by its reports. */
+/** The payment of an order, read from the order's reports. */
 interface Payment {
   readonly payments: readonly DatedReport[];
   readonly reversals: readonly DatedReport[];
@@ -315,7 +315,7 @@ function readPayment(reports: readonly DatedReport[], asked: string | undefined)
 
 /**
  * Finds the captured amount. A payment without an amount captures the amount that was asked for. When reports are in
- * several currencies, the newest report decides which currency counts.
+ * several currencies, the newest report decides which currency is used.
  */
 function findCaptured(payments: readonly DatedReport[], asked: string | undefined): Money | null {
   const amounts = payments
@@ -330,8 +330,8 @@ function isLess(one: Money | null, other: Money): boolean {
 }
 
 /**
- * Whether a reversal takes the whole payment. A reversal whose amount cannot be compared takes all of a reported
- * payment, and nothing of a payment that was not reported yet.
+ * Whether a reversal takes back the whole payment. A reversal whose amount cannot be compared takes back all of a
+ * reported payment, and nothing of a payment that was not reported yet.
  */
 function isFullReversal({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
   if (amount === undefined) return true;
@@ -360,7 +360,7 @@ function listStandingReversals({ reversals, lastFullReversal, captured }: Paymen
   });
 }
 
-/** Returns the result that holds, and since when. */
+/** Returns the result that holds, with the time since which it holds. */
 function findHoldingResult(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
   const payment = readPayment(reports, asked);
   const { payments, reversals, lastFullReversal } = payment;
@@ -379,8 +379,8 @@ function toOrderOutcome({ outcome, cause, occurredAt, undated }: DatedReport): O
 }
 
 /**
- * Whether a payment holds against a reversal. Only a payment with a moment can be later than a reversal. At the same
- * moment the reversal holds.
+ * Whether a payment is later than a reversal, so that the order is paid. Only a payment with a reported moment can be
+ * later. If both have the same moment, the reversal gives the result.
  */
 function outlasts({ occurredAt, undated }: DatedReport, reversal: DatedReport | null): boolean {
   return reversal === null || (undated !== true && occurredAt > reversal.occurredAt);
@@ -404,8 +404,8 @@ function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | nul
 }
 
 /**
- * Removes a report when there are more than ORDER_REPORTS_MAX: the oldest one that is neither the first nor needed to
- * tell what holds, whatever is reported next.
+ * Removes a report when there are more than ORDER_REPORTS_MAX: the oldest one that is neither the first nor needed
+ * for the result, whatever is reported next.
  */
 function forgetSpareReports(
   reports: readonly DatedReport[],

@@ -96,7 +96,7 @@ function packOrders(orders: readonly RecentOrder[]): string {
   return packed.length === 0 ? '' : width + packed.join('');
 }
 
-/** Packs the amounts of orders, the newest first. It leaves out an amount or a currency that equals the one before. */
+/** Packs the amounts of orders, the newest first. An amount or a currency that equals the one before is left out. */
 function packAmounts(orders: readonly RecentOrder[]): string {
   let currency = '';
   const cells: string[] = [];

@@ -13,24 +13,24 @@ interface OlderOutcomes {
   readonly unpaidChain: number;
 }
 
-/** The outcomes of a client. Each order counts once. */
+/** The outcomes of a client. Each order is counted once. */
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
   /** How many orders say nothing about the payer, see `classifyOutcome`. */
   readonly neitherCount: number;
   /**
-   * The newest orders, oldest first. Of orders at the same time the paid ones come last. A correction moves an order,
-   * so that the facts are the same as if the order had been reported correctly at first.
+   * The newest orders, oldest first. Of orders at the same time the paid ones come last. A correction moves an order
+   * within the list, so that the facts are the same as if the order had been reported correctly at first.
    */
   readonly recent: readonly RecentOrder[];
   readonly older: OlderOutcomes;
 }
 
 /**
- * How many orders a client's state remembers one by one. Corrections and late reports of older orders still count
- * correctly. For older orders the last times and the unpaid chain come from the summary, and are only as exact as the
- * summary.
+ * How many orders a client's state remembers one by one. Corrections and late reports of older orders still change
+ * the counts correctly. For older orders the last times and the unpaid chain come from the summary, and are only as
+ * exact as the summary.
  */
 export const RECENT_OUTCOMES_MAX = 64;
 
@@ -48,7 +48,7 @@ export const NO_OUTCOMES: OutcomeTally = {
 
 /**
  * Replaces in the tally what was known of an order by what is known now. An order that is not among the recent ones
- * counts with the older ones.
+ * is counted with the older ones.
  */
 export function tallyOutcome(
   tally: OutcomeTally,
@@ -65,13 +65,13 @@ export function replaceRecentOrder(tally: OutcomeTally, order: RecentOrder): Out
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
 
-/** Finds an order among the newest ones. Returns null if it is not there. */
+/** Finds an order among the newest ones. Returns null if the order is not among them. */
 export function findRecentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
   return recent.find((order) => order.token === token) ?? null;
 }
 
 /**
- * Lists the orders that a change pushed out of the newest ones. It includes the `changed` order itself when that is
+ * Lists the orders that a change pushed out of the newest ones. The list includes the order `changed` itself if it is
  * not among the newest.
  */
 export function listDisplacedOrders(
@@ -125,8 +125,9 @@ export function listOutcomesSince(
 }
 
 /**
- * Counts the recent orders with this cause after `since` (epoch ms). The newest report on an order counts. Technical
- * failures count although they say nothing about the payer. Other causes count only where the order counts as unpaid.
+ * Counts the recent orders with this cause after `since` (epoch ms). The cause is that of the order's present result.
+ * Technical failures are counted, although they say nothing about the payer. Orders with another cause are counted
+ * only if they are unpaid, see `classifyOutcome`.
  */
 export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
   const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || classifyOutcome(order) === 'UNPAID';
@@ -135,8 +136,8 @@ export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, sinc
 }
 
 /**
- * Returns the cause of the newest recent order that is paid, unpaid or failed technically. The newest report on an
- * order counts. Returns null when the order has no cause or there is no such order.
+ * Returns the cause of the newest recent order that is paid, unpaid or failed technically. The cause is that of the
+ * order's present result. Returns null if the order has no cause or there is no such order.
  */
 export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
   const last = recent.findLast((order) => order.cause === 'TECHNICAL' || classifyOutcome(order) !== null);
@@ -144,7 +145,8 @@ export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
 }
 
 /**
- * Returns when money of a recent order was last taken back, whole or in part (epoch ms). Returns null if none was.
+ * Returns when money of a recent order was last taken back, whole or in part (epoch ms). Returns null if no money was
+ * taken back.
  */
 export function findLastReversalAt({ recent }: OutcomeTally): number | null {
   let last: number | null = null;
@@ -167,14 +169,14 @@ export function findLastOutcome({ recent, older }: OutcomeTally): Outcome | null
   return last?.outcome ?? findNewestOlder(older)?.outcome ?? null;
 }
 
-/** Whether the client has an outcome. Technical failures count, too. */
+/** Whether the client has an outcome. A technical failure is an outcome, too. */
 export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTally): boolean {
   return paidCount + unpaidCount + neitherCount > 0;
 }
 
 /**
- * Summarizes the orders that are not among the recent ones. Where the summary claims more orders than the counts
- * leave for it, the counts win.
+ * Summarizes the orders that are not among the recent ones. If the summary implies more orders than the counts allow,
+ * it is reduced to the counts.
  */
 export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
   const recently = (result: Outcome) =>
@@ -210,7 +212,8 @@ function addOrder({ recent, older }: Remembered, order: RecentOrder): Remembered
   const place = recent.findLastIndex((other) => compareByTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
-  // The oldest order that says nothing about the payer leaves. If there is no such order, the oldest one leaves.
+  // The oldest order that says nothing about the payer is removed. If there is no such order, the oldest one is
+  // removed.
   const leaving = Math.max(
     0,
     next.findIndex((other) => classifyOutcome(other) === null),
@@ -262,8 +265,8 @@ function findNewestOlder({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeIn
 }
 
 /**
- * Compares orders by time. At the same time a payment counts as the newer one. The comparison of tokens only makes
- * the result independent of the sequence of arrival.
+ * Compares orders by time. Of two orders with the same time, a paid one is the newer. The comparison of tokens only
+ * makes the result independent of the sequence of arrival.
  */
 export function compareByTime(a: OutcomeInTime, b: OutcomeInTime): number {
   const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');

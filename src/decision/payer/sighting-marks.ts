@@ -20,8 +20,8 @@ export const UNPAID_ORDERS_MAX = 31;
 export type SightingMark = keyof SightingMarks;
 
 /**
- * The stores keep the marks as bits in this sequence. The first mark is the lowest bit, and the number of unpaid
- * orders stands in the bits above the others.
+ * The stores keep the marks as bits in this sequence. The first mark is the lowest bit, and the bits above the others
+ * have the number of unpaid orders.
  */
 export const SIGHTING_MARKS = [
   'paying',
@@ -57,7 +57,8 @@ export interface PaymentNote {
 }
 
 /**
- * Returns what a report changes on the sightings of its client. Returns null if the report is no payment that counts.
+ * Returns what a report changes on the sightings of its client. Returns null unless the report is a payment and the
+ * order is paid.
  */
 export function toPaymentNote(
   { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
@@ -86,7 +87,7 @@ export function encodeMarks({ paying, unpaid, blocked, unpaidOrders }: SightingM
 
 /**
  * Adds a payment of the client to encoded marks: the client is paying, and its newest order may be unpaid in spite of
- * that.
+ * the payment.
  */
 export function addPaymentMark(bits: number, isUnpaid: boolean): number {
   return isUnpaid ? bits | 1 : (bits | 1) & ~2;

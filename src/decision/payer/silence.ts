@@ -1,4 +1,4 @@
-/** The numbers by which a platform that reports the outcomes of its orders counts as silent. */
+/** The limits by which a platform that usually reports the outcomes of its orders is found to have stopped. */
 export const PLATFORM_SILENCE = {
   /** How many reports are needed to know what is usual, and how many orders to know that reports stopped. */
   ordersMin: 50,

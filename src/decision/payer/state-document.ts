@@ -7,14 +7,14 @@ import { EMPTY_LADDER, type Ladder } from './ladder.ts';
 import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
 /**
- * The format of a stored client state. The stored form is positional JSON, because there is one for every payer, and
- * most of it would be names of members. `FORMAT` comes first. A reader refuses other formats.
+ * The format of a stored client state. The stored form is a JSON array without names of members. It is stored for
+ * every payer, and most of the text would be names. `FORMAT` comes first. A reader refuses other formats.
  */
 const FORMAT = 1;
 
 /**
- * The row of a ladder. 0 is an empty ladder. `waitMs` is left out where it is 0, and `name` where the wait's ladder
- * has none.
+ * The row of a ladder. 0 is an empty ladder. `waitMs` is left out if it is 0, and `name` if the wait's ladder has no
+ * name.
  */
 type LadderRow = 0 | [level: number, open: 0 | 1, waitUntil: number | null, waitMs?: number, name?: string];
 
@@ -23,10 +23,13 @@ type StageRow = [answered: number, since: number];
 
 type EndedRow = readonly [seq: number, age: number];
 
-/** How many members every document has. An empty member after these is stored as 0, and is left out at the end. */
+/**
+ * How many members every document has. Each further member is stored as 0 if it is empty. Zeros at the end are left
+ * out.
+ */
 const MEMBERS_MIN = 9;
 
-/** Times are stored as ages at `lastAt`, which is shorter and exact. */
+/** Most times are stored as ages at `lastAt`, which are shorter and exact. */
 type Document = [
   format: typeof FORMAT,
   seq: number,
@@ -62,7 +65,7 @@ export function encodeClientState(state: ClientState): string {
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(state.outcomes, state.lastAt),
     state.hints === null ? 0 : encodeHints(state.hints, state),
-    // Two texts instead of one, because JSON.stringify is slower where a text was put together.
+    // Two texts instead of one, because JSON.stringify is slower for a text that was concatenated.
     state.knownDevices.fingerprints || 0,
     state.knownDevices.ips || 0,
     state.dayTallies || 0,
@@ -158,7 +161,8 @@ function decodeLadder(row: LadderRow): Ladder {
 }
 
 /**
- * A token, NONE, or SAME when it equals that of the event before. Most requests of a payer differ only in the order.
+ * A token, NONE, or SAME if the token equals that of the event before. Most requests of a payer differ only in the
+ * order.
  */
 type TokenCell = string | 0 | 1;
 

@@ -1,4 +1,4 @@
-/** The lengths of the steps in which verdicts on a device are counted. The finer steps are kept for less long. */
+/** The lengths of the steps in which verdicts on a device are counted. The finer steps are kept for a shorter time. */
 export const VERDICT_STEPS = [
   { stepMs: 600_000, kept: 13 },
   { stepMs: 3_600_000, kept: 25 },
@@ -21,8 +21,8 @@ export interface StepRange {
 }
 
 /**
- * Finds the steps that a window reaches at a moment. The steps hold everything that happened within the window, and
- * up to one step more. A longer window reaches everything that a shorter one reaches.
+ * Finds the steps that a window reaches at a moment. The steps contain all verdicts within the window, and those of
+ * up to one step before it. A longer window reaches everything that a shorter one reaches.
  */
 export function findStepRange(windowMs: number, at: number): StepRange {
   const ring = windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1;
@@ -30,14 +30,14 @@ export function findStepRange(windowMs: number, at: number): StepRange {
 }
 
 /**
- * Returns the first step of a ring that can exist only because a clock was ahead. This step and later ones are not
- * counted.
+ * Returns the first step that can exist only because a clock was ahead. This step and later ones are not counted.
+ * `ring` is the index of the step's length in VERDICT_STEPS.
  */
 export function findFirstImpossibleStep(ring: number, at: number): number {
   return getStepNumber(ring, at) + (VERDICT_STEPS[ring]?.kept ?? 0);
 }
 
-/** Returns the number of the step of a ring that a moment falls in. */
+/** Returns the number of the step in which a moment lies. `ring` is the index of the step's length in VERDICT_STEPS. */
 export function getStepNumber(ring: number, at: number): number {
   return Math.floor(at / (VERDICT_STEPS[ring]?.stepMs ?? 1));
 }

@@ -54,7 +54,10 @@ export function formatCallerText(text: string): string {
   return /^[\w.-]+$/.test(text) ? text : quoteText(text);
 }
 
-/** Puts a text in quotes, and escapes every character that could steer a terminal or reverse the line. */
+/**
+ * Puts a text in quotes, and escapes every character that could control a terminal or reverse the direction of the
+ * text.
+ */
 export function quoteText(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

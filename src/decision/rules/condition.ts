@@ -58,18 +58,18 @@ interface ComparisonMembers {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: ComparedWith;
-  /** The list of the rule set that contains the values. Missing if the values stand in the condition itself. */
+  /** The list of the rule set that contains the values. Missing if the condition itself has the values. */
   readonly list?: string;
 }
 
-/** The written condition of a rule. Evaluation uses the form that `moveNegations` gives it. */
+/** The written condition of a rule. Evaluation uses the form that `moveNegations` makes of it. */
 export type Condition = ConditionTree<WrittenMembers, ComparisonMembers>;
 
 export type Comparison = Extract<Condition, { kind: 'comparison' }>;
 
 /**
- * The functions that fold each kind of condition after its parts. `condition` is the condition that contains the
- * parts.
+ * The functions that compute the result of each kind of condition from the results of its parts. `condition` is the
+ * condition that contains the parts.
  */
 interface ConditionFold<Own, Compared, Result> {
   readonly group: (
@@ -82,12 +82,13 @@ interface ConditionFold<Own, Compared, Result> {
   readonly comparison: (comparison: Own & Compared & { readonly kind: 'comparison' }) => Result;
 }
 
-/** The functions that fold the conditions of rules to results of one type. */
+/** The functions that compute results of one type from the conditions of rules. */
 export type FoldOf<Result> = ConditionFold<WrittenMembers, ComparisonMembers, Result>;
 
 /**
- * Folds a condition from the inside out. Every walk over the kinds of a condition uses this function. A part that
- * occurs twice, as named conditions do, is folded once. Several calls share results through `made`.
+ * Computes the result of a condition from the results of its parts, beginning with the innermost ones. All code that
+ * distinguishes the kinds of conditions uses this function. The result of a part that occurs twice, such as a named
+ * condition, is computed once. Several calls share results through `made`.
  */
 export function foldCondition<Own, Compared, Result>(
   condition: ConditionTree<Own, Compared>,
@@ -162,7 +163,7 @@ const EQUALITY = ['equal', 'notEqual'] as const;
 const ORDER = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'] as const;
 const DIVISION = ['multipleOf', 'notMultipleOf'] as const;
 const MEMBERSHIP = ['in', 'notIn'] as const;
-/** The operator that asks whether a fact has a value. No other operator holds for a fact without a value. */
+/** The operator that asks whether a fact has a value. No other operator matches a fact without a value. */
 const KNOWLEDGE = ['known'] as const;
 
 /** The operators of rules: those of json-rules-engine, those of multiples, and "known". */

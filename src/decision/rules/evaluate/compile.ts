@@ -19,10 +19,10 @@ import { RuleEngine } from './engine.ts';
 import { hashConstants, listHashedFacts } from './hashed-constants.ts';
 
 /**
- * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the conditions that the engine
- * holds. The functions agree with the engine, as a property test shows. They cost nanoseconds a rule, and the
- * engine's own `run` costs microseconds. Constants that are compared with pseudonyms become HMACs here, once. Without
- * a secret nobody can say whether a pseudonym is one of them. Throws when the engine does not accept a rule.
+ * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the engine's conditions. The
+ * functions agree with the engine, as a property test shows. They cost nanoseconds a rule, and the engine's own `run`
+ * costs microseconds. Constants that are compared with pseudonyms are replaced by HMACs here, once. Without a secret,
+ * they cannot be compared. Throws when the engine does not accept a rule.
  */
 export function compileRuleSet(
   rules: ParsedRules,
@@ -78,7 +78,8 @@ function hashRules(file: readonly Rule<object>[], hmacs: AttributeHmacs): readon
 }
 
 /**
- * Compiles a rule set under other secrets. Returns the same object if its rules compare no pseudonym with a constant.
+ * Compiles a rule set again, with the HMACs of other secrets. Returns the same object if its rules compare no
+ * pseudonym with a constant.
  */
 export function rehashConstants(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
   return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);

@@ -17,8 +17,8 @@ export function listHashedFacts(conditions: readonly Condition[]): readonly Fact
 }
 
 /**
- * Replaces the constants that a condition compares with pseudonyms by their HMACs, as the values of decisions have
- * them.
+ * Replaces the constants that a condition compares with pseudonyms by their HMACs, because decisions have the values
+ * as HMACs.
  */
 export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Condition {
   if (listHashedFacts([condition]).length === 0) return condition;

@@ -50,8 +50,8 @@ const SEEN = {
 type Judged = s.Shape<TObject<typeof JUDGED>>;
 
 /**
- * The tree of a condition as the analyst wrote it, with the values that the comparisons saw, and with places in the
- * file.
+ * The tree of a condition as the analyst wrote it, with the values that the comparisons saw, and with the positions
+ * in the file.
  */
 export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>>;
 
@@ -68,7 +68,7 @@ const GROUP = s.named(
   }),
 );
 
-/** The schema refers to itself, so its type is that of the tree. */
+/** The schema refers to itself, so its type is stated and not derived. */
 export const ConditionSchema = s.named(
   CONDITION,
   Type.Unsafe<ConditionTrace>(
@@ -219,7 +219,7 @@ function markOutweighed(
   });
 }
 
-/** Traces the rules of one file. Each counts as asked. */
+/** Traces the rules of one file. Every rule is traced as asked. `traceRuleSet` corrects this. */
 async function traceRules<Params>(
   rules: readonly Matchable<Params>[],
   engine: LoadedEngine,
@@ -284,7 +284,7 @@ export function traceCondition(
   });
 }
 
-/** Marks as not asked the rules after the first one that counts. */
+/** Marks the rules after the first one that counts as not asked. */
 function markAsked(traces: readonly RuleTrace[]): readonly RuleTrace[] {
   const first = traces.findIndex(isCounted);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
