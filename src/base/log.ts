@@ -55,8 +55,8 @@ class JoinedLines implements DestinationStream {
 
   constructor() {
     const handOn = () => this.#handOn();
-    // These handlers must be registered before those of the destination, which write only the lines that were handed
-    // on by then.
+    // These handlers must be registered before those of the destination, because those write only the lines that were
+    // handed on before.
     process.on('beforeExit', handOn).on('exit', handOn);
     setInterval(handOn, LATEST_WRITE_MS / 2).unref();
     this.#stderr = pino.destination({

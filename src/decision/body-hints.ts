@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { type Address, isPublicAddress, parseAddress } from './addresses.ts';
 
-/** Why a hint of a request says nothing about the payer and counts as absent. */
+/** Why a hint of a request says nothing about the payer, so that it is ignored. */
 export const ABSENT_REASONS = ['placeholder', 'notAnAddress', 'notPublic'] as const;
 
 export type AbsentReason = (typeof ABSENT_REASONS)[number];
 
-/** A hint that was sent and counts as absent. */
+/** A hint that was sent and is ignored. */
 export interface AbsentHint {
   readonly field: 'fingerprint' | 'ip';
   readonly why: AbsentReason;
@@ -62,7 +62,7 @@ export interface BodyDevice {
   readonly absent: readonly AbsentHint[];
 }
 
-/** Reads the device of a request. A value that says nothing about the payer counts as absent. */
+/** Reads the device of a request. A value that says nothing about the payer is ignored. */
 export function readDevice(body: { readonly fingerprint?: string; readonly ip?: string }): BodyDevice {
   const fingerprint = body.fingerprint ?? null;
   const isMissing = fingerprint !== null && isPlaceholder(fingerprint);

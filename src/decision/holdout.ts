@@ -48,7 +48,7 @@ export function createHoldoutDraw(secret: string): HoldoutDraw {
   };
 }
 
-/** Lists the rules with a holdout by file and name, and the share of clients that each holds out. */
+/** Lists the rules with a holdout by file and name, each with the share of clients that are held out of it. */
 export function listHoldoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
   const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
     groups: groups.rules,

@@ -106,7 +106,7 @@ export class BackgroundWork<Its extends Jobs> {
   ): Promise<Result> {
     const runner = await this.#free();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    // If a runner ends before the job was posted, it rejects this promise while nobody waits for it.
+    // If a runner ends before the job was posted, this promise is rejected while nobody waits for it.
     promise.catch(() => {});
     const silence = this.#watchSilence(reject);
     const hear = (message: JobReply<Result, Progress>) => {

@@ -184,8 +184,8 @@ export const UNKNOWN_CLIENT: ClientState = {
 
 /**
  * Whether a client is new to the platform: it never asked for a verdict and has no outcome, binding or override. A
- * technical failure counts as an outcome here: it is neither paid nor unpaid, but it proves that the client had an
- * order. After scores alone the client is still new, so a repeated score gives the same answer.
+ * technical failure is an outcome here: it is neither paid nor unpaid, but it proves that the client had an order.
+ * After scores alone the client is still new, so a repeated score gives the same answer.
  */
 export function isNewClient(state: ClientState): boolean {
   return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;

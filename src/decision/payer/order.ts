@@ -38,7 +38,7 @@ const RESULT = {
   ),
 };
 
-/** The result that holds for an order. */
+/** The present result of an order. */
 export const OrderOutcomeSchema = shape('The result that holds of an order', {
   ...RESULT,
   awaitsPayment: Type.Optional(
@@ -340,7 +340,7 @@ function isFullReversal({ amount }: DatedReport, captured: Money | null, isPaid:
   return compareAmounts(taken.amount, captured.amount) >= 0;
 }
 
-/** Returns how much was taken back so far of the payment that stands. */
+/** Returns how much of the payment was taken back so far, after the last reversal of the whole payment. */
 function findTakenBack(payment: Payment): string {
   return listStandingReversals(payment).reduce(
     (most, { money }) => (compareAmounts(money.amount, most) > 0 ? money.amount : most),
@@ -349,8 +349,8 @@ function findTakenBack(payment: Payment): string {
 }
 
 /**
- * Lists the reversals of parts of the payment that stands. A reversal of the whole payment ended the payment before
- * it.
+ * Lists the reversals of parts of the payment. Reversals up to the last one of the whole payment are left out,
+ * because that one ended the payment before it.
  */
 function listStandingReversals({ reversals, lastFullReversal, captured }: Payment) {
   return reversals.flatMap(({ occurredAt, amount }) => {
@@ -360,7 +360,7 @@ function listStandingReversals({ reversals, lastFullReversal, captured }: Paymen
   });
 }
 
-/** Returns the result that holds, with the time since which it holds. */
+/** Returns the present result, with the time since which it has been the result. */
 function findHoldingResult(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
   const payment = readPayment(reports, asked);
   const { payments, reversals, lastFullReversal } = payment;
@@ -393,8 +393,8 @@ function findFirstReversal({ payments, reversals, captured }: Payment, last: Dat
 }
 
 /**
- * Returns the failure that holds: the latest one, dated by the earliest of the last failures that all have its
- * result.
+ * Returns the failure that gives the result: the latest one, dated by the earliest of the last failures that all have
+ * its result.
  */
 function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | null {
   const last = failures.at(-1);

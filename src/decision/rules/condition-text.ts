@@ -96,7 +96,7 @@ export const HIDDEN_PSEUDONYM = 'hmac:..';
 
 /**
  * Describes the values that a comparison saw, like "waitRemainingSeconds is 1, above 0". The description is true
- * whether the comparison holds or not.
+ * whether the comparison passed or not.
  */
 export function formatSeenFact(comparison: SeenFact): string {
   const { fact, operator, expected, list, otherFact, seen, passed } = comparison;

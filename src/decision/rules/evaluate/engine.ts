@@ -125,7 +125,7 @@ export class RuleEngine implements LoadedEngine {
   }
 }
 
-/** Makes functions of the conditions that json-rules-engine holds. */
+/** Makes functions of the conditions in the form of json-rules-engine. */
 class ConditionCompiler {
   readonly #named: ReadonlyMap<string, TopLevelCondition>;
   readonly #indexes: ReadonlyMap<string, number>;

@@ -34,7 +34,8 @@ function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparis
   const constants = findHashedConstants(comparison);
   if (constants === null) return comparison;
   const { operator } = comparison;
-  // While the secret changes, a text has several HMACs. A pseudonym stands for the text if it equals one of them.
+  // While the secret is being changed, a text has several HMACs. A pseudonym stands for the text if it equals one of
+  // them.
   const value = [constants].flat().flatMap((text) => hmacs.derivePseudonyms(String(text)));
   return { ...comparison, operator: operator === 'notEqual' || operator === 'notIn' ? 'notIn' : 'in', value };
 }
