@@ -1,6 +1,6 @@
 /**
  * Control characters, format characters, lone surrogates, and blanks other than the space. People cannot see them,
- * but comparisons do.
+ * but they make texts unequal.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 const EACH_INVISIBLE = new RegExp(INVISIBLE, 'gu');

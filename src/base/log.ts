@@ -12,7 +12,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
 ]);
 
-/** The depth to which a line is searched for these names. */
+/** The depth to which a log line is searched for SECRET_NAMES. */
 const SEARCHED_LEVELS = 3;
 
 /**

@@ -58,7 +58,7 @@ export function withExample<S extends TSchema>(schema: S, example: unknown): S {
   return Object.assign(schema, { [EXAMPLE]: example });
 }
 
-/** The example value that `withExample` added to a schema. */
+/** Returns the example value that `withExample` added to a schema. */
 export function findExample(schema: object): unknown {
   return Reflect.get(schema, EXAMPLE);
 }
@@ -79,7 +79,7 @@ export const digestWord = (description: string) => word(description, DIGEST_EXAM
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
-/** A schema with a single value. By such a member, the schemas of a union can be told apart. */
+/** A schema with a single value. A member with this schema tells the schemas of a union apart. */
 export const literal = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
 /** The form of every moment in the API. */
@@ -154,7 +154,7 @@ const writers = new WeakMap<object, Writer>();
 
 /**
  * Creates the function that writes the moments in values of a schema as text. The service itself uses epoch ms. Only
- * numbers that the schema names are moments.
+ * the numbers that the schema declares by `epochMs` are moments.
  */
 export function createMomentWriter(shape: object): Writer {
   const known = writers.get(shape);
@@ -233,7 +233,10 @@ export function toSchemaPointer(name: string): string {
 /** The immutable type of the values that a schema describes. */
 export type Shape<S extends TSchema> = Immutable<Static<S>>;
 
-/** Checks that a literal names every member of T, optional ones included. A forgotten member is a compile error. */
+/**
+ * Returns a function that takes an object literal with every member of T, optional members included. A forgotten
+ * member is a compile error.
+ */
 export function nameEveryMember<T>() {
   return <Given extends T>(given: Given & Forgotten<Exclude<keyof T, keyof Given>>): T => given;
 }

@@ -105,7 +105,7 @@ export function holdsPrivateAddresses({ start, prefix }: AddressRange): boolean 
   });
 }
 
-/** Whether the whole range lies among addresses that are not public. */
+/** Whether no address in a range is public. */
 export function isPrivateRange({ start, prefix }: AddressRange): boolean {
   return PRIVATE_RANGES.some(
     ([network, length]) =>

@@ -215,7 +215,7 @@ function drawHoldouts({ client, holdoutDraw }: DecisionInput, at: number): IsHel
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
-/** Returns the view of a client without a verdict request. */
+/** Returns what facts read of a client when no verdict is requested. */
 function viewWithoutRequest(
   state: ClientState,
   settings: PlatformSettings,

@@ -151,7 +151,7 @@ export const LOOKUP_MEMBERS = {
 export type FilterName = keyof typeof FILTER_MEMBERS;
 
 /**
- * The members by which counts of decisions are split. Each has the member of the filter that finds the decisions of
+ * The members by which counts of decisions can be split, each with the filter's member that finds the decisions of
  * one value.
  */
 export const SPLIT_MEMBERS = {

@@ -34,9 +34,10 @@ export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;
 export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
 
 /**
- * Creates a draw from an HMAC-SHA256 under the fleet's secret. The draw of a client stays the same for 30 days, is
- * independent between rules, and a payer can neither guess nor influence it. The periods of different clients begin
- * at different times. The draw uses only the number in the client's hash, because the archive has that number, too.
+ * Creates a draw from an HMAC-SHA256 under the fleet's secret. The draw of a client stays the same for 30 days. Draws
+ * for different rules are independent. A payer can neither guess nor influence a draw. The periods of different
+ * clients begin at different times. The draw uses only the number in the client's hash, because the archive has that
+ * number, too.
  */
 export function createHoldoutDraw(secret: string): HoldoutDraw {
   return (client, at) => (rule, share) => {

@@ -56,7 +56,8 @@ export interface UnknownSecret {
 }
 
 /**
- * Lists by labels what the record lacks for an answer: facts, or their pseudonyms under a secret that this node has.
+ * Lists the labels of what the record lacks for an answer: facts, or their pseudonyms under a secret that this node
+ * has.
  */
 export function listLackingLabels({ kind, facts }: LackingFacts | UnknownSecret): readonly string[] {
   const under = kind === 'lacking' ? '' : ' under this SIGNAL_SECRET';

@@ -192,7 +192,7 @@ export function toVerdictRequest(
 
 /**
  * Sorts the members of a body and of its attributes by name. So two bodies with the same members in another sequence
- * are one request.
+ * are the same request.
  */
 export function sortBodyMembers(body: VerdictBody): unknown {
   const members = Object.entries(body).toSorted(compareByName);

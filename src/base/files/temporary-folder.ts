@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The folders that are removed when the process ends, also if a signal ends it. */
+/** The folders that are removed if a signal ends the process. */
 const folders = new Set<string>();
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
@@ -34,8 +34,8 @@ export function scheduleFolderRemoval(folder: string): Disposable {
 }
 
 /**
- * Removes the folders and ends the process. If other code listens to the signal too, it decides about the end, and
- * the work goes on or fails. Its folder is then removed afterwards.
+ * Removes the folders and ends the process. If other code listens to the signal, too, that code decides whether the
+ * process ends. The work then goes on or fails, and its folder is removed afterwards.
  */
 function endWithoutFolders(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;

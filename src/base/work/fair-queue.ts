@@ -28,7 +28,7 @@ export interface FairQueueLimits {
   readonly atOnceMax: number;
   /** How many tasks of one owner run at once. It is a function if the limit can change. */
   readonly ownerMax: number | (() => number);
-  /** How many tasks of one owner may wait. With 0, a task that cannot run at once is refused. */
+  /** How many tasks of one owner may wait. With 0, a task that cannot run immediately is refused. */
   readonly waitingMax: number;
   /** How many tasks of all owners may wait. */
   readonly allWaitingMax?: number;
@@ -36,7 +36,7 @@ export interface FairQueueLimits {
   readonly first?: { readonly owner: string; readonly kept: number };
 }
 
-/** Limits how many tasks run at once. All others wait. */
+/** Returns limits by which `count` tasks run at once and all others wait. */
 export function limitRunning(count: number): FairQueueLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }

@@ -65,7 +65,7 @@ export class StepThrottle {
     }
   }
 
-  /** Maps many items, a few in each step. Items that fit into one step are mapped at once. */
+  /** Maps many items, a few in each step. Items that fit into one step are mapped without waiting for a turn. */
   async map<From, To>(
     from: readonly From[],
     make: (some: readonly From[]) => Promise<readonly To[]>,

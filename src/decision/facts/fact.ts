@@ -137,7 +137,10 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
   };
 }
 
-/** Picks for each window the more shared device. Of two equal devices it picks the one with fewer paying clients. */
+/**
+ * For each window, picks the counts of the device that more clients share. If equally many clients share both
+ * devices, picks the one with fewer paying clients.
+ */
 export function pickMostShared(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
@@ -193,10 +196,10 @@ export function boundDeviceVerdicts(counted: number, clients: number): number {
 /** How many clients are remembered for a fingerprint or IP. Counts stop at this number. */
 export const CLIENTS_ON_DEVICE_MAX = 1000;
 
-/** The longest window of a sharing fact in ms. */
+/** The longest window in ms of a fact about clients who share a device or a value. */
 export const SHARING_WINDOW_MS_MAX = 7 * 24 * 3600_000;
 
-/** Where and when a decision is made. Every decision record contains these besides its facts. */
+/** Where and when a decision is made. Every decision record contains the platform and the time besides its facts. */
 interface Circumstances {
   readonly platform: PlatformName;
   /** The IANA name of the platform's time zone. */
@@ -234,7 +237,7 @@ export interface Conclusions {
   readonly isBot: boolean;
 }
 
-/** A value that a fact can have and that rules compare it with. */
+/** A value that a fact can have, and with which rules compare the fact. */
 export type FactValue = number | boolean | string;
 
 export const factValue = Type.Unsafe<FactValue>({

@@ -58,7 +58,7 @@ function keepFormerOfUnstated(
   return Object.fromEntries(Object.entries(former).filter(([name]) => !Object.hasOwn(stated, name)));
 }
 
-/** Maps the former pseudonym of a text to the current one, where both are known. */
+/** Maps the former pseudonym of a text to the current one, if both are known. */
 function mapFormerToCurrent({ attributes, former }: StatedAttributes): ReadonlyMap<AttributeReading, string> {
   const pairs = Object.entries(former?.attributes ?? NO_ATTRIBUTES).flatMap(([name, before]) => {
     const now = attributes?.[name];

@@ -126,7 +126,7 @@ export function readAttributes(
   return Object.keys(known).length === 0 ? undefined : known;
 }
 
-/** The mark that pseudonyms begin with. A clear text that begins with it is not known. */
+/** The mark that pseudonyms begin with. A clear text that begins with this mark is treated as not known. */
 export const PSEUDONYM_MARK = 'hmac:';
 
 export function isPseudonym(value: AttributeReading | undefined): value is string {

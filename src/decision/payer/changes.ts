@@ -71,9 +71,9 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
  * Applies a platform's report about an order. The same dated reports lead to the same state in whatever sequence they
- * arrive. A new payment takes the client off the ladder (interface, section 3.2), whatever the result of the order is
- * now. `older` is what is known of an order that the state does not remember. `lookedUp` is the stage of the order,
- * if the store knows it.
+ * arrive. A new payment resets the client's ladder (interface, section 3.2), whatever the result of the order is now.
+ * `older` is what is known of an order that the state does not remember. `lookedUp` is the stage of the order, if the
+ * store knows it.
  */
 export function recordOutcome(
   state: ClientState,
@@ -135,7 +135,7 @@ function applyReport(
   const effect = findEffect(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
-  // A new outcome takes the amount that is asked for now. A report that changes nothing leaves the amount unchanged.
+  // A new outcome gets the amount that is asked for now. A report that changes nothing leaves the amount unchanged.
   const order = {
     ...(counts ? setAskedAmount(reportedOrder, askedNow) : reportedOrder),
     token: orderToken,

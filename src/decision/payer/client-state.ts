@@ -203,7 +203,7 @@ export function recordScoreActivity(state: ClientState, now: number): ClientStat
 
 /**
  * Whether nothing but scores happened to a client since a score was first asked. The end of a binding or of an
- * override is such an event, too.
+ * override is a change, too.
  */
 export function isUnchangedSinceScore(
   { changes, binding, override }: ClientState,
@@ -297,7 +297,7 @@ export function compactState(state: ClientState, now: number): ClientState {
   };
 }
 
-/** Marks the requests for an order as settled. Returns the same list if there are none. */
+/** Marks the requests for an order as settled. Returns the same list if no request must be marked. */
 export function markOrderSettled(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
   if (!events.some((event) => event.order === order && !event.settled)) return events;
   return events.map((event) => (event.order === order ? { ...event, settled: true } : event));

@@ -54,7 +54,7 @@ export interface DayTally {
   readonly early: number;
   /** The names that `toTalliedMethod` gives. */
   readonly methods: readonly string[];
-  /** The sum of the granted orders by currency. Each order counts once. */
+  /** The sum of the granted orders by currency. Each order is counted once. */
   readonly amounts: ReadonlyMap<string, string>;
 }
 

@@ -229,7 +229,7 @@ export function restoreKnownHints({ knownHints, devices }: AskedScore): KnownHin
   return { ...summarizeHints(knownHints, true), devices: devices ?? countDevicesAmong(knownHints) };
 }
 
-/** Lists the hints that are known at `now`. */
+/** Returns the hints that are known at `now`. */
 export function listKnownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);

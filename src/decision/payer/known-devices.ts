@@ -29,7 +29,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A remembered device. Its packed form has 9 characters. */
 interface KnownDevice {
-  /** The first 22 bits of its HMAC. */
+  /** The first 22 bits of the device's HMAC. */
   readonly name: number;
   /** Epoch minutes. */
   readonly firstMinute: number;
@@ -67,7 +67,7 @@ export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: n
   return packDevices([...others, shown].slice(-KNOWN_DEVICES_MAX));
 }
 
-/** Removes the devices that were last shown too long ago. Returns the same text if there are none. */
+/** Removes the devices that were last shown too long ago. Returns the same text if no device is removed. */
 export function forgetDevices(packed: string, now: number): string {
   let start = 0;
   while (start < packed.length && isForgotten(readLastDay(packed, start, now), now))
@@ -75,7 +75,10 @@ export function forgetDevices(packed: string, now: number): string {
   return start === 0 ? packed : packed.slice(start);
 }
 
-/** Removes the devices that were last shown too long ago from both lists. Returns the same object if there are none. */
+/**
+ * Removes the devices that were last shown too long ago from both lists. Returns the same object if no device is
+ * removed.
+ */
 export function keepRememberedDevices(devices: KnownDevices, now: number): KnownDevices {
   const fingerprints = forgetDevices(devices.fingerprints, now);
   const ips = forgetDevices(devices.ips, now);
@@ -178,8 +181,8 @@ function unpackDevice(packed: string, start: number, now: number): KnownDevice {
 }
 
 /**
- * Returns the newest number up to `now` that leaves this remainder. If the number would lie at most `ahead` after
- * `now`, returns `now`.
+ * Returns the largest number up to `now` with this remainder modulo `range`. If the number would lie at most `ahead`
+ * after `now`, returns `now`.
  */
 function restoreNumber(now: number, remainder: number, range: number, ahead: number): number {
   const age = (((now - remainder) % range) + range) % range;

@@ -38,7 +38,7 @@ interface ClientOnLadder {
   readonly lastWaitLadder: string | null;
 }
 
-/** Returns the waits of a named ladder. Null is the ladder without a name. */
+/** Returns the waits of a named ladder. `name` is null for the ladder without a name. */
 export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
   return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
@@ -46,8 +46,8 @@ export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | 
 export const EMPTY_LADDER: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
 /**
- * Returns the absence in ms after which a client starts afresh when its newest wait was on this ladder. Null is the
- * ladder without a name.
+ * Returns the absence in ms after which a client starts afresh when its newest wait was on this ladder. `name` is
+ * null for the ladder without a name.
  */
 export function getResetAfterMs(
   { resetAfterMs, resetsAfterMs }: LadderSettings,
@@ -95,7 +95,7 @@ export function climbLadder(
 
 /**
  * Excuses an attempt that failed without the payer's fault: the level stays, and an imposed wait ends. Above level 0
- * the wait ends at `now` as if it had been served, so that the level is still known.
+ * the wait ends at `now` as if the payer had waited, so that the level is still known.
  */
 export function excuseAttempt({ level }: Ladder, now: number): Ladder {
   return { level, attemptOpen: false, waitUntil: level === 0 ? null : now };

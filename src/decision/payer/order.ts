@@ -257,7 +257,10 @@ function isSameReport(a: DatedReport, b: DatedReport): boolean {
   return compareReports(a, b) === 0;
 }
 
-/** Returns the money that the result of an order is about. Returns undefined if it is not known. */
+/**
+ * Returns the amount that the result of an order is about: what was paid and not taken back, or was taken back as a
+ * whole, or was asked for. Returns undefined if the amount is not known.
+ */
 export function getSettledAmount(known: KnownOrder): string | undefined {
   const { reports, amount } = known;
   if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;

@@ -77,7 +77,8 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
 
 /**
  * Packs orders, the newest first: the number of digits of a distance, then for each order its token, its result with
- * the flags above, and its distance in ms to the order before. The text is compact because there may be 64 orders.
+ * SAME_AMOUNT and TURNED_AWAY, and its distance in ms to the order before. The text is compact because there may be
+ * 64 orders.
  */
 function packOrders(orders: readonly RecentOrder[]): string {
   const distances = orders.map(

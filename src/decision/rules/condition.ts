@@ -166,7 +166,7 @@ const MEMBERSHIP = ['in', 'notIn'] as const;
 /** The operator that asks whether a fact has a value. No other operator matches a fact without a value. */
 const KNOWLEDGE = ['known'] as const;
 
-/** The operators of rules: those of json-rules-engine, those of multiples, and "known". */
+/** The operators of rules: those of json-rules-engine, the two for multiples, and `known`. */
 export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...KNOWLEDGE] as const;
 
 export type OperatorName = (typeof OPERATORS)[number];

@@ -144,8 +144,9 @@ export interface RuleSetTrace {
 
 /**
  * Traces every rule of a rule set over the values of one decision, including its conclusions, in the sequence in
- * which the rules are asked. `heldOut` names the rules that did not count, like `groups/blocked`. Throws when the
- * compiled rules disagree with json-rules-engine, which defines the language of rules. Such a disagreement is a bug.
+ * which the rules are asked. `heldOut` names the rules that the client was held out of, like `groups/blocked`. Throws
+ * when the compiled rules disagree with json-rules-engine, which defines the language of rules. Such a disagreement
+ * is a bug.
  */
 export async function traceRuleSet(
   rules: RuleSet,
@@ -284,7 +285,7 @@ export function traceCondition(
   });
 }
 
-/** Marks the rules after the first one that counts as not asked. */
+/** Marks all rules after the first one that decides, because they were not asked. */
 function markAsked(traces: readonly RuleTrace[]): readonly RuleTrace[] {
   const first = traces.findIndex(isCounted);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
