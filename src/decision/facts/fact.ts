@@ -25,8 +25,7 @@ export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
 /** The counts of the payer's fingerprint and IP, by window in ms. The counts include the payer. */
 export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
   /**
-   * How many clients used the payer's values of attributes, by name and window in ms. Missing if no rule asks for
-   * these counts.
+   * The clients of the payer's attribute values, counted by name and window in ms. Missing if no rule asks for them.
    */
   readonly attributes?: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
@@ -81,10 +80,7 @@ export interface AskedAttribute extends NamedPseudonym {
   readonly windowsMs: readonly number[];
 }
 
-/**
- * Groups counts of clients by the attribute's name and the window. While the secret is being changed, a value has two
- * pseudonyms, and the higher count of the two is taken.
- */
+/** Groups counts by name and window. If a value is counted under two pseudonyms, the higher count is taken. */
 export function groupCountsByName(
   counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
@@ -110,10 +106,7 @@ export const NOBODY_SEEN: SharingCounts = {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/**
- * Sorts windows from the longest to the shortest, without duplicates. In this sequence a store counts them with the
- * least work.
- */
+/** Sorts windows without duplicates, in the sequence in which a store counts them with the least work. */
 export function sortWindowsLongestFirst(windowsMs: readonly number[]): readonly number[] {
   return [...new Set(windowsMs)].sort((one, other) => other - one);
 }
@@ -137,10 +130,7 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
   };
 }
 
-/**
- * For each window, picks the counts of the device that more clients share. If equally many clients share both
- * devices, picks the one with fewer paying clients.
- */
+/** Picks the more shared device for each window, or of two equal devices the one with fewer paying clients. */
 export function pickMostShared(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
@@ -158,9 +148,7 @@ function pickByWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['
   );
 }
 
-/**
- * Adds the client's own marks to the counts of the marks that are asked for. The counts of all other marks become 0.
- */
+/** Adds the client's own marks to the counts of the marks that are asked for. Other marks get the count 0. */
 export function countClientWithMarks(
   counts: SharingCounts,
   own: SightingMarks,
@@ -185,10 +173,7 @@ export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): 
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
 }
 
-/**
- * Returns the number of verdicts on a device, at least one for each client. Fewer may have been counted, if counting
- * began after the clients were noted.
- */
+/** Returns the number of verdicts on a device, at least one for each client, even if counting began later. */
 export function boundDeviceVerdicts(counted: number, clients: number): number {
   return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
 }
@@ -286,10 +271,7 @@ interface FactDescription {
   readonly domain: FactDomain;
   readonly unit: string | null;
   readonly description: string;
-  /**
-   * The payers without a value. For such payers only the operator `known` can match. Missing if all payers have a
-   * value.
-   */
+  /** The payers without a value. Only the operator `known` matches them. Missing if all payers have a value. */
   readonly absence?: WithoutValue | undefined;
 }
 
@@ -318,10 +300,7 @@ export interface WindowedFact extends FactDescription {
   readonly windowRefusal?: (windowMs: number) => string | null;
   /** The device and the count of a fact about clients who share a device. Null for other facts. */
   readonly sharing: { readonly on: DeviceKind; readonly counts: keyof SharingCounts } | null;
-  /**
-   * For a fact that counts the values of an attribute, or the clients with a value: the attribute that `params: {
-   * name }` names. Missing for other facts.
-   */
+  /** The attribute whose values, or their clients, the fact counts. `params: { name }` names it. Otherwise missing. */
   readonly ofAttribute?: {
     readonly counts: 'values' | 'clients';
     /** Null in the catalogue, which belongs to no rule set. */
@@ -365,7 +344,7 @@ export function countDomain(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
 
-/** The domain of all amounts. Amounts share it, so that proofs about rule sets can compare them with each other. */
+/** The domain of all amounts, so that proofs about rule sets can compare amounts with each other. */
 export const MONEY_DOMAIN: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
 
 export const BOOLEAN_DOMAIN: FactDomain = { type: 'boolean' };

@@ -93,10 +93,7 @@ export interface KnownOrder extends OrderOutcome {
   readonly turnedAway?: true;
   /** The reports in the sequence of `compareReports`. Missing if the only report says no more than the result. */
   readonly reports?: readonly DatedReport[];
-  /**
-   * The amount that was asked for when the report that gave the result came, like `25.5 EUR`. Missing if it is not
-   * known.
-   */
+  /** The amount that was asked for when the deciding report came, like `25.5 EUR`. Missing if it is not known. */
   readonly amount?: string;
 }
 
@@ -257,10 +254,7 @@ function isSameReport(a: DatedReport, b: DatedReport): boolean {
   return compareReports(a, b) === 0;
 }
 
-/**
- * Returns the amount that the result of an order is about: what was paid and not taken back, or was taken back as a
- * whole, or was asked for. Returns undefined if the amount is not known.
- */
+/** Returns the amount that was paid and kept, or taken back, or asked for. Returns undefined if it is not known. */
 export function getSettledAmount(known: KnownOrder): string | undefined {
   const { reports, amount } = known;
   if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;
