@@ -10,8 +10,8 @@ import type { ArchiveHome } from './archive-home.ts';
 import { ArchiveDamaged } from './archive-log.ts';
 
 /**
- * The file in the archive's folder with the salt of client hashes. After a store was lost, an empty store can start
- * beside the archive with this salt.
+ * The name of the file in the archive's folder that holds the salt of client hashes. If the store is lost, an empty
+ * store can take this salt and so find the clients of the archive.
  */
 export const SALT_FILE = 'client-salt';
 
@@ -22,8 +22,8 @@ export function readSalt(folder: string): string | null {
 }
 
 /**
- * Makes the archive's salt readable here. An archive that has lost its salt or has none yet is no error. Throws
- * StoreUnavailable if the home cannot be reached.
+ * Makes sure that this process can read the archive's salt from the local folder. It is no error if the archive has
+ * lost its salt or has none yet. Throws StoreUnavailable if the home cannot be reached.
  */
 export async function makeSaltReadable(home: ArchiveHome): Promise<void> {
   const missing = await home.makeReadable([{ path: SALT_FILE, bytes: null }]);
@@ -32,8 +32,8 @@ export async function makeSaltReadable(home: ArchiveHome): Promise<void> {
 }
 
 /**
- * Writes the salt if the archive has none. A process that is killed in between leaves no salt, and the next one
- * writes it.
+ * Writes the salt if the archive has none. If the process is killed meanwhile, the archive still has no salt, and the
+ * next process writes it.
  */
 export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> {
   const { folder } = home;
@@ -66,8 +66,8 @@ export function requireSameSalt(
 }
 
 /**
- * Opens the store like `openStore`. An archive shows that a store existed beside it. So an empty store is refused
- * until a person accepts it, and then takes the archive's salt. Throws SaltRefused.
+ * Opens the store as `openStore` does. An archive with a salt shows that there was a store before. So an empty store
+ * is refused until a person accepts it. The accepted store takes the archive's salt. Throws SaltRefused.
  */
 export async function openStoreBesideArchive(
   place: StorePlace & { readonly archiveDir: string | null },

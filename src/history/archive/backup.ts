@@ -12,7 +12,7 @@ import { SEGMENT_FILES } from './segment-files.ts';
 import { createSnapshotOpener, withSnapshot } from './snapshot.ts';
 import { explainUnread } from './unread-decisions.ts';
 
-/** A target folder that cannot hold a backup of this archive. The message says why. */
+/** Thrown if the target folder cannot hold a backup of this archive. The message says why. */
 export class NotABackup extends NamedError {}
 
 interface BackupReport {
@@ -25,9 +25,10 @@ interface BackupReport {
 }
 
 /**
- * Copies the archive of one moment into a folder while shipping goes on. Segments never change: the segments of an
- * earlier backup stay, and segments that the archive no longer has are removed. A damaged file of the archive never
- * replaces its copy. If the folder is copied back, it is the archive again. Throws NotABackup.
+ * Copies the archive, as it is at one moment, into a folder. Shipping may go on meanwhile. Segments never change, so
+ * the segments of an earlier backup stay there. Segments that the archive no longer has are removed from the backup.
+ * A damaged file of the archive never replaces its copy. The folder can be copied back as the archive. Throws
+ * NotABackup.
  */
 export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
   const { folder } = archive;

@@ -8,9 +8,9 @@ import type { FactRef } from '#decision/rules/condition.ts';
 export type FactType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
 
 /**
- * The key of the column that keeps a fact's value. The key is the fact's label, such as `paidCount`. For an attribute
- * it also has the type of the value, such as `attribute(emailAgeDays) as number`, because the next version may
- * declare the same name with another type.
+ * The key of the column that keeps a fact's value. The key is the fact's label, such as `paidCount`. For an
+ * attribute, the key also names the type of the value, such as `attribute(emailAgeDays) as number`, because the next
+ * version of the rule set may declare the same attribute with another type.
  */
 export type FactKey = string;
 
@@ -41,18 +41,24 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
   return label === undefined ? null : { label, type: VALUE_TYPES.find((type) => type === word) ?? 'string' };
 }
 
-/** Returns the key of a recorded value. A value that is not known has no type and gets the key of a text. */
+/**
+ * Returns the key of the fact with this label and this recorded value. If the value of an attribute is not known, it
+ * has no type, and the key is that of a text.
+ */
 export function toFactKey(label: string, value: FactReading): FactKey {
   if (parseAttributeFactLabel(label) === null) return label;
   return toAttributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
 
-/** Returns the column that keeps the values of a fact, with the type that the rule set declares. */
+/**
+ * Returns the name of the column that keeps the values of a fact. The type of an attribute is the one that the rule
+ * set declares.
+ */
 export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
   return toFactColumn(fact.kind === 'attribute' ? toAttributeKey(label, getFactType(fact)) : label);
 }
 
-/** Lists the columns that an attribute of this name may have, one for each type of value. */
+/** Lists the columns that an attribute with this name may have, one for each type of value. */
 export function listColumnsOfAttribute(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
     toFactColumn(toAttributeKey(formatAttributeFactLabel(name), type)),
@@ -61,8 +67,8 @@ export function listColumnsOfAttribute(name: string): readonly (readonly [column
 }
 
 /**
- * Describes how the engine reads a fact from the JSON of a record: the member's name (`label`), the type in which the
- * member is read, and the SQL for the column's value.
+ * Describes how the query engine reads a fact from the JSON of a record: the name of the JSON member (`label`), the
+ * type that the engine gives to the member, and the SQL that makes the column's value of it.
  */
 export function describeFactInJson(
   key: FactKey,
@@ -104,14 +110,14 @@ function toColumnWords(label: string): string {
 
 const VELOCITY_LABEL = /^(\w+)\((\w+) (\w+)\)$/;
 
-/** The names of the facts that count by an attribute. */
+/** The names of the facts that count what happened with one value of an attribute, such as `clientsOnAttribute`. */
 const VELOCITY_FACTS = [...CATALOGUE].flatMap(([name, fact]) =>
   fact.kind === 'windowed' && fact.ofAttribute !== undefined ? [name] : [],
 );
 
 /**
- * Writes `cardCountry` as `card_country` and `card_country` as `card__country`. The two differ also in engines that
- * ignore upper and lower case, and each can be read back to its name.
+ * Writes `cardCountry` as `card_country` and `card_country` as `card__country`. The two results differ even in
+ * engines that ignore case, and `parseSnakeName` can turn each back into its name.
  */
 function toSnakeName(name: string): string {
   return name.replace(/[A-Z_]/g, (character) => `_${character.toLowerCase()}`);
@@ -147,7 +153,7 @@ export function getColumnType(column: string): FactType {
     : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 
-/** Returns the DuckDB type of a fact's values. A fact that is not in the catalogue is a text. */
+/** Returns the DuckDB type of a fact's values. A fact that is not in the catalogue has the type of a text. */
 export function getFactColumnType(key: FactKey): FactType {
   const attribute = readAttributeKey(key);
   if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;

@@ -3,7 +3,7 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 
-/** The interval, in ms, between two looks at the journal's end while somebody waits for new entries. */
+/** The interval, in ms, at which the journal is read while somebody waits for new entries. */
 const LOOK_EVERY_MS = 500;
 
 /** The most entries that are read in one step. A step takes a millisecond or two of this thread. */
@@ -12,8 +12,8 @@ export const STEP_ENTRIES_MAX = 100;
 /** A watch for new entries of a platform's clients. Its user must close it. */
 export interface TailWatch {
   /**
-   * Resolves when an entry came after a cursor that was read since the watch began, and when the tail ends. Sometimes
-   * it resolves without a new entry.
+   * Resolves when there is an entry after the cursor, or when `end` was called. It may also resolve without a new
+   * entry. The cursor must have been read after the watch began.
    */
   readonly waitForNews: (after: string | null) => Promise<void>;
   readonly close: () => void;
@@ -24,7 +24,9 @@ interface Waiting {
   readonly wake: () => void;
 }
 
-/** Follows the journal's end for all readers in this process that wait for new entries, and only while they wait. */
+/**
+ * Reads new entries of the journal for all readers in this process that wait for them, and only while somebody waits.
+ */
 export class JournalTail {
   readonly #store: Pick<Store, 'readJournal'>;
   readonly #waiting = new Set<Waiting>();
@@ -43,7 +45,7 @@ export class JournalTail {
       waitForNews: (after) => {
         if (this.#hasEnded) resolve();
         else if (!this.#isFollowed) {
-          // The cursors of these readers may lie before the cursor from which the journal is followed now.
+          // The other readers may wait at cursors before the one from which the journal is followed now.
           this.#wake((one) => one !== own);
           this.#follow(after);
         }
@@ -53,7 +55,7 @@ export class JournalTail {
     };
   }
 
-  /** Wakes all readers. From now on nobody waits. */
+  /** Wakes all readers. From now on, nobody waits for entries. */
   end(): void {
     this.#hasEnded = true;
     this.#wake(() => true);

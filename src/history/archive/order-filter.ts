@@ -13,9 +13,9 @@ const HASH_BITS = 32n;
 const LOW_BITS = (1n << HASH_BITS) - 1n;
 
 /**
- * A Bloom filter beside a segment that says which orders the segment may hold. It costs 1.3 bytes for each order.
+ * A Bloom filter beside a segment that says which orders the segment may hold. It takes 1.3 bytes for each order.
  * Parquet has Bloom filters, too, but the engine writes them only for columns with a dictionary. A dictionary of
- * values that never repeat costs 16 bytes a row.
+ * values that never repeat takes 16 bytes a row.
  */
 export class OrderFilter {
   readonly #bits: Buffer;
@@ -66,7 +66,7 @@ export function toOrderNumber(orderRef: string): bigint {
   return hash('md5', orderRef, 'buffer').readBigUInt64LE(8);
 }
 
-/** The memory for kept filters. It has room for the filters of fifty million decisions. */
+/** The memory, in bytes, for filters that were read. It has room for the filters of fifty million decisions. */
 const KEPT_BYTES_MAX = 64 << 20;
 
 /** The order filters of segments. They stay in memory after they were read, because a segment never changes. */
@@ -91,7 +91,7 @@ export class OrderFilters {
     });
   }
 
-  /** Reads a filter. Returns null if its file is missing. The segment itself is then searched. */
+  /** Reads a filter. Returns null if its file cannot be read, so that the segment itself is searched. */
   #read(segment: Segment): OrderFilter | null {
     try {
       const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));

@@ -8,8 +8,8 @@ export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 const RESULTS = ['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED', 'TURNED_AWAY'] as const;
 
 /**
- * The columns by which reports are sorted. The last report of an order decides, because each row has the result that
- * holds after it.
+ * The columns by which reports are sorted. The last report of an order decides, because each row of `outcomes` has
+ * the result that holds after its report.
  */
 const REPORT_ORDER_SQL = '(reported_at, journal_ms, journal_seq)';
 
@@ -21,11 +21,12 @@ export const REPORT_SQL = `arg_max(CASE WHEN outcome = 'PAID' THEN 2 WHEN cause 
   WHEN cause = 'REVERSED' THEN 3 WHEN turned_away THEN 4 ELSE 0 END, ${REPORT_ORDER_SQL})`;
 
 /**
- * SQL over the reports of an order: the cause why the order is not paid, UNSTATED if no cause was reported, or PAID.
+ * SQL over the reports of an order: PAID, or the cause for which the order is not paid. The cause is UNSTATED if none
+ * was reported.
  */
 export const CAUSE_SQL = `replace(arg_max(if(awaits_payment, 'TECHNICAL', coalesce(cause, outcome)), ${REPORT_ORDER_SQL}), 'UNPAID', 'UNSTATED')`;
 
-/** SQL for a report of an order: whether the report says that the order was paid, whatever holds now. */
+/** SQL for one report: whether it says that the order was paid. Another report may have changed the outcome since. */
 export const SAYS_PAID_SQL = `(outcome = 'PAID' OR report_outcome = 'PAID')`;
 
 const SETTLED_SQL = `arg_max_null(settled_amount, ${REPORT_ORDER_SQL})`;
@@ -54,9 +55,9 @@ export function statusSql(report: string): string {
 }
 
 /**
- * Returns SQL: the status of an order about which a decision was made. An order that was never granted and not paid
- * is TURNED_AWAY, whatever was reported: nobody could pay it, so the report proves nothing. An attempt after such a
- * report reopens the order.
+ * Returns SQL: the status of an order about which a decision was made. An order that has no attempt and is not paid
+ * is TURNED_AWAY, even if UNPAID was reported: nobody could pay it, so that report says nothing about the payer. If
+ * an attempt follows such a report, the order is UNKNOWN again.
  */
 export function askedStatusSql(report: string, granted: string): string {
   const status = statusSql(report);
@@ -72,7 +73,10 @@ export function statusConditionSql(reports: string, status: OrderStatus): string
   return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${statusSql('report')} = '${status}')`;
 }
 
-/** SQL: the 64-bit key of a client's order. The chance that two of ten million orders share a key is 3 in a million. */
+/**
+ * SQL for the 64-bit key of a client's order. The chance that two of ten million orders share a key is 3 in a
+ * million.
+ */
 export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
@@ -86,8 +90,8 @@ export function waitWorthUntilSql(waitedAt: string): string {
 }
 
 /**
- * Returns SQL: whether an order that was granted after a wait was paid after that attempt, and within the time that
- * counts for the wait.
+ * Returns SQL: whether an order was paid between `grantedAt`, the time of an attempt after a wait, and the end of the
+ * time in which actions count as the result of that wait.
  */
 export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
   return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntilSql(waitedAt)}`;
@@ -97,9 +101,9 @@ export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
  * Creates the view `orders`, with one row for each order of a client in `decisions`.
  *
  * Its columns are order_key, platform, client_hash and order_ref; the number of decisions, and first_at and last_at
- * of them; amount and currency (of the order's result, otherwise of the last decision); method and sell_point_key (of
+ * of them; amount and currency (of the settled money, otherwise of the last decision); method and sell_point_key (of
  * the last decision); has_history (whether the client had final outcomes at the first decision); granted, waited and
- * blocked (whether any decision was that).
+ * blocked (whether any decision was an attempt, a WAIT or a BLOCK).
  *
  * The column `status` is PAID, UNPAID, TURNED_AWAY, TECHNICAL or UNKNOWN, by the last report. `cause` is the reported
  * cause, see `CAUSE_SQL`. `reversed` says whether the order was paid and taken back.

@@ -9,7 +9,8 @@ interface SetAside {
   /** The entry's position in the journal: partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
   /**
-   * `toClientNumber` of the client's hash, by which an erasure finds the entry. Missing if the client is not known.
+   * The client's number, as `toClientNumber` gives it. An erasure finds the entry by this number. Missing if the
+   * client is not known.
    */
   readonly clientNumber?: string;
   readonly why: string;
@@ -17,8 +18,8 @@ interface SetAside {
 }
 
 /**
- * The folder beside the archive's segments for unreadable journal entries, one in a file. A later version may be able
- * to read them.
+ * The folder in the archive for journal entries that cannot be read, one in each file. A later version of the service
+ * may be able to read them.
  */
 export const QUARANTINE_FOLDER = 'set-aside';
 
@@ -33,8 +34,8 @@ export function listQuarantined(folder: string): readonly string[] {
 }
 
 /**
- * Writes each entry once, however often the step is repeated. Returns the paths of the files below the archive's
- * folder.
+ * Writes each entry to a file of its own, unless this file exists already. Returns the paths of the files, relative
+ * to the archive's folder.
  */
 export function quarantineEntries(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
   return entries.map(({ place: { partition, ms, seq }, clientHash, why, text }) => {
@@ -48,7 +49,7 @@ export function quarantineEntries(folder: string, entries: readonly UnreadableEn
   });
 }
 
-/** Removes the entries of erased clients. Returns the paths of the removed files. */
+/** Removes the entries of erased clients. Returns the paths of the removed files, relative to the archive's folder. */
 export function eraseFromQuarantine(folder: string, clientNumbers: ReadonlySet<string>): readonly string[] {
   const entries = readQuarantine(folder);
   const gone = listQuarantined(folder)

@@ -20,7 +20,7 @@ export interface DuckLimits {
 
 export class QueryTooSlow extends NamedError {}
 
-/** A text is not a single statement that only reads. */
+/** Thrown if a text is not a single statement that only reads. */
 export class QueryRefused extends NamedError {}
 
 export interface QueryAnswer {
@@ -36,14 +36,14 @@ export type BindValue = (value: string) => string;
 export type Statement = string | ((bind: BindValue) => string);
 
 /**
- * Loads the engine when it is first used. Most commands never read the archive, and the engine takes a fifth of their
- * start.
+ * Loads the engine when it is first used. Most commands never read the archive, and loading the engine would take a
+ * fifth of the time they need to start.
  */
 function loadEngine() {
   return import('@duckdb/node-api');
 }
 
-/** A query engine without data of its own, over Parquet files. It works on its own threads, never on Node's. */
+/** A query engine that reads Parquet files and has no data of its own. It works on its own threads, never on Node's. */
 export class QueryEngine {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
@@ -82,8 +82,8 @@ export class QueryEngine {
   }
 
   /**
-   * Yields the rows by columns, for millions of rows. The columns must be numbers, texts, booleans or 64-bit
-   * integers.
+   * Yields the rows in batches that are stored by columns. It is for results of millions of rows. The columns must
+   * hold numbers, texts, booleans or 64-bit integers.
    */
   async *batches(statement: Statement): AsyncGenerator<DuckBatch> {
     yield* readBatches(await this.#connection.stream(...bindValues(statement)));
@@ -94,7 +94,7 @@ export class QueryEngine {
     return Array.fromAsync(readBatches(await this.#connection.run(...bindValues(statement))));
   }
 
-  /** Opens an appender to a table. It also works while a query is being read. */
+  /** Opens an appender to a table. It also works while the rows of a query are being read. */
   async appender(table: string): Promise<DuckAppender> {
     return DuckAppender.open(await this.#instance.connect(), table);
   }
@@ -169,8 +169,8 @@ export function isDamagedInput(error: Error): boolean {
 }
 
 /**
- * Quotes a text for SQL where a parameter is not allowed: in views, paths and types. SQL ends at U+0000, so that
- * character is written as a call, `chr(0)`.
+ * Quotes a text for SQL where a parameter is not allowed: in views, paths and types. The text of a statement ends at
+ * U+0000, so that character is written as a call, `chr(0)`.
  */
 export function quoteSql(text: string): string {
   const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
@@ -212,10 +212,10 @@ export function toNumberList(value: JS | undefined): readonly number[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
 }
 
-/** A cell of a batch whose column SQL has made a number, text, boolean or 64-bit integer. */
+/** A cell of a batch, if its column holds numbers, texts, booleans or 64-bit integers. */
 export type BatchCell = number | bigint | string | boolean | null;
 
-/** A row by column names. Times are Date, BIGINT is bigint. */
+/** The cells of a row, by the names of their columns. A time is a Date, and a BIGINT is a bigint. */
 export type DuckRow = Readonly<Record<string, JS>>;
 
 /** Some thousands of rows, stored by columns. This costs a fraction of the memory of one object for each row. */
@@ -279,10 +279,7 @@ export class DuckBatch {
 
 type NewChunk = typeof DuckDBDataChunk.create;
 
-/**
- * Adds rows to a table, by columns. The appender has a connection of its own, so that a query may run at the same
- * time.
- */
+/** Adds rows to a table. The appender has a connection of its own, so that a query may run at the same time. */
 export class DuckAppender {
   readonly #connection: DuckDBConnection;
   readonly #appender: DuckDBAppender;
@@ -314,7 +311,7 @@ export class DuckAppender {
     this.#appender.appendDataChunk(chunk);
   }
 
-  /** Adds one row. Rows reach the table together, at the latest when the appender is closed. */
+  /** Adds one row. The row reaches the table together with others, at the latest when the appender is closed. */
   add(...cells: readonly BatchCell[]): void {
     for (const [column, cell] of cells.entries()) this.#added[column]?.push(cell);
     if (this.#added[0]?.length === BATCH_ROWS_MAX) this.#flush();

@@ -34,7 +34,10 @@ export interface RowCells {
   readonly client_hash?: string;
   readonly place: unknown;
   readonly record: unknown;
-  /** The labels of the facts that a decision asked for and did not know. In its record they are null. */
+  /**
+   * The labels of the facts that a decision asked for and that were not known. In the decision's record they are
+   * null.
+   */
   readonly facts_not_known?: readonly string[];
 }
 
@@ -51,7 +54,10 @@ export interface JsonColumn {
   readonly sql: string;
 }
 
-/** A row of the archive lacks a value that was written to it. The message names the column. */
+/**
+ * Thrown if a row of the archive lacks a value that it must have, or has a value that cannot have been written. The
+ * message names the column.
+ */
 class RowDamaged extends NamedError {}
 
 /**
@@ -62,9 +68,9 @@ type ColumnNames = Readonly<Record<string, string | null>>;
 
 /**
  * The columns of a record, made from its schema. `sellPointKey` becomes `sell_point_key`, the members of an object
- * have its name as their prefix, a list of objects becomes a list for each member, and facts have columns of their
- * own. A missing member is null. The engine makes the columns from JSON, because copying some eighty cells of each
- * decision would cost more than everything else.
+ * have its name as their prefix, a list of objects becomes one column with a list for each member, and facts have
+ * columns of their own. A missing member is null. The engine makes the columns from JSON, because copying some eighty
+ * cells of each decision would cost more than everything else.
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly ArchiveColumn[];
@@ -96,7 +102,7 @@ export class RecordColumns<S extends TObject> {
     throw new RowDamaged('the row is empty');
   }
 
-  /** The reader of each member throws when a required member is missing. */
+  /** A record that is not null is whole, because the reader of each member throws when a required member is missing. */
   #isWhole(record: unknown): record is Shape<S> {
     return record !== null;
   }
@@ -247,7 +253,7 @@ const FACTS: Field = {
   },
 };
 
-/** Keeps an object whose members may have any name as the text of its JSON. */
+/** Creates the field of an object whose members may have any name. Its column keeps the object as JSON text. */
 function createJsonField(schema: Described, name: string): Field {
   return {
     columns: [{ name, type: 'VARCHAR', description: `${describe(schema)}; as JSON` }],

@@ -22,7 +22,7 @@ interface OpenDraft extends BufferedRows {
 
 /**
  * Collects rows for segments. The rows wait in files, because in memory the rows of a commit would take a hundred
- * megabytes, which the process would never return.
+ * megabytes, which the process would never give back to the system.
  */
 export class RowBuffer {
   readonly #archive: Archive;

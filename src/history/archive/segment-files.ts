@@ -1,8 +1,8 @@
 import type { ArchiveState, Segment } from './archive-log.ts';
 
 /**
- * The files of a segment, in the sequence of writing. The rows come last. When they are there, the order filter is
- * there, too.
+ * The kinds of files that a segment has, in the sequence in which they are written. The rows come last, so a segment
+ * that has its rows has its order filter, too.
  */
 export const SEGMENT_FILES = ['orders', 'parquet'] as const;
 
@@ -11,7 +11,7 @@ export type SegmentFile = (typeof SEGMENT_FILES)[number];
 /** The folder and the name of a segment. */
 export type SegmentPlace = Pick<Segment, 'table' | 'platform' | 'day' | 'name'>;
 
-/** Returns the path of a segment's file, below the archive. */
+/** Returns the path of a segment's file, relative to the archive's folder. */
 export function getSegmentFile({ table, platform, day, name }: SegmentPlace, kind: SegmentFile): string {
   return `${table}/platform=${platform}/day=${day}/${name}.${kind}`;
 }

@@ -33,7 +33,7 @@ import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts'
 
 /**
  * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
- * journal has. For the journal's rows only `bounds.platform` counts. The other bounds are ignored.
+ * journal has. Of the bounds, only `platform` limits the rows of the journal.
  */
 export type TableSql = (table: TableName, bounds?: SegmentFilter) => string;
 
@@ -114,7 +114,7 @@ export class Snapshot implements Disposable {
     return this.#leftOut;
   }
 
-  /** The entries that were lost, or that are more than a node reads of the journal. */
+  /** The entries that were lost, and the entries beyond the number that a node reads from the journal. */
   get gaps(): readonly ArchiveGap[] {
     return [...this.#parts.state.gaps, ...this.unshippedGaps];
   }
@@ -159,9 +159,9 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * Makes a folder with links to the wanted segments and with the unshipped rows. After that nothing more is asked of
-   * the journal's rows. If no links can be made, returns the archive's own folder, and the unshipped rows are
-   * missing.
+   * Makes a folder with links to the wanted segments and with the unshipped rows. After that, the rows of the journal
+   * can no longer be read from the snapshot. If no links can be made, returns the archive's own folder, and the
+   * unshipped rows are missing.
    */
   async files(isWanted: IsWanted): Promise<SnapshotFiles> {
     const { archive, state, unshipped, release } = this.#parts;
@@ -214,8 +214,8 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * Returns the segments of the copy that made work fail. A file that vanished is not damaged. It was removed because
-   * a client was erased.
+   * Returns the damaged segments of the copy that made the work fail. A file that is gone is not damaged: it was
+   * removed because a client was erased.
    */
   async findDamagedBy(cause: unknown): Promise<readonly Segment[]> {
     const copy = this.#copy?.archive;
@@ -316,8 +316,8 @@ export class Snapshot implements Disposable {
 }
 
 /**
- * The errors of a folder that is read-only or belongs to another user, and of a disk that is full, is another disk,
- * or allows no more links.
+ * The codes of errors that occur if a folder is read-only or belongs to another user, if the disk is full or is not
+ * the disk of the archive, or if a file can have no more links.
  */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   'EROFS',
@@ -332,7 +332,7 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
 /** The most tries. A try fails because of an erasure, or because of a merge just before its files were linked. */
 const READING_TRIES_MAX = 10;
 
-/** The archive was rewritten during every try, before the work had finished. */
+/** Thrown if the archive was rewritten during every try, before the work had finished. */
 class ArchiveRewritten extends NamedError {
   constructor(cause: unknown) {
     super(

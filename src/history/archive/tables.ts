@@ -38,8 +38,8 @@ interface Table {
   /** The column with the time of a row. The row lies in the folder of the UTC day of that time. */
   readonly time: string;
   /**
-   * The columns by which a segment is sorted. Similar neighbours compress well, and the rows of one client are found
-   * without reading the others.
+   * The columns by which a segment is sorted. Similar rows compress well side by side, and the rows of one client are
+   * found without reading the others.
    */
   readonly order: readonly string[];
   readonly columns: readonly ArchiveColumn[];
@@ -67,7 +67,7 @@ export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
  */
 export const JOURNAL_TICK_SQL = 'if(journal_ms = 0, journal_seq, journal_ms)';
 
-/** Returns SQL: whether a row's entry stands after the given places in the journal. */
+/** Returns SQL: whether a row's entry comes after the given positions in the journal. */
 export function isAfterSql(places: JournalPlaces): string {
   const listed = (member: 'ms' | 'seq') =>
     `coalesce(list_extract([${places.map((place) => place?.[member] ?? -1).join(', ')}]::BIGINT[], journal_partition + 1), -1)`;
@@ -107,7 +107,7 @@ export const ARCHIVED_RECORDS = {
 } as const;
 
 /**
- * Describes a table of rows about clients. A row has the client's hash, the place of its entry in the journal, and
+ * Describes a table of rows about clients. A row has the client's hash, the position of its entry in the journal, and
  * the record.
  */
 function describeClientTable<const Time extends string>(
@@ -216,9 +216,7 @@ export function widenFacts(types: Map<FactKey, FactType>, rows: readonly Archive
     }
 }
 
-/**
- * Returns the type that holds the former values and this one. Whole numbers stay BIGINT until a number is not whole.
- */
+/** Returns the type that can hold the former values and this one. It is BIGINT as long as all numbers are whole. */
 function pickWiderType(before: FactType | undefined, value: unknown): FactType {
   switch (typeof value) {
     case 'boolean':
@@ -241,7 +239,7 @@ export interface ArchiveRow {
 
 /**
  * Returns the rows of numbered entries, without a client's entries from before its erasure. `erasedAt` maps the
- * client's number to the number of the erasure. `hashOf` returns the hash of an entry's client.
+ * number of a client to the number of the erasure's entry. `hashOf` returns the hash of an entry's client.
  */
 export function toRows<Entry extends PlacedEntry<JournalEntry>>(
   numbered: readonly (readonly [number, Entry | PlacedEntry<ErasureEntry>])[],
@@ -288,8 +286,8 @@ export function toRow(entry: PlacedEntry<JournalEntry>, clientHash: string): Arc
 }
 
 /**
- * Returns the row that records the erasure of a client, with the number of removed rows. `rowsRemoved` has these
- * numbers by the client's number.
+ * Returns the row that records the erasure of a client, with the number of removed rows. `rowsRemoved` has the
+ * numbers of removed rows, by the number of the client.
  */
 export function toTombstone(
   erasure: PlacedEntry<ErasureEntry>,

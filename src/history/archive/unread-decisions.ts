@@ -45,7 +45,10 @@ export const unreadDecisions = list(
   'Only when there are such: what they hold is not among these decisions',
 );
 
-/** Formats unread decisions for people. Accepts also the interface's form, in which moments are text. */
+/**
+ * Formats unread decisions for people. Also accepts decisions in the form of the HTTP interface, in which times are
+ * text.
+ */
 export function formatUnread({
   from,
   to,

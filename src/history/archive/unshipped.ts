@@ -3,14 +3,14 @@ import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveGap, ArchiveState } from './archive-log.ts';
 
 /**
- * The cursor of an archive that was filled from another store than the present one. That store numbered its entries
- * differently, so no store knows this cursor.
+ * The cursor that an archive gets if it was filled from another store than the present one. The other store numbered
+ * its entries differently, so its own cursor has no meaning here. No store knows this cursor.
  */
 export const FOREIGN_CURSOR = 'adopted';
 
 /**
- * Lists the gaps of a page of the journal: entries that were lost, and entries that cannot be read. Their clients are
- * not known.
+ * Lists the gaps of a page of the journal: entries that were lost, and entries that cannot be read. The clients of
+ * these entries are not known.
  */
 export function listPageGaps({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
   const near = entries[0]?.at ?? 0;
@@ -34,8 +34,8 @@ export async function readUnshippedPage(
 
 /**
  * Finds the first page with entries that are newer than the whole archive. A store that was restored to an earlier
- * moment numbers its entries again from there, and a new store from the first. Therefore the archive's cursor has no
- * meaning in this store.
+ * moment gives numbers that it has given before, and a new store begins with the first number. Therefore the
+ * archive's cursor has no meaning in this store.
  */
 export async function findPageNewerThanArchive(
   store: Pick<Store, 'readJournal'>,

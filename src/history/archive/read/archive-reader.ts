@@ -56,7 +56,7 @@ interface ArchivedDecisions {
   readonly unreadable: readonly UnreadSegment[];
 }
 
-/** The decisions that a search found, and the parts of the past that it did not look at. */
+/** The decisions that a search found, and the parts of archive and journal that it did not read. */
 interface SearchedDecisions extends ArchivedDecisions {
   /** Whether more decisions fit than were returned. */
   readonly isCut: boolean;
@@ -67,7 +67,7 @@ interface SearchedDecisions extends ArchivedDecisions {
   readonly unreadReports: readonly UnreadSegment[];
   /** The spans of the journal that were not read, because they have more entries than one question may read. */
   readonly gaps: readonly ArchiveGap[];
-  /** The time, in epoch ms, before which everything was looked at. Null if everything was looked at. */
+  /** The time, in epoch ms, before which everything was searched. Null if everything was searched. */
   readonly upTo: number | null;
 }
 
@@ -77,7 +77,10 @@ interface SearchedDecisions extends ArchivedDecisions {
  */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
-/** Most searches end among this many of the newest rows. Each further step looks at SEARCHED_GROWTH times as many. */
+/**
+ * A search first reads this many of the newest rows, and most searches need no more. Each further step reads
+ * SEARCHED_GROWTH times as many.
+ */
 const SEARCHED_FIRST_ROWS = 50_000;
 const SEARCHED_GROWTH = 8;
 
@@ -93,8 +96,8 @@ type ReadStore = Pick<
 >;
 
 /**
- * Looks up decisions and other entries in the archive and the journal. The limits of a question bound how much it
- * reads. An erased client is not found any more from the moment at which the store forgot the client.
+ * Looks up decisions and other entries in the archive and the journal. Each question has limits for how much it
+ * reads. An erased client is no longer found as soon as the store has forgotten the client.
  */
 export class ArchiveReader {
   readonly archive: Archive;
@@ -105,8 +108,8 @@ export class ArchiveReader {
   #duck: Promise<QueryEngine> | null = null;
 
   /**
-   * `archive` may be the folder of an archive. `rowsMax` is the number of unshipped entries that a question reads at
-   * most.
+   * `archive` may also be the path of the archive's folder. `rowsMax` is the number of unshipped entries that a
+   * question reads at most.
    */
   constructor(archive: Archive | string, store: ReadStore, rowsMax = UNSHIPPED_ROWS_MAX) {
     this.archive = typeof archive === 'string' ? new Archive(archive) : archive;
@@ -127,8 +130,8 @@ export class ArchiveReader {
 
   /** Opens archive and journal as one source, as they are at one moment. */
   readonly open: OpenSnapshot = async (damaged) => {
-    // The erasures are read before the archive, because a commit takes an erasure off this list and the client out of
-    // the segments.
+    // The erasures are read before the archive. In the other sequence, a commit of the archive in between could take
+    // an erasure off this list, although the state that was read still has the client's rows.
     const erased = await readUnshippedErasures(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
@@ -142,8 +145,8 @@ export class ArchiveReader {
   };
 
   /**
-   * Opens archive and journal as `open` does, but only if the journal was read to its end. Readers of files need it:
-   * the files still hold clients who were erased, and only the journal names these clients.
+   * Opens archive and journal as `open` does, and repeats this until the journal was read to its end. Readers of
+   * files need it: the files still have rows of clients who were erased, and only the journal names these clients.
    */
   readonly openToEnd: OpenSnapshot = async (damaged) => {
     for (;;) {
@@ -154,8 +157,8 @@ export class ArchiveReader {
   };
 
   /**
-   * Opens the archive without the journal, with the rows of clients from before their erasure. The feed uses it,
-   * because its positions count every row, also those of erased clients.
+   * Opens the archive without the journal. Rows of erased clients that are still in the files are not left out. The
+   * feed uses this, because its positions count every row, also those of erased clients.
    */
   readonly openArchive: OpenSnapshot = async (damaged) =>
     this.#createSnapshot(await this.archive.refresh(), { damaged });
@@ -165,7 +168,7 @@ export class ArchiveReader {
     return withSnapshot(this.open, work);
   }
 
-  /** Runs `work` on the archive alone, for a look-up that has asked the store itself before. */
+  /** Runs `work` on the archive alone, for a look-up that has already asked the store. */
   #readArchive<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(async (damaged) => {
       const erased = await readUnshippedErasures(this.#store);
@@ -259,8 +262,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Returns the entries about a client before a place, the newest first, from the given tables. If the place is null,
-   * there is no limit.
+   * Returns the entries about a client from the given tables, the newest first. Only entries before the position
+   * `before` are returned. If it is null, they start with the newest entry.
    */
   async history(
     client: ClientKey,
@@ -354,7 +357,7 @@ export class ArchiveReader {
     return this.archive.refresh();
   }
 
-  /** Opens the engine when it is first needed. Most services are never asked about last year. */
+  /** Opens the engine when it is first needed. Most services are never asked about old decisions. */
   #openEngine(): Promise<QueryEngine> {
     const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
     this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
@@ -381,7 +384,7 @@ async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
   return duck;
 }
 
-/** Returns SQL: whether a row's entry came before a place in the history of its client. */
+/** Returns SQL: whether a row's entry came before a position in the history of its client. */
 function isBeforeSql(time: string, { at, place }: HistoryPlace): string {
   const moment = `make_timestamp_ms(${at})`;
   return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
@@ -392,7 +395,7 @@ function isClientSql({ hash, clientIdKey }: ClientKey, bind: BindValue): string 
   return `client_hash = ${toClientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 
-/** Counts the decisions within the bounds, and finds the oldest of them. */
+/** Counts the decisions within the bounds, and finds the time of the oldest of them. */
 async function countCompared(
   past: Snapshot,
   bounds: SegmentFilter,
@@ -414,7 +417,7 @@ function partition<T>(
 }
 
 /**
- * Returns the time at which the newest `rows` rows begin, in epoch ms. Returns null if the segments hold not many
+ * Returns the time at which the newest `rows` rows begin, in epoch ms. Returns null if the segments do not have many
  * more rows.
  */
 function findBeginOfNewest(

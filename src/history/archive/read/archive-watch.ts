@@ -4,7 +4,7 @@ import { UnknownCursor } from '#state/store-errors.ts';
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
 
-/** The facts about the archive that a node knows, whichever node ships to it. */
+/** The figures about the archive that each node can measure, whichever node ships to the archive. */
 export class ArchiveWatch {
   readonly #archive: Archive;
   readonly #journal: Journal;
@@ -31,23 +31,27 @@ export class ArchiveWatch {
   }
 
   /**
-   * Returns the number of entries in the journal, shipped or not. Returns the last known number if the store is away.
+   * Returns the number of entries in the journal, shipped or not. Returns the last known number if the store cannot
+   * be reached.
    */
   async journalEntries(): Promise<number> {
     try {
       this.#journalEntries = await this.#journal.journalLength();
     } catch {
-      // Other metrics show that the store is away.
+      // Other metrics show that the store cannot be reached.
     }
     return this.#journalEntries;
   }
 
-  /** Returns how long, in ms, the oldest unarchived entry has waited. If this is not known, the figure grows. */
+  /**
+   * Returns how long, in ms, the oldest unarchived entry has waited. While this is not known, the figure grows with
+   * time.
+   */
   async lagMs(): Promise<number> {
     try {
       this.#completeTo = (await this.#unshippedSince()) ?? this.#clock();
     } catch {
-      // The store or the folder is away.
+      // The store or the folder cannot be read.
     }
     return Math.max(0, this.#clock() - this.#completeTo);
   }

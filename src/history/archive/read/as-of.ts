@@ -16,7 +16,10 @@ export const asOfShape = shape(
 
 export type AsOf = Shape<typeof asOfShape>;
 
-/** Returns SQL: the erased clients, from rows of `erasures`. */
+/**
+ * Returns SQL that sums up rows of `erasures`: the numbers of the erased clients, how many clients have no number any
+ * more, and how many rows were removed.
+ */
 export function erasedSql(rows: string): string {
   return `SELECT list_distinct(list(client_number)) AS payers, count(*) FILTER (client_number IS NULL) AS nameless,
     sum(rows_removed)::DOUBLE AS removed FROM ${rows}`;

@@ -14,23 +14,28 @@ import { toUnreadDecisions } from './decision-sql.ts';
 import { addUnread, type FoundDecisions } from './found-decisions.ts';
 import { type FoundNames, findNames, type NameSearch } from './name-search.ts';
 
-/** A decision, and the places that could not be read. The decision is null if no readable place holds it. */
+/**
+ * A decision, and the parts of the archive that could not be read. The decision is null if it is in no part that
+ * could be read.
+ */
 export interface LookedUpDecision {
   readonly decision: Decision | null;
   /** Empty if the decision was found, or if everything could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
-/** The decisions that could be read, the newest first, and the places that may hold more. */
+/** The decisions that could be read, the newest first, and the parts of the archive that may hold more. */
 export interface LookedUpDecisions {
   readonly decisions: readonly Decision[];
   /** Empty if everything could be read, or if nothing more had to be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
-/** The results of a search for a part of a name, and the places where it could not look. */
+/**
+ * The results of a search for a part of a name, and the parts of archive and journal that the search could not read.
+ */
 export interface FoundByPart extends Omit<FoundNames, 'gaps' | 'unreadable'> {
-  /** Empty if everything that the search looked at could be read. */
+  /** Empty if everything that the search needed could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
 
@@ -40,14 +45,14 @@ export interface HistoryPage {
   readonly entries: readonly PlacedEntry<JournalEntry>[];
   /** Whether nothing older is known about the client. */
   readonly complete: boolean;
-  /** The place before which the next page begins. Null if this is the last page. */
+  /** The position before which the next page begins. Null if this is the last page. */
   readonly next: HistoryPlace | null;
 }
 
 /**
- * Finds decisions wherever they are. By id, order or client it asks the store first and then the archive. Searches
- * and histories read archive and journal as one source. If only other nodes have an archive, this node cannot find
- * all decisions.
+ * Finds decisions wherever they are. If it looks for an id, an order or a client, it asks the store first and then
+ * the archive. Searches and histories read archive and journal as one source. If only other nodes have an archive,
+ * this node cannot find all decisions.
  */
 export class DecisionLookup {
   readonly #store: Store;
@@ -137,8 +142,8 @@ export class DecisionLookup {
   }
 
   /**
-   * Returns a page of the entries about a client before a place, the newest first. If the place is null, there is no
-   * limit.
+   * Returns a page of the entries about a client, the newest first. Only entries before the position `before` are
+   * returned. If it is null, they start with the newest entry.
    */
   async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
     const { entries, isWhole } = await this.#archive.history(client, before, limit + 1);
@@ -151,7 +156,7 @@ export class DecisionLookup {
     };
   }
 
-  /** Yields all kept decisions of a client by pages, the newest first. Returns whether everything could be read. */
+  /** Yields all kept decisions of a client in pages, the newest first. Returns whether everything could be read. */
   async *allOfClient(client: ClientKey): AsyncGenerator<readonly Decision[], boolean> {
     let isWhole = true;
     for (let beforeSeq = Number.MAX_SAFE_INTEGER; beforeSeq > 1; ) {

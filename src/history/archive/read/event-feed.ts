@@ -37,7 +37,9 @@ export type FeedRecord = Exclude<PlacedEntry<JournalRecord>, ScoreEntry>;
 export interface FeedPage {
   /** The oldest event comes first. */
   readonly records: readonly FeedRecord[];
-  /** Entries that were lost before the feed had them. They came before the records or between them. */
+  /**
+   * The gaps left by entries that were lost before the feed had them. A gap lies before the records or between them.
+   */
   readonly gaps: readonly JournalGap[];
   /** The cursor after the page. It stays valid when entries are shipped and segments are merged. */
   readonly cursor: string | null;
@@ -45,7 +47,10 @@ export interface FeedPage {
   readonly ended: boolean;
 }
 
-/** How many steps may find only scores and entries of other platforms. Then a page without a record is returned. */
+/**
+ * The most steps in which a page reads the journal. If all steps find only scores and entries of other platforms, a
+ * page without a record is returned.
+ */
 const STEPS_MAX = 50;
 
 /** The events of a platform's clients, from archive and journal as one source, the oldest first. */
@@ -124,14 +129,14 @@ export class EventFeed {
   }
 
   /**
-   * Returns a page with a gap. A store that was restored to an earlier moment numbers its entries again from there,
-   * so a cursor from before the restore has no meaning in it. Entries that were shipped since may be missing, which
-   * is a gap.
+   * Returns a page with a gap, for a store that was restored to an earlier moment. Such a store gives numbers to new
+   * entries that it had given before, so a cursor from before the restore has no meaning in it. The feed may lack
+   * entries that were shipped before the restore, so the page has a gap.
    */
   async #pageAfterRestore(after: string | null): Promise<FeedPage> {
     const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
     const to = shippedAt ?? 0;
-    // Nothing was shipped since the restore. Shipping takes seconds.
+    // Nothing was shipped since the restore. The caller asks again, because shipping takes only seconds.
     if (cursor === after) return { records: [], gaps: [], cursor, ended: true };
     return { records: [], gaps: [{ from: to, to, entries: 0 }], cursor, ended: false };
   }
@@ -145,7 +150,10 @@ function isFeedRecord(record: PlacedEntry<JournalRecord>): record is FeedRecord 
   return record.kind !== 'score';
 }
 
-/** The tables of the entries that platforms get. Scores are not among them, because a score is only a question. */
+/**
+ * The tables of the entries that platforms get. Scores are not among them, because a score only answers a question of
+ * a caller.
+ */
 const FEED_TABLES = [
   'decisions',
   'outcomes',
@@ -177,8 +185,8 @@ interface FoundRows {
 }
 
 /**
- * How many rows are kept for the next pages. A merged segment is sorted by client, so each question searches all of
- * it.
+ * The number of rows that are kept for the next pages. A merged segment is sorted by client, so each read has to
+ * search all of it.
  */
 const ROWS_AHEAD = 4096;
 const READERS_AHEAD_MAX = 4;
@@ -189,7 +197,7 @@ const PLACE_COLUMN_NAMES = PLACE_COLUMNS.columns.map(({ name }) => name);
 class ArchivedEvents {
   readonly #reader: ArchiveReader;
   readonly #store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>;
-  /** The rows by platform, cursor and version of the archive. */
+  /** The rows for the next pages, by platform, cursor and version of the archive. */
   readonly #ahead = new LRUCache<string, FoundRows>({
     max: READERS_AHEAD_MAX,
     ttl: AHEAD_KEPT_MS,
@@ -208,8 +216,8 @@ class ArchivedEvents {
   async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
     const { cursors, clientKeys } = this.#store;
     const begin = cursors.read(after);
-    // The erasures are read before the archive, because a commit takes an erasure off this list and the client out of
-    // the segments.
+    // The erasures are read before the archive. In the other sequence, a commit of the archive in between could take
+    // an erasure off this list, although the state that was read still has the client's rows.
     const erasures = await this.#store.unshippedErasures();
     return withSnapshot(this.#reader.openArchive, async (past) => {
       const { state } = past;
@@ -227,7 +235,7 @@ class ArchivedEvents {
         ? through.map((place, one) => pickLaterPlace(begin[one] ?? null, place))
         : computePlacesAfter(rows, begin, through);
       const cursor = cursors.write(end);
-      // Files that could not be read may be readable the next time.
+      // If files could not be read, the rows are not kept, because the files may be readable the next time.
       if (left.length > 0 && found.unreadable.length === 0)
         this.#ahead.set(key(cursor), { ...found, rows: left });
       const isTold = ({ lastTick }: Segment) => ended || lastTick < toTick(rows.at(-1)?.place ?? null);
@@ -251,7 +259,10 @@ class ArchivedEvents {
   }
 }
 
-/** Returns the tick from which archived entries may be unread. Returns null if the archive has no unread entry. */
+/**
+ * Returns the tick (see `JOURNAL_TICK_SQL`) from which on a reader may lack archived entries. Returns null if the
+ * reader lacks none.
+ */
 function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;
@@ -260,7 +271,7 @@ function findFirstTickBehind(begin: JournalPlaces, through: JournalPlaces): numb
   return behind.length === 0 ? null : Math.min(...behind);
 }
 
-/** Computes a place's `JOURNAL_TICK_SQL`. Returns 0 if nothing was read. */
+/** Computes the tick of a position, as `JOURNAL_TICK_SQL` does. Returns 0 if nothing was read. */
 function toTick(place: JournalPlace | null): number {
   if (place === null) return 0;
   return place.ms === 0 ? place.seq : place.ms;
@@ -279,7 +290,7 @@ interface Asked {
   readonly from: number;
 }
 
-/** Finds the oldest rows, in the sequence of the journal. Segments that begin later are not read. */
+/** Finds the oldest rows, in the sequence of the journal. Segments that begin after these rows are not read. */
 async function findOldestRows(
   segments: readonly Segment[],
   past: Snapshot,
@@ -329,7 +340,10 @@ function oldestRowsSql(source: string, { begin, from }: Asked, before: number | 
     ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${ROWS_AHEAD + 1}`;
 }
 
-/** Returns the places up to which each partition was read. No row before the last one was left out. */
+/**
+ * Returns the position up to which each partition of the journal was read. `rows` must have all rows up to its last
+ * one.
+ */
 function computePlacesAfter(
   rows: readonly PlacedRow[],
   begin: JournalPlaces,
@@ -337,7 +351,8 @@ function computePlacesAfter(
 ): JournalPlaces {
   const last = rows.at(-1)?.place;
   const own = new Map(rows.map(({ place: { partition, ms, seq } }) => [partition, { ms, seq }]));
-  // A partition without rows has none before the last row. The next read of the partition begins there.
+  // A partition without rows has none before the last row. So the next read of the partition begins just before that
+  // row.
   const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
   return through.map((end, partition) => {
     const read = begin[partition] ?? null;
@@ -351,8 +366,8 @@ function pickEarlierPlace(a: JournalPlace | null, b: JournalPlace | null): Journ
 }
 
 /**
- * Returns the gaps that lie after the first places and before the last ones. If the last places are null, up to the
- * end of the archive.
+ * Returns the gaps that lie after the positions `begin` and before the positions `end`. If `end` is null, returns all
+ * gaps after `begin`.
  */
 function listGapsBetween(
   { gaps, gapCursors }: ArchiveState,
@@ -366,7 +381,9 @@ function listGapsBetween(
   });
 }
 
-/** Whether everything before a gap was read, and something after it. `gap` has the places after which the gap lies. */
+/**
+ * Whether everything before a gap was read, and something after it. `gap` has the positions after which the gap lies.
+ */
 function isPast(read: JournalPlaces, gap: JournalPlaces): boolean {
   const order = read.map((place, partition) => compareRead(place, gap[partition] ?? null));
   return order.every((sign) => sign >= 0) && order.some((sign) => sign > 0);

@@ -28,7 +28,10 @@ import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readErasedSince } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
-/** The properties by which decisions can be split, as SQL. An attribute is split by its own columns instead. */
+/**
+ * The properties by which decisions can be split, as SQL. The SQL for an attribute is made of the columns of that
+ * attribute instead.
+ */
 const SPLITS = {
   verdict: valueSql('verdict'),
   rule: valueSql('rule'),
@@ -45,7 +48,9 @@ const SPLITS = {
   attribute: '',
 } as const;
 
-/** Returns SQL for the value with which a member of a filter is compared. A list gives each of its values. */
+/**
+ * Returns SQL for the value with which a member of a filter is compared. A list gives one row for each of its values.
+ */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);
@@ -58,7 +63,10 @@ export const SPLIT_NAMES = Object.freeze(
   Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
 );
 
-/** The dimensions that may be the cause of a change. Of equally likely ones, the version comes first. */
+/**
+ * The dimensions that may be the cause of a change. Of equally likely dimensions, the one that comes first here is
+ * named.
+ */
 export const CAUSE_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
@@ -85,9 +93,9 @@ export interface ExplorationAsk extends TimeSpan {
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
   /** The span with which this one is compared. Null if there is no comparison. */
   readonly against: TimeSpan | null;
-  /** Whether amounts, attempts and payments are summed up, too. That needs a look at every order. */
+  /** Whether amounts, attempts and payments are summed up, too. For these, every order must be read. */
   readonly money: boolean;
-  /** A moment in epoch ms. Everything that came later is left out. Null if everything that is known counts. */
+  /** A moment in epoch ms. Everything that came later is left out. Null if nothing is left out. */
   readonly asOf: number | null;
 }
 
@@ -96,7 +104,10 @@ interface ExploredValue {
   readonly value: string | null;
   /** The count of each slot. */
   readonly decisions: readonly number[];
-  /** The requested amounts, by currency and slot. An order counts at its first request. Empty without `money`. */
+  /**
+   * The requested amounts, by currency and slot. An order counts once for each value, in the slot of its first
+   * request. Empty without `money`.
+   */
   readonly money: Readonly<Record<string, readonly number[]>>;
   /** Per slot, the orders for which a requisite was shown, and how many of them are paid. Null without `money`. */
   readonly orders: { readonly granted: readonly number[]; readonly paid: readonly number[] } | null;
@@ -145,7 +156,7 @@ export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 
 const NO_CURRENCY = '–';
 
-/** Counts the decisions of a span by the value of a property. Archive and journal are one source. */
+/** Counts the decisions of a span by the value of a property. It reads archive and journal as one source. */
 export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
   const ask = limitToKnown(asked);
   const { asOf, against, platform } = ask;
@@ -178,7 +189,7 @@ function chooseStep(lengthMs: number): number {
   return STEPS_MS.find((step) => lengthMs / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
 }
 
-/** Returns a span of whole slots that ends at a moment. The last slot may not be over. */
+/** Returns a span that ends at `to` and begins at the beginning of a slot. The last slot may not be over yet. */
 export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
   const stepMs = chooseStep(lengthMs);
@@ -249,8 +260,8 @@ function slotSql(
 }
 
 /**
- * SQL for the orders that were asked for, by value. For orders that were asked for several times, it also has the
- * first time.
+ * SQL for the decisions about orders, each with its value. `repeated` has the orders with several such decisions, and
+ * the time of the first of these.
  */
 const ASKED_SQL = `asked AS NOT MATERIALIZED (
     SELECT slot, value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, coalesce(fact_amount, 0)::DOUBLE AS amount,
@@ -280,8 +291,9 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
 }
 
 /**
- * SQL that counts each order once, when it was first asked for. Amounts are added as decimals, because the sum of
- * decimals does not depend on their sequence. Amounts from 1e21 on do not fit and are added as doubles.
+ * SQL that counts each order once, at the first decision about it. Amounts are added as decimals, because the sum of
+ * decimals does not depend on the sequence in which they are added. Amounts from 1e21 on do not fit and are added as
+ * doubles.
  */
 const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
     coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0),
@@ -294,7 +306,7 @@ interface ValueSums {
   readonly orders: { readonly granted: number[]; readonly paid: number[] } | null;
 }
 
-/** Counts by value and slot. */
+/** Collects counts by value and slot. */
 class SlotTable {
   readonly all: number[];
   readonly #counts = new Map<string, number[]>();

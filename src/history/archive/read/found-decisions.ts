@@ -32,7 +32,8 @@ export const FoundDecisionsSchema = shape('Decisions, newest first', {
 export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
 
 /**
- * The most decisions that a search looks at. Ten thousand take a tenth of a second, and are more than a person reads.
+ * The most decisions that a search compares with its filter. Ten thousand take a tenth of a second, and are more than
+ * a person reads.
  */
 export const LOOKED_AT_DECISIONS_MAX = 10_000;
 
@@ -43,10 +44,10 @@ export const LOOKED_AT_DECISIONS_MAX = 10_000;
 export const PAGE_DECISIONS_MAX = 200;
 
 /**
- * Looks through pages of at most PAGE_DECISIONS_MAX decisions, from the newest back in time. It ends when `limit`
- * decisions match, nothing is left, or LOOKED_AT_DECISIONS_MAX were looked at. It never ends within a millisecond,
- * because pages have the decisions of one millisecond in any sequence. A page that is not full is the last one, and
- * so is a page that reaches past `from`.
+ * Searches pages of at most PAGE_DECISIONS_MAX decisions, from the newest back in time. The search ends when `limit`
+ * decisions match, no page is left, or LOOKED_AT_DECISIONS_MAX decisions were compared. It never ends between two
+ * decisions of the same millisecond, because pages have these in any sequence. A page that is not full is the last
+ * one, and so is a page that reaches past `from`.
  */
 export async function findInPages(
   nextPage: () => Promise<readonly Decision[]>,
@@ -78,10 +79,10 @@ export async function findInPages(
 interface Look {
   readonly filter: DecisionFilter;
   readonly limit: number;
-  /** The number of decisions that were looked at, and the oldest of them. */
+  /** The number of decisions that were compared with the filter, and the oldest of them. */
   readonly decisions: number;
   readonly oldest: Decision | null;
-  /** Whether nothing older was left to look at. */
+  /** Whether no older decision was left. */
   readonly isAll: boolean;
 }
 
@@ -91,19 +92,19 @@ function cutToLimit(found: readonly Decision[], look: Look): FoundDecisions {
   const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
   const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
-  // A limited search may have ended before the place from which it was to continue.
+  // A search that continues after `filter.after` may have ended before it came to that position.
   const leadsOn = last !== null && (filter.after === undefined || isAfterPosition(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
   return { decisions, next, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete } };
 }
 
-/** Adds the parts that could not be read. The list is then incomplete. */
+/** Adds the parts that could not be read. If there are any, the list is marked as incomplete. */
 export function addUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
   if (unread.length === 0) return found;
   return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
 }
 
-/** Returns the decision that is listed last. */
+/** Returns the one of two decisions that is listed later. */
 function pickOlder(a: Decision | null, b: Decision): Decision {
   return a === null || compareNewestFirst(a, b) < 0 ? b : a;
 }

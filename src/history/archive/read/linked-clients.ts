@@ -33,7 +33,7 @@ export interface Device {
   readonly hmac: string;
 }
 
-/** A client seen on a device, according to its scores. Times are epoch ms. */
+/** A client seen on a device, according to the client's scores. Times are epoch ms. */
 export interface SeenClient extends Device {
   readonly clientIdKey: string;
   readonly firstAt: number;
@@ -62,10 +62,10 @@ export interface LinkedOrder {
   readonly report: number | null;
 }
 
-/** The span that is looked at, in epoch ms. */
+/** The span of time that is read, in epoch ms. */
 interface LinkTime {
   readonly from: number;
-  /** Everything that came later is left out. Null if everything that is known counts. */
+  /** A moment. Everything that came later is left out. Null if nothing is left out. */
   readonly asOf: number | null;
 }
 
@@ -143,7 +143,7 @@ class LinkReading {
     return [...orders.values()];
   }
 
-  /** Returns the last override of each of these clients, at any time. */
+  /** Returns the last override of each of these clients, whenever it was made. */
   async overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>> {
     const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
     const rows = await this.#readRows(
@@ -159,7 +159,7 @@ class LinkReading {
     );
   }
 
-  /** Returns undefined if everything that is known is read. */
+  /** Returns how much was erased since the moment `asOf`. Returns undefined if there is no such moment. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
     return asOf === null ? undefined : readErasedSince(this.#past, asOf, platform);
@@ -258,7 +258,7 @@ function toDecidedOrder(row: DuckRow): LinkedOrder {
   };
 }
 
-/** Reads the report of an order. Adds the decisions about the order if some are known. */
+/** Converts the row of an order's reports. Adds the decisions about the order if some are known. */
 function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
@@ -308,7 +308,7 @@ export interface LinksAsk extends LinkTime {
   readonly clientsMax: number;
 }
 
-/** The clients and devices around a client. */
+/** The clients and devices that are linked to a client. */
 export interface LinkGraph {
   readonly devices: readonly DeviceClients[];
   /** The clients that are shown, the closest first. */
@@ -318,7 +318,10 @@ export interface LinkGraph {
   readonly cut: { readonly devices: number; readonly clients: number };
 }
 
-/** Finds the devices of a client and the clients on them, and repeats this `depth` times. */
+/**
+ * Finds the devices of a client and the clients on these devices, then the devices of those clients, and so on in
+ * `depth` steps.
+ */
 export async function findLinkedClients(
   reading: LinkReading,
   clientIdKey: string,
@@ -353,7 +356,7 @@ export async function findLinkedClients(
   };
 }
 
-/** Writes a device as shared lists have it: `hmac:HMAC`. */
+/** Returns the entry that stands for a device in a shared list: `hmac:HMAC`. */
 export function toSharedListEntry({ hmac }: Device): string {
   return `hmac:${hmac}`;
 }
@@ -379,8 +382,8 @@ function listNewestDevices(seen: readonly SeenClient[]): readonly Device[] {
 const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly Tie[];
 
 /**
- * Returns the tie of each client, the closest first. A path is as close as its weakest step. If there are several
- * paths, the closest one counts.
+ * Returns how each client is linked, the closest kind first. A path of several links is as close as its weakest link.
+ * If several paths lead to a client, the closest one counts.
  */
 function computeTies(
   clientIdKey: string,

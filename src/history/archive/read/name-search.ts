@@ -15,11 +15,11 @@ import {
   toSeenClient,
 } from './linked-clients.ts';
 
-/** The searched places, and the searched text. */
+/** What to search for, and in which tables. */
 export interface NameSearch {
   readonly platform: PlatformName;
   readonly keys: ClientKeys;
-  /** A part of a name. Upper and lower case are the same. */
+  /** A part of a name. The case of letters is ignored. */
   readonly part: string;
   /** The tables in which payers are searched. Empty if payers are not searched. */
   readonly payersIn: readonly TableName[];
@@ -69,11 +69,11 @@ export interface FoundNames {
   readonly orders: readonly FoundOrder[];
   readonly requests: readonly FoundRequest[];
   readonly devices: readonly FoundDevice[];
-  /** The time from which everything was looked at, in epoch ms. Null if nothing is kept. */
+  /** The time, in epoch ms, from which on everything was searched. Null if nothing is kept. */
   readonly backTo: number | null;
   /** Whether nothing older is kept. */
   readonly isToTheEnd: boolean;
-  /** The time before which everything was looked at. Null if everything was looked at. */
+  /** The time, in epoch ms, before which everything was searched. Null if there is no such limit. */
   readonly upTo: number | null;
   readonly gaps: readonly ArchiveGap[];
   readonly unreadable: readonly UnreadSegment[];
@@ -105,8 +105,9 @@ export const SEEN_CLIENTS_MAX = 1_000;
 
 /**
  * Finds payers and orders by a part of their names, decisions by the beginning of their requests' ids, and the payers
- * on devices. Names that equal the part come first, then names that begin with it. Among equal ones the newest comes
- * first. It reads from the newest rows back in time, until enough names begin with the part or a limit is reached.
+ * on devices. Names that equal the part come first, then names that begin with it. Within each of these groups the
+ * newest comes first. The search reads from the newest rows back in time, until enough names begin with the part or a
+ * limit is reached.
  */
 export async function findNames(
   archive: ArchiveReader,
@@ -183,7 +184,9 @@ function cutStep(segments: readonly Segment[], from: number, rows: number): read
   return segments.slice(from, tooMany === -1 ? undefined : tooMany);
 }
 
-/** Collects the results from the segments of several steps. The rows that only the journal has belong to every step. */
+/**
+ * Collects the results from the segments of several steps. Every step also reads the rows that only the journal has.
+ */
 class NamesInPast {
   readonly #past: Snapshot;
   readonly #ask: NameSearch;
@@ -216,7 +219,7 @@ class NamesInPast {
         this.#addSeen(toSeenClient(row));
   }
 
-  /** Whether older rows could only add names that contain the part further inside. */
+  /** Whether so many names begin with the part that older rows need not be read. */
   hasEnough(): boolean {
     const { part, limit, payersIn, hasOrders } = this.#ask;
     const named = [
@@ -326,7 +329,7 @@ function containsSql(name: string, { part }: NameSearch, bind: BindValue): strin
   return `contains(lower(${name}), lower(${bind(part)}))`;
 }
 
-/** Returns the end of a query for names, which takes the first of them, as `sortFound` sorts. */
+/** Returns the end of a query for names. It takes the first names in the sequence of `sortFound`. */
 function firstNamesSql(name: string, { part, limit }: NameSearch, bind: BindValue): string {
   const rank = `CASE WHEN lower(${name}) = lower(${bind(part)}) THEN ${IS} WHEN starts_with(lower(${name}), lower(${bind(part)})) THEN ${BEGINS} ELSE ${CONTAINS} END`;
   return `ORDER BY ${rank}, last_at DESC, ${name} LIMIT ${limit + 1}`;

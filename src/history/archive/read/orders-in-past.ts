@@ -18,8 +18,8 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import { selectRowsSql } from './decision-sql.ts';
 
 /**
- * Returns what archive and journal know of orders of a platform. `among` leaves out segments without these orders.
- * Throws StoreUnavailable.
+ * Returns what archive and journal know of orders of a platform. `among` picks the segments that may hold decisions
+ * about these orders. Throws StoreUnavailable if a part cannot be read.
  */
 export async function readOrders(
   past: Snapshot,
@@ -43,7 +43,7 @@ export async function readOrders(
   });
 }
 
-/** Reads the reports of orders, by `orderName`. */
+/** Reads what the reports say of orders, by the names of `getOrderName`. */
 async function readKnownOrders(
   past: Snapshot,
   platform: PlatformName,
@@ -64,7 +64,7 @@ async function readKnownOrders(
   return known;
 }
 
-/** Reads whether orders were granted, by `orderName`. */
+/** Reads whether orders have an attempt, by the names of `getOrderName`. */
 async function readOrderStages(
   past: Snapshot,
   platform: PlatformName,

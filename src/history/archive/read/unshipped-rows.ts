@@ -48,18 +48,24 @@ const READ_AT_ONCE_MAX = 20_000;
 
 const FOLLOWED_EVERY_MS = 1_000;
 
-/** The time, in ms, for which the journal is followed after the last question. A later question begins anew. */
+/**
+ * The time, in ms, for which the journal is followed after the last question. A question after that reads the journal
+ * anew.
+ */
 const FOLLOWED_FOR_MS = 600_000;
 
 const MISSING_MAX = 100;
 
-/** The entries that the journal had and the archive lacked at one moment. They stay until this is disposed of. */
+/**
+ * The entries that the journal had and the archive lacked at one moment. They stay in the tables until the span is
+ * disposed of.
+ */
 interface OpenSpan extends Disposable {
   readonly state: ArchiveState;
   readonly span: UnshippedSpan;
 }
 
-/** A gap in the entries up to these places. */
+/** A gap in the entries. It lies before the positions `through` of the journal. */
 interface Missing {
   readonly gap: ArchiveGap;
   readonly through: JournalPlaces;
@@ -78,9 +84,9 @@ interface Parts {
 
 /**
  * The journal's entries that the archive does not have, as tables of the engine with the archive's columns. The first
- * question makes the tables. New entries are added for as long as questions come. Every row has the place of its
- * entry. A question takes the rows after the cursor of the archive state that it reads. Therefore no entry counts
- * twice or is left out, whatever is shipped in the meantime.
+ * question makes the tables. New entries are added for as long as questions come. Every row has the position of its
+ * entry in the journal. A question takes the rows after the cursor of the archive state that it reads. Therefore no
+ * entry counts twice or is left out, whatever is shipped in the meantime.
  */
 export class UnshippedRows {
   readonly #parts: Parts;
@@ -90,10 +96,13 @@ export class UnshippedRows {
   #begun = false;
   /** The cursor up to which the journal was read. */
   #cursor: string | null = null;
-  /** The cursor of an archive that this store does not know. All rows then count as missing in the archive. */
+  /**
+   * A cursor of the archive that this store does not know, or null. As long as the archive has this cursor, all rows
+   * count as missing in the archive.
+   */
   #unknownCursor: string | null = null;
   #missing: readonly Missing[] = [];
-  /** The states that questions read now. Rows that one of these states lacks stay in the tables. */
+  /** The states of the archive that questions read now. Rows that one of these states lacks stay in the tables. */
   readonly #held = new Set<{ readonly state: ArchiveState }>();
   #prunedTo: string | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -112,7 +121,8 @@ export class UnshippedRows {
       const held = this.#hold(state);
       try {
         const span = await this.#inTurn(() => this.#readFor(state));
-        // Otherwise entries were shipped, and removed from the journal, before they were read.
+        // If the cursor has moved, entries may have been shipped, and removed from the journal, before they were read
+        // here.
         if ((await this.#parts.archived()).cursor === state.cursor) return { state, span, ...held };
       } catch (error) {
         held[Symbol.dispose]();
@@ -142,7 +152,7 @@ export class UnshippedRows {
     this.#askedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Reads on while questions come, so that no question has much to read. */
+  /** Keeps reading the journal while questions come, so that no question has much to read. */
   #follow(): void {
     if (this.#timer !== null || this.#askedMs === Number.NEGATIVE_INFINITY) return;
     this.#timer = setTimeout(async () => {
@@ -151,7 +161,7 @@ export class UnshippedRows {
         if (isWanted) await this.#readFor(await this.#parts.archived());
         else await this.#begin(await this.#parts.duck());
       }).catch(() => {
-        // The store or the archive is away. The next question reports it.
+        // The store or the archive cannot be read. The next question reports it.
       });
       if (this.#timer === null) return;
       this.#timer = null;
@@ -187,7 +197,7 @@ export class UnshippedRows {
     return cursor === this.#unknownCursor ? [] : this.#parts.store.cursors.read(cursor);
   }
 
-  /** Makes the tables empty, and begins the journal anew. */
+  /** Makes the tables empty, so that the journal is read anew. */
   async #begin(duck: QueryEngine): Promise<void> {
     this.#facts.clear();
     for (const [label, type] of NEEDED_FACTS) this.#facts.set(label, type);
@@ -276,8 +286,9 @@ export class UnshippedRows {
   }
 
   /**
-   * Returns the places from which reading begins if more entries are unshipped than the tables may hold. Null for the
-   * first unshipped entry. The journal keeps as many shipped entries as the tables may hold, hence the factor 2.
+   * Returns the positions from which reading begins if more entries are unshipped than the tables may hold. Returns
+   * null if reading can begin with the first unshipped entry. The journal also keeps as many shipped entries as the
+   * tables may hold, so its length is compared with twice that number.
    */
   async #findNewestPlaces(): Promise<JournalPlaces | null> {
     const { store } = this.#parts;
@@ -427,7 +438,7 @@ function getTableName(table: TableName): string {
   return `unshipped_${table}`;
 }
 
-/** Returns the type in which Parquet's columns are read. */
+/** Returns the type in which a column of this type is read from Parquet. */
 function toColumnType(type: ColumnType): string {
   return type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type;
 }

@@ -46,10 +46,10 @@ const SET_ASIDE = `${QUARANTINE_FOLDER}/`;
 const LOG = `${LOG_FOLDER}/`;
 
 /**
- * An archive in a store that speaks S3. Objects have the paths of a folder's files, and never change. A commit is put
- * under a name of its own. Then the register is changed from the previous commit to this one, which only one of two
- * writers can do. A writer that is killed in between leaves a commit that follows the newest one. The next writer
- * completes that commit.
+ * An archive in an object store with the S3 interface. The objects have the same paths as the files of an archive in
+ * a folder, and never change. A commit is put under a name of its own. Then the register is changed from the previous
+ * commit to the new one. Of two writers, only one can do so. If a writer is killed before it changes the register,
+ * the next writer completes the commit.
  */
 export class BucketHome implements ArchiveHome {
   readonly name: string;
@@ -99,8 +99,8 @@ export class BucketHome implements ArchiveHome {
   }
 
   /**
-   * Puts the commit, then changes the register, which only one of two writers can do. The register may already name
-   * another commit than this machine knows.
+   * Puts the commit, then makes the register name it. Returns false if the register no longer names the commit that
+   * this machine knows, because another writer has changed it.
    */
   async addCommit(version: number, text: string): Promise<boolean> {
     const name = `${formatCommitName(version)}-${randomUUID()}`;
@@ -162,7 +162,7 @@ export class BucketHome implements ArchiveHome {
     return found !== undefined && bytes !== null && found.size !== bytes;
   }
 
-  /** Brings this machine to the state `now`. Files of erased clients are removed from it, too. */
+  /** Brings the files on this machine to the state `now`. Files with erased clients are removed, too. */
   async mirror(before: ArchiveState, now: ArchiveState): Promise<void> {
     const id = await this.readId();
     if (id !== null) this.#writeHere(ID_FILE, id);
@@ -204,8 +204,8 @@ export class BucketHome implements ArchiveHome {
       fetched.push(...found);
       name = snapshot === null ? parent : null;
     }
-    // The oldest commit is written first. A process that is killed in between has an older state, and no missing
-    // commit.
+    // The oldest commit is written first. If the process is killed meanwhile, this machine has an older state in
+    // which no commit is missing.
     for (const [path, text] of fetched.toReversed()) this.#writeHere(path, text);
   }
 

@@ -3,7 +3,10 @@ import { Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-/** The place of an archive in a store that speaks S3. It is plain data, so that it can be sent to another process. */
+/**
+ * The place of an archive in an object store with the S3 interface. It is plain data, so that it can be sent to
+ * another process.
+ */
 export interface S3Place {
   readonly bucket: string;
   /** The beginning of all keys. It ends in `/` or is empty. */
@@ -18,7 +21,7 @@ export interface S3Place {
 
 interface ComingObject {
   readonly body: Readable;
-  /** The SHA-256 in hex. Null if the writer did not note it, as after a copy from a backup. */
+  /** The SHA-256 in hex. Null if the writer did not note it, as in an object that was copied from a backup. */
   readonly sha256: string | null;
 }
 
@@ -35,7 +38,7 @@ const SILENCE_MS_MAX = 8_000;
  */
 const PIECE_BYTES = 64 * 1024;
 
-/** How often a request is tried: once, and once more. A person who waits prefers an error. */
+/** How often a request is tried: once, and once more. A person who waits prefers an early error. */
 const TRIES = 2;
 
 /** The most objects that one request can remove. */
@@ -49,8 +52,8 @@ function loadSdk() {
 }
 
 /**
- * The objects of an archive in a store that speaks S3, by their paths below its prefix. Every method throws
- * StoreUnavailable.
+ * The objects of an archive in an object store with the S3 interface, by their paths below the prefix. Every method
+ * throws StoreUnavailable if the object store fails.
  */
 export class Bucket {
   /** The address for people: `s3://BUCKET/PREFIX`. */
@@ -179,7 +182,7 @@ function* splitBody(body: Buffer): Generator<Buffer> {
   for (let from = 0; from < body.length; from += PIECE_BYTES) yield body.subarray(from, from + PIECE_BYTES);
 }
 
-/** Returns the key from the environment. If there is none, the SDK finds a role or a profile itself. */
+/** Returns the access key from the environment. If there is none, the SDK finds a role or a profile itself. */
 function readKey(environment: S3Place['environment']): Pick<S3ClientConfig, 'credentials'> {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
   if (accessKeyId === undefined || secretAccessKey === undefined) return {};

@@ -25,7 +25,7 @@ export async function workOnEach<T>(items: readonly T[], atOnce: number, work: (
 /** The number of files that are fetched at once. */
 const DOWNLOADS_AT_ONCE = 8;
 
-/** How often a file is tried. A file that was cut off is fetched again. */
+/** How often it is tried to fetch a file. A file that arrived cut off is fetched again. */
 const TRIES = 2;
 
 /** A file that was asked for within this time, in ms, is in use and is not removed. */
@@ -34,12 +34,12 @@ const IN_USE_MS = 120_000;
 /** A partial file that is older than this, in ms, belongs to a killed process. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** A fetched file differs from the written one. */
+/** Thrown if a file is missing in the bucket, or differs from the file that was written. */
 class WrongBytes extends NamedError {}
 
 /**
- * The fetched files of an archive on this machine. The least recently used files are removed if there are too many. A
- * file gets its name when it is complete and checked. A second request for a file waits for the first.
+ * The fetched files of an archive on this machine. The least recently used files are removed when the files take too
+ * much room. A file gets its name when it is complete and checked. A second request for a file waits for the first.
  */
 export class FileCache {
   readonly #folder: string;

@@ -27,7 +27,7 @@ export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, regi
   return new Archive(new BucketHome(archiveDir, bucket, cache, registers));
 }
 
-/** Opens the store like `openStoreBesideArchive`, after the archive's salt was fetched. Throws SaltRefused. */
+/** Fetches the archive's salt, then opens the store as `openStoreBesideArchive` does. Throws SaltRefused. */
 export async function openStoreWithSalt(
   place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
   ...listeners: StoreListeners
@@ -59,7 +59,7 @@ const FOLLOWED_EVERY_MS = 10_000;
 export function followArchive(archive: Archive): () => void {
   const follow = () => {
     archive.refresh().catch(() => {
-      // The store or the archive is away. Every question reports it.
+      // The store or the archive cannot be reached. Every question reports it.
     });
   };
   follow();

@@ -9,9 +9,9 @@ import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
 /**
- * The rule sets that decided, by digest, beside the decisions. With them old decisions can be decided again after
- * their folder is gone from RULES_DIR. If the folder of a rule set is gone when its first decision is shipped, the
- * rule set cannot be kept. Programs that decide again count such decisions.
+ * The rule sets of the archived decisions, by digest. With them, old decisions can be decided again after the folder
+ * of their rule set is gone from RULES_DIR. If that folder is already gone when the first decision is shipped, the
+ * rule set cannot be kept. Programs that decide again say how many decisions have no rule set.
  */
 export class ArchivedRuleSets {
   readonly #folder: string;
@@ -20,8 +20,8 @@ export class ArchivedRuleSets {
   readonly #kept = new Set<string>();
 
   /**
-   * `rulesDir` is the folder from which rule sets are copied. Null for reading only. `hmacs` says how decisions keep
-   * the pseudonyms that rules compare with constants. Only programs that run the rules need it.
+   * `rulesDir` is the folder from which rule sets are copied. It is null if rule sets are only read. `hmacs` says how
+   * decisions keep the pseudonyms that rules compare with constants. Only programs that run the rules need it.
    */
   constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS) {
     this.#hmacs = hmacs;

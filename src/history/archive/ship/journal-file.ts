@@ -13,7 +13,7 @@ import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { type ArchiveRow, toRows } from '#history/archive/tables.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, PlacedEntry } from '#state/journal.ts';
 
-/** The file was not written by `journal export`. `line` counts from 1. */
+/** Thrown if a file was not written by `journal export`. `line` counts from 1. */
 export class JournalFileError extends NamedError {
   readonly line: number;
 
@@ -23,12 +23,15 @@ export class JournalFileError extends NamedError {
   }
 }
 
-/** An entry with its client's hash, because the salt of the hashes stays with its installation. */
+/**
+ * An entry with the hash of its client. Whoever reads the file cannot compute the hash, because its salt stays with
+ * the installation.
+ */
 type ExportedEntry = JournalEntry & { readonly clientHash: string };
 
 export type ExportedRecord = ExportedEntry | ErasureEntry;
 
-/** Returns an entry in the form of the file's lines. */
+/** Returns an entry in the form in which it becomes a line of the file. */
 export function toExportedRecord(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
   if (entry.kind === 'erasure') return entry;
   return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };
@@ -42,8 +45,8 @@ interface JournalLine {
 interface JournalFilePage {
   readonly lines: readonly JournalLine[];
   /**
-   * True only for a last page whose last line has no end, because the exporter was stopped in it or is still writing
-   * it.
+   * True only for the last page, if the file's last line has no end. The exporter was stopped in this line, or is
+   * still writing it.
    */
   readonly torn: boolean;
 }
@@ -167,13 +170,14 @@ function isDecision(value: unknown): boolean {
 /** The number of rows that become segments together. Their buffer takes some hundred megabytes. */
 const ROWS_AT_ONCE_MAX = 50_000;
 
-/** The line of the last erasure of each erased client, by the client's number. */
+/** The number of the line with the last erasure of each erased client, by the client's number. */
 type Erasures = ReadonlyMap<string, number>;
 
 /**
  * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file.
- * The line number serves as the place of an entry: the lines of one client stand in the sequence of its entries.
- * Returns whether the last line has no end and was left out. Throws JournalFileError if the file is no journal.
+ * The number of its line is the position of an entry in the journal, because the lines of one client are in the
+ * sequence of its entries. Returns whether the last line has no end and was left out. Throws JournalFileError if the
+ * file is no journal.
  */
 export async function importJournal(
   path: string,
@@ -215,7 +219,7 @@ class Intake {
   readonly #segments: Segment[] = [];
   #drafted = 0;
 
-  /** Segments are by month, because a file costs some milliseconds and a year has many days. */
+  /** A segment has the rows of a month, because writing a file takes some milliseconds and a year has many days. */
   constructor(archive: Archive, writer: SegmentWriter) {
     this.#drafts = new RowBuffer(archive, (at) => getMonth(formatDay(at)));
     this.#writer = writer;
@@ -248,7 +252,8 @@ function toLineRows(lines: readonly JournalLine[], erasures: Erasures): readonly
 }
 
 /**
- * Finds the erasures in an exported journal. An export writes the kind first, so the other lines need not be parsed.
+ * Finds the erasures in an exported journal. An export writes the member `kind` first, so the other lines need not be
+ * parsed.
  */
 function findErasures(path: string): Erasures {
   const erasures = new Map<string, number>();

@@ -43,23 +43,23 @@ export async function releaseLease(
   error: unknown,
 ): Promise<void> {
   await lease.release().catch(() => {
-    // The store is away. The lease expires.
+    // The store cannot be reached. The lease expires.
   });
   const why = error instanceof Error ? error.message : String(error);
   const trouble: ShippingTrouble = { name, why, at: clock() };
   await store.documents.set(COLLECTION, name, trouble, TOLD_FOR_MS).catch(() => {
-    // The store is away, so no node ships.
+    // The store cannot be reached, so no node ships.
   });
 }
 
-/** The store's journal goes to another archive than this node's. */
+/** Thrown if the store's journal is shipped to another archive than this node's. */
 export class AnotherArchive extends NamedError {}
 
 /**
  * Makes sure that this archive is the store's one archive, which is the first one to which entries were shipped. An
  * archive with another id, on another disk, would hold a part of the history and look complete, so it is refused. The
- * archive keeps the salt of the store's clients. `adoption` is committed if the archive belonged to another store
- * until now.
+ * archive also gets the salt of the store's client hashes. `adoption` is committed if the archive belonged to another
+ * store until now.
  */
 async function claimArchive(
   store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
@@ -87,8 +87,8 @@ async function claimId(registers: Registers, archive: Archive, adoption: Archive
       `${home.name} holds an archive of another store; if that store is lost, run "archive adopt", otherwise set ARCHIVE_DIR to another place`,
     );
   if (claimed === null) {
-    // The commit comes first. A process that ends in between begins anew, and no node continues from the other
-    // store's cursor.
+    // The commit comes first. If the process ends before the register is set, the next try begins anew, and no node
+    // continues from the other store's cursor.
     if (archive.read().version > 0) await archive.commit(archive.read(), adoption);
     if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
   }
@@ -174,7 +174,7 @@ export class Lease {
 
   /** Runs the holder's work, and renews the lease during the work. */
   async whileHeld<T>(work: () => Promise<T>): Promise<T> {
-    // A failed renewal is ignored: while the store is away, nothing can be committed either.
+    // A failed renewal is ignored: while the store cannot be reached, nothing can be committed either.
     const renewing = setInterval(() => this.hold().catch(() => {}), RENEW_MS);
     try {
       return await work();

@@ -31,7 +31,7 @@ export function findNextMerge(segments: readonly Segment[], today: string): read
       rows <= QUIET_DAY_ROWS_MAX &&
       getMonth(day) < getMonth(today) &&
       // Erasures that still name clients are not merged. Otherwise the numbers of a whole month would stay as long as
-      // the last one.
+      // the newest of them.
       (table !== 'erasures' || nameless === true),
   );
   for (const month of groupByPeriod(quiet, ({ day }) => getMonth(day))) {

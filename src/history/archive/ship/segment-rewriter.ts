@@ -9,8 +9,8 @@ import { findNextMerge } from './next-merge.ts';
 type Rewriting = Pick<ArchiveCommit, 'add' | 'remove'>;
 
 /**
- * The longest time, in ms, and the largest file that an erasure rewrites at once, because shipping waits for it. The
- * rest is rewritten later.
+ * The longest time, in ms, for which an erasure rewrites files at once, and the largest file that it rewrites.
+ * Shipping waits for this, so the rest is rewritten later.
  */
 const REWRITING_MS_MAX = 20_000;
 const REWRITTEN_BYTES_MAX = 16 * 1024 ** 2;
@@ -42,7 +42,7 @@ function sumByClient(counts: readonly ClientRows[]): ReadonlyMap<string, number>
 }
 
 /**
- * Rewrites segments: without erased clients, and many small segments as one. A file that cannot be read does not
+ * Rewrites segments without erased clients, and merges small segments into one. A file that cannot be read does not
  * affect the others. Its segment then notes which clients a reader must leave out. The file is rewritten when it can
  * be read again.
  */

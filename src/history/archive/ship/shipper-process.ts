@@ -17,8 +17,8 @@ async function ship(config: ShippingConfig, { progress, signal }: JobContext<Shi
   let open: OpenShipper | null = null;
   const lost = new AbortController();
   const step = async (turn: ShippingTurn) => {
-    // The shipper is opened within the loop, so that a store that is away at the start is tried again like after any
-    // other failure.
+    // The shipper is opened within the loop. If the store cannot be reached at the start, it is tried again as after
+    // any other failure.
     open ??= await openShipper(config, () => {});
     const done = await open.shipper.step(turn);
     if (done.did === 'nothing' && done.because === 'another node ships') lost.abort();

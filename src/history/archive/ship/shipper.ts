@@ -46,7 +46,7 @@ export interface ShipperParts extends ShippingNode {
 /** The purpose of a step. `ship` tidies up only if nothing is new, and `tidy` leaves new entries to a later step. */
 export type ShippingTurn = 'ship' | 'tidy';
 
-/** The result of a step. With `more` the journal holds more entries, so the next step need not wait. */
+/** The result of a step. If `more` is true, the journal holds more entries, so the next step need not wait. */
 export type ShippingStep =
   | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
@@ -167,7 +167,7 @@ export class Shipper {
   }
 
   /**
-   * Keeps the rule sets that decided, each once a page. A rule set whose folder has changed since costs some 30 ms
+   * Keeps the rule sets that decided, each once a page. A rule set whose folder has changed since takes some 30 ms
    * each time.
    */
   async #keepRuleSets({ entries }: JournalPage): Promise<void> {
@@ -191,8 +191,8 @@ export class Shipper {
   }
 
   /**
-   * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client. A
-   * change that takes long or has failed once is only noted. Nobody reads the rows of these clients any more then,
+   * Returns the changes that take erased clients out of the archive, and the number of removed rows of each client.
+   * If the change takes long or has failed once, the segments only note that readers must leave out these clients,
    * and shipping goes on.
    */
   async #removeErased(

@@ -17,7 +17,7 @@ import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
 
-/** How many times as long as it works a shipper with much to do rests, because callers come first. */
+/** A shipper with much to do rests this many times as long as it has worked, because callers come first. */
 const REST_FACTOR = 3;
 
 /**
@@ -51,8 +51,8 @@ interface ShippingParts {
 }
 
 /**
- * Ships one step after the other until the signal. A failed step is reported and tried again. If every turn finds new
- * entries, tidying up gets a turn of its own whenever shipping has caught up.
+ * Ships one step after the other until the signal is aborted. A failed step is reported and tried again. If every
+ * turn finds new entries, tidying up gets a turn of its own whenever shipping has caught up.
  */
 export async function keepShipping({
   step,
@@ -130,7 +130,7 @@ export function explainTrouble(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The data that a process needs to ship. It is plain data, so that it can be sent to a thread. */
+/** The data that a process needs to ship. It is plain data, so that it can be sent to that process. */
 export interface ShippingConfig extends StorePlace, ArchivePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
@@ -185,7 +185,7 @@ export async function openShipper(
   });
   const close = async () => {
     await lease.release().catch(() => {
-      // The store is away. The lease expires.
+      // The store cannot be reached. The lease expires.
     });
     duck.close();
     await store.close();

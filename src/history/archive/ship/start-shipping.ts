@@ -21,12 +21,12 @@ export interface Shipping {
 const PROCESS = new URL('./shipper-process.ts', import.meta.url);
 
 /**
- * Longer than the longest step, in ms, in which a merged segment goes over a link of a megabit a second. Each step is
- * reported.
+ * The time, in ms, after which a process that reports nothing is replaced. The process reports each step. The longest
+ * step sends a merged segment over a link of a megabit a second and takes less time than this.
  */
 const SILENCE_MS = 1_800_000;
 
-/** The process needs what it reads only briefly, hence the small young memory. */
+/** The process needs most objects only briefly, so a small young generation of its heap is enough. */
 const PLACE = {
   where: 'process',
   memoryMiB: 512,
@@ -35,7 +35,7 @@ const PLACE = {
   silenceMs: SILENCE_MS,
 } as const;
 
-/** By then, in ms, the service has finished its start. */
+/** The time, in ms, after which the service has finished its start. */
 const START_DELAY_MS = 3_000;
 
 /** What this node needs to ask for the lease. */
@@ -97,7 +97,7 @@ export function startShipping(
       if (!signal.aborted) pauseMs = await shipOnce();
     }
     await lease.release().catch(() => {
-      // The store is away. The lease expires.
+      // The store cannot be reached. The lease expires.
     });
   }
 
