@@ -89,8 +89,8 @@ export function verdictIsSql(column: string, ...verdicts: readonly Verdict[]): s
 const SAMPLES_MAX = 3;
 
 /**
- * Compares the codes in the columns `base` and `candidate` of a table or query. It has a row for each decision, and
- * also the columns client_hash, order_key and `at`.
+ * Compares the codes in the columns `base` and `candidate` of a table or query. The table or query has a row for each
+ * decision, and also the columns client_hash, order_key and `at`.
  */
 export async function compareAnswers(
   duck: QueryEngine,

@@ -21,8 +21,8 @@ import { clusterSql } from './source/order-sums.ts';
 
 /**
  * Compares the time before and after `split` (epoch ms): facts, verdicts, paid share and calibration of the score. If
- * `split` is null, splits in the middle. A difference is a hint where to look and no proof, because it also contains
- * every other change between the two parts.
+ * `split` is null, the span is split in the middle. A difference is a hint where to look and no proof, because it
+ * also contains every other change between the two parts.
  */
 export async function measureDrift(
   evidence: Evidence,
@@ -70,8 +70,8 @@ export async function measureDrift(
 }
 
 /**
- * Lists the columns of facts. An attribute has a column for each type of its values. Columns without any value are
- * left out. If all columns of an attribute are empty, one of them stays.
+ * Lists the columns of facts. An attribute has a column for each type of its values. Of several columns of one
+ * attribute, those without any value are left out. If all of them are empty, one stays.
  */
 async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]> {
   const facts = (await listColumns(duck, 'decisions')).filter((name) => parseFactColumn(name) !== null);
@@ -99,7 +99,7 @@ async function findFirstDecisionTime({ duck, ask, span }: Evidence, splitAt: num
 }
 
 /**
- * Ranks a fact by its index in units of the index that chance allows. A fact with a single value has not moved, so
+ * Ranks a fact by its index, divided by the index that chance allows. A fact with a single value has not moved, so
  * its rank is 0.
  */
 function rankDrift({ index, byChance }: FactDrift): number {

@@ -74,7 +74,8 @@ export const OBJECTIVE_OPTIONS: readonly QuestionOption<unknown>[] = [
 export const TRIAL_OPTIONS: readonly QuestionOption<unknown>[] = [...OBJECTIVE_OPTIONS, ...TRIAL_ONLY];
 
 /**
- * Reads the given members of an objective and leaves out the others. Throws `BadQuestion` for a bad currency or rate.
+ * Reads the members of an objective (how much a payer is worth) that the options give, and leaves out the others.
+ * Throws `BadQuestion` for a bad currency or rate.
  */
 export function readGivenObjective(options: AskedOptions): GivenObjective {
   const numbers = [...COSTS, REVERSAL_DAYS, ...TRIAL_ONLY].flatMap((option) => {

@@ -19,7 +19,7 @@ import { mapVerdicts } from '#decision/rules/rule-set.ts';
 import { type AsOf, asOfShape } from '#history/archive/read/as-of.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
-/** The schemas that several kinds of evidence share in their results. The member names are stable. */
+/** The schemas that the answers to several kinds of questions share. The member names are stable. */
 
 export const numberSchema = (description: string) => Type.Number({ description });
 
@@ -125,8 +125,9 @@ export const verdictMixShape = shape(
 );
 
 /**
- * The schemas of a presentation: notes, and tables whose cells are data. Each kind of evidence turns its figures into
- * a presentation in one place. The command line prints it, the API sends it, and the console draws it.
+ * The schemas of a presentation: notes, and tables whose cells are data. For each kind of question, one function
+ * turns the figures of an answer into a presentation. The command line prints the presentation, the API sends it, and
+ * the console draws it.
  */
 
 const columnKind = describedChoice(
@@ -205,7 +206,7 @@ function compareCells(one: TableCell, other: TableCell): number {
   return Number(typeof a !== 'number') - Number(typeof b !== 'number');
 }
 
-/** Adjacent columns of one kind, by their headings. */
+/** The kind and the headings of adjacent columns. */
 export type ColumnGroup = readonly [kind: TableColumn['kind'], ...headings: readonly string[]];
 
 export function createColumns(...groups: readonly ColumnGroup[]): readonly TableColumn[] {
@@ -321,7 +322,8 @@ export function listSpanNotes({
 }
 
 /**
- * Says which clients a side held out of its rules, as in live traffic. Returns nothing if no rule holds clients out.
+ * Says which clients a rule set held out of its rules, as in live traffic. `side` names the rule set. Returns nothing
+ * if no rule holds clients out.
  */
 export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(

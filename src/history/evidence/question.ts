@@ -7,7 +7,7 @@ import { type RuleSet, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
 import type { Evidence, ReadTimes } from './source/evidence.ts';
 
-/** The question cannot be answered. The message says why, and what is allowed. */
+/** Thrown if a question cannot be answered. The message says why, and what is allowed. */
 export class BadQuestion extends NamedError {}
 
 /** The options that were given with a question, by name and not checked. */
@@ -170,7 +170,7 @@ interface Declared<P extends TProperties, Result extends { readonly kind: string
   readonly shown: (result: Result) => Presentation;
 }
 
-/** Declares a question once. */
+/** Makes a question of its declaration. Adds notes and tables to the figures of the answer. */
 export function declareQuestion<P extends TProperties, Result extends { readonly kind: string }>({
   resultName,
   result,

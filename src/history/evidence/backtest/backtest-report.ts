@@ -184,8 +184,8 @@ function reproducedNotes({ reproduced, compared, against }: BacktestReport): rea
 }
 
 /**
- * Says what a candidate changes, by the orders that it opens and closes. A candidate with another ladder gets no
- * headline.
+ * Says what a candidate changes: how many verdicts, and which orders it opens and closes. If the candidate has
+ * another ladder, only the number of verdicts is stated.
  */
 function candidateNotes(one: BacktestCandidate, name: string, compared: number): readonly string[] {
   const { changed, changedShare, opened, closed, waits } = one;
@@ -222,7 +222,7 @@ function ladderNotes(names: readonly string[], version: string): readonly string
 const CHOOSING =
   '"On the front" marks candidates that no other candidate beats in everything. Choose by the earlier part and trust the figures of the later part: the best of many looks better than it is where it was chosen.';
 
-/** Sorts candidates by the first path in which two differ. Smaller numbers and shorter durations come first. */
+/** Compares two candidates by the first path in which they differ. Smaller numbers and shorter durations come first. */
 function compareValues(one: BacktestCandidate, other: BacktestCandidate, paths: readonly string[]): number {
   const measure = (text: string) => parseDuration(text) ?? Number(text);
   for (const path of paths) {
@@ -289,8 +289,8 @@ function amountsTable(candidates: readonly BacktestCandidate[], paths: readonly 
 }
 
 /**
- * Heads each column with the end of its path, because a column is wide enough for that. If several paths have the
- * same end, uses the whole path.
+ * Returns a heading for the column of each path. It is the end of the path, which fits into a column. If several
+ * paths have the same end, it is the whole path.
  */
 function valueHeadings(paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return [''];

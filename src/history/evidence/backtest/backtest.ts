@@ -125,7 +125,10 @@ function rehashAskedRules({ attributeHmacs }: Evidence, ask: BacktestAsk): Backt
   };
 }
 
-/** Notes that each side makes while it answers, about things that the comparison of answers does not show. */
+/**
+ * What is noted about each side (the base or a candidate) during the replay, because the comparison of answers does
+ * not show it.
+ */
 interface Noted {
   readonly heldOut: HeldOutTally;
   readonly waits: WaitChanges;

@@ -62,7 +62,8 @@ const ORDERED_AT_ONCE_MAX = 500_000;
 
 /**
  * Reads the inputs of the view `inputs` client by client. The inputs of a client come in the sequence in which they
- * happened. A batch holds some thousands. `where` is a SQL condition. If it is missing, all inputs are read.
+ * happened. A batch holds some thousands of inputs. `where` is a SQL condition. If it is missing, all inputs are
+ * read.
  */
 export async function* readInputs(
   duck: QueryEngine,

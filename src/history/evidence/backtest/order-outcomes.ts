@@ -19,9 +19,9 @@ import {
 import type { OrderEffect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
 /**
- * Creates the table `answers`, which holds how several sides answered the same requests, with a row for each request.
- * The table is in DuckDB, which moves data to disk that does not fit into its memory. Therefore outcomes can be
- * joined to the table whatever its length.
+ * Creates the table `answers`. It has a row for each request, with the answers of several sides: the base and the
+ * candidates. The table is in DuckDB, which moves data to disk that does not fit into its memory. Therefore outcomes
+ * can be joined to the table whatever its length.
  *
  * Its columns are `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and for each side a column like
  * `answer_0` with a code of `AnswerCodes`. Side 0 is the base.
@@ -34,9 +34,9 @@ export async function createAnswersTable(duck: QueryEngine, sides: number): Prom
 }
 
 /**
- * Joins the answers to the outcomes of the orders. The table `answered_orders` has a row for each order, with each
- * side's answer to it. An order whose last outcome is a technical failure says nothing about the payer, and is left
- * out.
+ * Creates the table `answered_orders`, which joins the answers to the outcomes of the orders. It has a row for each
+ * order, with the answer of each side. An order whose last outcome is a technical failure says nothing about the
+ * payer, and is left out.
  */
 export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<void> {
   const ofSide = (side: number) => [
@@ -69,8 +69,8 @@ export async function sumOrders(duck: QueryEngine, which: string): Promise<Order
 }
 
 /**
- * Finds the time, in epoch ms, by which half of all orders had been asked for. A value is chosen by the orders before
- * that time and checked with the orders after it.
+ * Finds the time, in epoch ms, by which half of all orders had been asked for. The value of a constant is chosen by
+ * the orders before that time and checked with the orders after it.
  */
 export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
@@ -105,8 +105,8 @@ const EFFECTS = {
 } as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
 
 /**
- * Computes, for each side except the base, its effects on the orders of a part that the base did not have. Intervals
- * are by client.
+ * Computes, for each side except the base, what the side does to the orders of a part and the base does not. The
+ * intervals are computed from the sums of each client.
  */
 export async function computeTradeOffs(
   duck: QueryEngine,
@@ -125,8 +125,8 @@ export async function computeTradeOffs(
 type ClientSums = Awaited<ReturnType<typeof readClientSums>>;
 
 /**
- * Sums by client. Each column holds one value for each client: `NAME_SIDE` counts orders, and `NAME_SIDE_INDEX` sums
- * money in the currency with that index.
+ * Reads sums for each client. Each column holds one value for each client: `NAME_SIDE` counts orders, and
+ * `NAME_SIDE_INDEX` sums money in the currency with that index.
  */
 async function readClientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
   const where = partConditionSql(part, splitAt);
@@ -201,8 +201,8 @@ function sumDrawn(column: Float64Array, drawn: Uint32Array): number {
 }
 
 /**
- * Finds the trade-offs that no other trade-off beats. One beats another if it is at least as good in unpaid orders
- * closed, paid orders closed and paid orders held back, and better in at least one of them.
+ * Returns, for each candidate's trade-off, whether no other trade-off beats it. One beats another if it is at least
+ * as good in unpaid orders closed, paid orders closed and paid orders held back, and better in at least one of them.
  */
 export function findParetoFront(all: readonly TradeOff[]): readonly boolean[] {
   const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [

@@ -103,7 +103,7 @@ export class Replays {
 
   /**
    * Replays all inputs in turn. `visit` receives each request with the answer of each replay. `between` is called
-   * after every batch, and ends the work by throwing.
+   * after every batch, and may end the work by throwing.
    */
   async replayAll(
     batches: AsyncIterable<readonly ReplayInput[]>,
@@ -260,8 +260,8 @@ function findReplayOrderStage(
   { outcome }: DatedReport,
 ): OrderStage | null {
   if (!asked) return then;
-  // The order had been turned away when the failure was reported, so the payer could not pay it. The report proves
-  // nothing for any replay.
+  // The order had been turned away when the failure was reported, so the payer could not pay it. The report says
+  // nothing about the payer in any replay.
   if (granted) return then === 'turnedAway' && outcome === 'UNPAID' ? then : 'granted';
   return grantedThen && then !== 'turnedAway' ? null : then;
 }

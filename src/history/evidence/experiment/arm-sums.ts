@@ -17,7 +17,7 @@ type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' |
 
 const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
 
-/** Creates the empty tables to which the batches of clients add. */
+/** Creates the empty tables to which each batch of clients adds its figures. */
 export async function createSumsTables(duck: QueryEngine): Promise<void> {
   await duck.run(
     'CREATE OR REPLACE TEMP TABLE sums (arm VARCHAR, look INT, metric VARCHAR, sum DOUBLE, size DOUBLE, squares DOUBLE, seen DOUBLE)',
@@ -27,7 +27,8 @@ export async function createSumsTables(duck: QueryEngine): Promise<void> {
 }
 
 /**
- * Adds figures of clients to the table `sums`. `figures` is a query with the columns `arm`, `look`, `metric` and `x`.
+ * Adds figures of clients to the table `sums`. `figures` is a query with the columns `arm`, `look` (the number of a
+ * moment at which the trial is evaluated), `metric` and `x`.
  */
 export function insertSums(duck: QueryEngine, figures: string): Promise<void> {
   return duck.run(`INSERT INTO sums SELECT arm, look, metric, sum(x), sum(abs(x)), sum(x ** 2), count(*) FILTER (x <> 0)
@@ -53,7 +54,7 @@ export class SumsByArm {
     return new SumsByArm(await duck.rows('FROM sums ORDER BY look'), looks);
   }
 
-  /** Returns the sum of one figure in an arm by a look. Looks are numbered from 1. */
+  /** Returns the sum of one figure in an arm up to a look. Looks are numbered from 1. */
   count(version: string, what: Counted, look = this.#looks): number {
     return this.#at(version, what, look).sum;
   }

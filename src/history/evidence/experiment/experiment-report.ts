@@ -122,10 +122,11 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
 export type Experiment = s.Shape<typeof ExperimentSchema>;
 export type ExperimentLevel = Experiment['levels'][number];
 
-/** The objective and the times by which clients are judged. */
+/** The objective (how much a payer is worth) and the times by which clients are judged. */
 export interface ExperimentBasis {
   /**
-   * The objective. Members that nobody gave are completed from the data. If the cap is null, amounts are not capped.
+   * The objective. Members that were not given are completed from the data. If the cap is null, amounts are not
+   * capped.
    */
   readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
   /** Whether the objective is that of the rollout. */
@@ -139,7 +140,9 @@ interface ComparedStage extends ExperimentBasis {
   readonly vetoes: readonly Veto[];
 }
 
-/** An arm with all its clients, also those that do not count yet, and the other figures that are counted. */
+/**
+ * The totals of an arm, and further figures. `asked` counts all clients of the arm, also those that do not count yet.
+ */
 export type CountedArm = ArmTotals & Readonly<Record<'asked' | 'capped' | 'waitsEnded', number>>;
 
 /** The arms as they were known at a moment (epoch ms). */
@@ -148,7 +151,10 @@ interface Look {
   readonly arms: readonly CountedArm[];
 }
 
-/** Evaluates the sums over the clients, look by look. If the active version has no clients, nothing can be compared. */
+/**
+ * Evaluates the sums over the clients at each look (a moment at which the arms are compared). If the active version
+ * has no clients, nothing can be compared.
+ */
 export function evaluateExperiment(
   span: EvidenceSpan,
   stage: ComparedStage | null,
@@ -310,10 +316,10 @@ function recommendationNote({ recommendation, version, differences }: Experiment
     : `Continue: no version is shown to be better. ${bound}`;
 }
 
-/** Estimates how much longer the trial takes at the present pace. */
+/** Says how much longer the trial will take at the present pace. */
 function waitingNote({ arms, differences, trend, earliest }: Experiment): readonly string[] {
   const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
-  // The pace is measured from the earliest moment. Before it no client could count.
+  // The pace is measured from the moment `earliest`, because no client could count before it.
   const days = ((trend.at(-1)?.at ?? 0) - (earliest ?? 0)) / DAY_MS;
   const values = differences.filter(({ metric }) => metric === 'value');
   return values.flatMap(({ version, clientsToGo }) => {

@@ -52,7 +52,7 @@ const LOOKS_MAX = 30;
 /** The most decisions of one batch, so that their orders fit into the engine's memory. */
 const BATCH_DECISIONS_MAX = 2_500_000;
 
-/** How long before a trial the payments are from which the cap is taken. */
+/** The length of the time before a trial, in ms, from whose payments the cap is computed. */
 const CAP_MS = 30 * DAY_MS;
 
 /** The fewest clients who must have paid before. If there are fewer, the cap would be the amount of a single client. */
@@ -66,9 +66,9 @@ const SAMPLE_RATIO_ALPHA = 0.001;
 /**
  * Compares the versions in the newest trial with the active one. `versions` names some of them. An empty list means
  * all. The analysis is by intention to treat: a client counts for the version it was drawn into, whichever version
- * decided. It counts by its actions within the window after its first request in the trial, when its payments have
- * had time to be reversed. From then on its values never change, and values of clients are independent. An objective
- * that differs from the rollout's is shown, but nothing is recommended by it.
+ * decided. Its actions within the window after its first request in the trial count, once its payments have had time
+ * to be reversed. From then on its values never change, and values of clients are independent. If `otherwise` differs
+ * from the rollout's objective, the figures follow `otherwise`, but nothing is recommended.
  */
 export async function runExperiment(
   evidence: Evidence,
@@ -167,7 +167,7 @@ async function findNewestTime(duck: QueryEngine): Promise<number> {
 }
 
 /**
- * Completes the objective of a trial from the data before the trial. Only the time for reversals may become longer,
+ * Completes the objective of a trial from the data before the trial. Only the time for reversals may grow after that,
  * if reversals turn out to take longer.
  */
 async function completeObjective(
@@ -197,7 +197,10 @@ async function completeObjective(
   };
 }
 
-/** Computes the 99.9 % point of the clients' payments in the time before. Returns null if there are too few clients. */
+/**
+ * Computes the 99.9 % point of what each client paid in the time before the trial. Returns null if there are too few
+ * clients.
+ */
 async function findCap(
   duck: QueryEngine,
   objective: Objective,
@@ -221,7 +224,10 @@ async function findCap(
 
 type Looks = ReturnType<typeof planLooks>;
 
-/** Returns the moments (epoch ms) at which the trial is evaluated. The last look uses everything that is known. */
+/**
+ * Returns the looks: the moments (epoch ms) at which the trial is evaluated. The last look uses everything that is
+ * known.
+ */
 function planLooks(since: number, knownUntil: number) {
   const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
   const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
@@ -324,7 +330,10 @@ function countWhereSql(where: string): string {
   return `count(*) FILTER (${where})::DOUBLE`;
 }
 
-/** Tests the draw at each look, by all clients at their first request. A draw that was off at any look stays off. */
+/**
+ * Tests at each look whether the numbers of clients in the arms fit the shares of the draw. A client counts from its
+ * first request. If the numbers did not fit at any look, the veto stays.
+ */
 function findSampleRatioVeto({ shares }: Stage, sums: SumsByArm, looks: number): readonly Veto[] {
   const at = (look: number) =>
     [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));

@@ -54,7 +54,7 @@ export function getMetricSums({ totals, clients }: ArmTotals, metric: Metric): V
   return totals.get(metric) ?? { ...NO_VALUE_SUMS, clients };
 }
 
-/** In at most this share of experiments an interval ever misses the truth. */
+/** The largest share of experiments in which an interval ever misses the true difference. */
 export const INTERVAL_ALPHA = 0.05;
 
 /**
@@ -127,12 +127,15 @@ export function computeDifferences(
 }
 
 /**
- * The costs that the objective prices. A metric without a price has a veto instead, so that it cannot get worse
- * unnoticed.
+ * Whether the objective has a price for reversals and for requisites. A metric without a price has a veto instead, so
+ * that it cannot get worse unnoticed.
  */
 type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
 
-/** Finds vetoes: harm of a candidate in other metrics than its value, and reports that are missing in one arm. */
+/**
+ * Finds the vetoes on candidates. A candidate gets one if it does harm in another metric than its value, or if too
+ * many reports are missing in one arm.
+ */
 export function findVetoes(
   active: ArmTotals,
   candidates: readonly ArmTotals[],
@@ -194,9 +197,9 @@ export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
 ]);
 
 /**
- * Recommends by the value alone. No other figure recommends a version. The same rule decides what is better and what
- * is worse. For identical versions the chance of any wrong recommendation is at most RECOMMENDATION_ERROR_MAX,
- * whenever somebody looks.
+ * Recommends a version by the value alone. Other figures can only veto a recommendation. The same rule decides what
+ * is better and what is worse. For identical versions the chance of any wrong recommendation is at most
+ * RECOMMENDATION_ERROR_MAX, whenever somebody looks.
  */
 export function recommendVersion(
   active: ArmTotals | null,

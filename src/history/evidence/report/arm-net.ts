@@ -18,8 +18,8 @@ export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | nu
 }
 
 /**
- * Serializes everything in a rule set that decides, without the places in files and without the sequence of the
- * facts.
+ * Serializes all parts of a rule set that affect decisions, without their positions in files and without the sequence
+ * of the facts.
  */
 function serializeDecidingRules({
   settings,

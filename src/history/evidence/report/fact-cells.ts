@@ -47,7 +47,8 @@ export interface FactCell {
 
 /**
  * The cells of recorded facts. A million decisions fall into some hundred cells, so the rules are evaluated only some
- * hundred times. The evaluator of live traffic stays the only place that defines what operators mean.
+ * hundred times. They are evaluated by the evaluator of live traffic, so it stays the only place that defines what
+ * operators mean.
  */
 interface FactCells {
   /** A SQL expression for the cell of a row of `decisions`. */
@@ -56,8 +57,8 @@ interface FactCells {
 }
 
 /**
- * Reads the cells of everything that any of the rule sets compares: recorded facts, platform and time, the rules that
- * the client was held out of, and whether a rule may hold the client out.
+ * Reads the cells into which the decisions fall by everything that any of the rule sets compares: recorded facts,
+ * platform and time, the rules that the client was held out of, and whether a rule may hold the client out.
  */
 export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
   const columns = new RecordedColumns(await listColumns(duck, 'decisions'));
@@ -154,7 +155,10 @@ const ANYWHERE: Circumstances = { platform: toPlatformName('any'), at: 0 };
 
 type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
 
-/** The clocks of all time zones change together in steps of a quarter of an hour. */
+/**
+ * The offset of every time zone is a multiple of a quarter of an hour. So within such a step no local hour or day
+ * begins.
+ */
 const CLOCK_STEP_MS = 15 * 60_000;
 
 /** SQL for the number of a row's circumstances: their index in the list that `makeCircumstances` returns. */
@@ -224,7 +228,8 @@ function listTests(comparison: Comparison, columns: RecordedColumns): readonly s
 
 /**
  * Lists SQL expressions that together distinguish decisions that may be held out of a rule from those that may not.
- * An amount is only compared with the largest one that a rule allows, so that amounts do not make cells.
+ * An amount is only compared with the largest one that a rule allows, so that not every amount makes a cell of its
+ * own.
  */
 function listHoldoutTests(
   ruleSets: readonly RuleSet[],

@@ -61,8 +61,8 @@ interface FlagReport {
 
 /**
  * Reports the outcomes of orders by the flags that marked them, and of orders without a flag. A flag marks an order
- * at any of its decisions. Flags count as they were recorded, because a flag changes no verdict, and only the records
- * say which orders it marked.
+ * if any decision about the order has the flag. Flags count as they were recorded, because a flag changes no verdict,
+ * and only the records say which orders it marked.
  */
 export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<FlagReport> {
   const { duck } = evidence;

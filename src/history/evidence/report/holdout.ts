@@ -85,10 +85,10 @@ interface HoldoutAsk {
  * 2015).
  *
  * In each period of its draw, a client enters at the first score or verdict in which the rule was reached, matched
- * and could be skipped. Nothing before that moment depends on the draw, and all the client's orders after it count by
- * the draw. Clients are stratified by the share of the holdout. For the net, a client counts when a whole period and
- * the time of reversals have passed since it entered. So all clients had the same time, and their figures do not
- * change any more.
+ * and could be skipped. Nothing before that moment depends on the draw. All the client's orders after it count for
+ * the side into which the client was drawn. Clients are stratified by the share of the holdout. For the net effect, a
+ * client counts when a whole period and the time of reversals have passed since it entered. So all clients had the
+ * same time, and their figures do not change any more.
  */
 export async function computeHoldoutFigures(
   evidence: Evidence,
@@ -175,7 +175,7 @@ async function makeUnits(
     SELECT *, ${valueSql(objective, sums)} AS value FROM sums`);
 }
 
-/** Finds the money, among clients who count, that has no rate in the objective. */
+/** Finds the money of clients who count in currencies for which the objective has no rate. */
 async function readUnratedMoney(
   duck: QueryEngine,
   { objective, currency }: Omit<HoldoutAsk, 'rules'>,
@@ -221,17 +221,23 @@ async function readResult(
   };
 }
 
-/** Multiplies an estimate. Swaps its ends if the factor is negative. It never returns -0, which would be printed. */
+/**
+ * Multiplies an estimate. Swaps its ends if the factor is negative. Never returns -0, because it would be printed as
+ * "-0".
+ */
 export function multiplyEstimate(estimate: Estimate | null | undefined, times: number): Estimate | null {
   if (estimate === null || estimate === undefined) return null;
   const [value, one, other] = [estimate.value, estimate.low, estimate.high].map((end) => 0 + times * end);
   return { value: value ?? 0, low: Math.min(one ?? 0, other ?? 0), high: Math.max(one ?? 0, other ?? 0) };
 }
 
-/** The fewest clients on each side for a difference. */
+/** The fewest clients that each side needs for a difference. */
 const SIDE_CLIENTS_MIN = 50;
 
-/** The fewest clients with a figure other than 0. The interval is asymptotic. If there are fewer, it says nothing. */
+/**
+ * The fewest clients with a figure other than 0. With fewer, the interval says nothing, because it is only correct
+ * for many such clients.
+ */
 const NON_ZERO_MIN = 20;
 
 async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSide> {
@@ -284,7 +290,7 @@ const DIFFERENCES_SQL = `
   )
   SELECT * FROM variances, seen, differences`;
 
-/** Estimates the total over this number of clients. */
+/** Estimates the difference in a metric, in total over this number of clients. Returns null if there are too few. */
 function estimateTotal(row: DuckRow, metric: Metric, clients: number): Estimate | null {
   const of = (name: string) => toNumberOrNull(row[name]) ?? 0;
   const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];

@@ -39,7 +39,10 @@ interface BatchParts {
   readonly cell: string;
   /** Whether any rule is about shared devices. */
   readonly byDevice: boolean;
-  /** SQL for the number of a row's currency and slice, and the join that this SQL needs. */
+  /**
+   * SQL for the number of a row's currency and slice (the part of the report to which the row belongs, such as a
+   * day), and the join that this SQL needs.
+   */
   readonly place: { readonly sql: string; readonly join: string };
   /** Reports how many decisions have been counted. */
   readonly onProgress: (decisions: number) => void;
@@ -123,7 +126,7 @@ export interface RuleTally extends Readonly<Record<'matched' | 'decided' | 'deci
  */
 type Tallies = (rule: number, slice: string | null) => RuleTally;
 
-/** Sums the tables that `readOrdersInBatches` creates. */
+/** Sums up the tables that `readOrdersInBatches` creates. Returns a function that gives the figures of a rule. */
 export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
