@@ -70,7 +70,7 @@ type ColumnNames = Readonly<Record<string, string | null>>;
  * The columns of a record, made from its schema. `sellPointKey` becomes `sell_point_key`, the members of an object
  * have its name as their prefix, a list of objects becomes one column with a list for each member, and facts have
  * columns of their own. A missing member is null. The engine makes the columns from JSON, because copying some eighty
- * cells of each decision would cost more than everything else.
+ * cells of each decision would take longer than everything else.
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly ArchiveColumn[];

@@ -13,7 +13,7 @@ import { createRowSource, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
 import { explainUnread } from './unread-decisions.ts';
 
 /**
- * Parquet's own Bloom filters cost nine bytes a row in a small segment. They are not needed, because the rows are
+ * Parquet's own Bloom filters take nine bytes a row in a small segment. They are not needed, because the rows are
  * sorted and a search uses that.
  */
 const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';

@@ -21,8 +21,8 @@ import { clusterSql } from './source/order-sums.ts';
 
 /**
  * Compares the time before and after `split` (epoch ms): facts, verdicts, paid share and calibration of the score. If
- * `split` is null, the span is split in the middle. A difference is a hint where to look and no proof, because it
- * also contains every other change between the two parts.
+ * `split` is null, the span is split in the middle. A difference only hints at a cause, because it also contains
+ * every other change between the two parts.
  */
 export async function measureDrift(
   evidence: Evidence,

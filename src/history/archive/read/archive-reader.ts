@@ -379,7 +379,7 @@ const ARCHIVE_ALONE = {
 
 async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
   const duck = await QueryEngine.open({ ...READER_LIMITS, temporaryFolder });
-  // No question depends on the sequence of rows in a file, and keeping that sequence costs memory.
+  // No question depends on the sequence of rows in a file, and keeping that sequence takes memory.
   await duck.run('SET preserve_insertion_order = false');
   return duck;
 }

@@ -86,7 +86,7 @@ interface Parts {
  * The journal's entries that the archive does not have, as tables of the engine with the archive's columns. The first
  * question makes the tables. New entries are added for as long as questions come. Every row has the position of its
  * entry in the journal. A question takes the rows after the cursor of the archive state that it reads. Therefore no
- * entry counts twice or is left out, whatever is shipped in the meantime.
+ * entry is counted twice or left out, whatever is shipped in the meantime.
  */
 export class UnshippedRows {
   readonly #parts: Parts;

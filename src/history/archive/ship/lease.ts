@@ -112,7 +112,7 @@ async function beginArchive(registers: Registers, archive: Archive, claimed: str
 
 const COLLECTION = 'shipping-troubles';
 
-/** How long a trouble is kept, in ms. Every try reports it again. An older trouble is over, or its node is gone. */
+/** How long a trouble is kept, in ms. Every try reports it again. An older trouble is over, or its node has ended. */
 const TOLD_FOR_MS = 60_000;
 
 /** Why a node could not ship at its last try. */

@@ -211,7 +211,10 @@ function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderSums['orders
 const PAYERS_REPLAYED =
   'In the replay payers come back when they did in fact, whatever wait they are given. An outcome happens only if the version grants its order.';
 
-/** Says why the backtest claims nothing about another ladder, and how the ladder's effect can be seen. */
+/**
+ * Says why the backtest gives no further figures for candidates with another ladder, and how the effect of a ladder
+ * can be measured.
+ */
 function ladderNotes(names: readonly string[], version: string): readonly string[] {
   if (names.length === 0) return [];
   return [

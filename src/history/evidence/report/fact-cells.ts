@@ -34,8 +34,8 @@ import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from '#history/evidence/source/evidence.ts';
 
 /**
- * A cell of facts: decisions among which no rule can see a difference. The recorded facts of one of them stand for
- * all.
+ * A cell of facts: decisions among which no rule can see a difference. The recorded facts of one of these decisions
+ * are evaluated for all.
  */
 export interface FactCell {
   /** The cell's number, as SQL writes it. */
@@ -47,8 +47,7 @@ export interface FactCell {
 
 /**
  * The cells of recorded facts. A million decisions fall into some hundred cells, so the rules are evaluated only some
- * hundred times. They are evaluated by the evaluator of live traffic, so it stays the only place that defines what
- * operators mean.
+ * hundred times. The evaluator of live traffic does this, so no other code has to define what operators mean.
  */
 interface FactCells {
   /** A SQL expression for the cell of a row of `decisions`. */

@@ -104,7 +104,7 @@ function findDeviceFlags(rules: RuleSet): ReadonlySet<string> {
   );
 }
 
-/** Stands for no flag. The name of a flag is never empty. */
+/** The name under which orders without a flag are counted. The name of a flag is never empty. */
 const NO_FLAG = '';
 
 /**
