@@ -130,8 +130,8 @@ export class EventFeed {
 
   /**
    * Returns a page with a gap, for a store that was restored to an earlier moment. Such a store gives numbers to new
-   * entries that it had given before, so a cursor from before the restore has no meaning in it. The feed may lack
-   * entries that were shipped before the restore, so the page has a gap.
+   * entries that it had given before, so a cursor from before the restore has no meaning in it. The reader continues
+   * at the end of the archive and may miss entries that were shipped since the restore, so the page has a gap.
    */
   async #pageAfterRestore(after: string | null): Promise<FeedPage> {
     const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
@@ -180,7 +180,7 @@ interface PlacedRow {
 interface FoundRows {
   readonly rows: readonly PlacedRow[];
   readonly unreadable: readonly Segment[];
-  /** Whether the archive may have further rows after these. */
+  /** Whether the archive may have further rows after `rows`. */
   readonly more: boolean;
 }
 

@@ -93,7 +93,7 @@ export interface ExplorationAsk extends TimeSpan {
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
   /** The span with which this one is compared. Null if there is no comparison. */
   readonly against: TimeSpan | null;
-  /** Whether amounts, attempts and payments are summed up, too. For these, every order must be read. */
+  /** Whether amounts, attempts and payments are summed up, too. To do so, every order must be read. */
   readonly money: boolean;
   /** A moment in epoch ms. Everything that came later is left out. Null if nothing is left out. */
   readonly asOf: number | null;

@@ -144,8 +144,8 @@ interface Holder {
 }
 
 /**
- * The lease of the one node that ships. It only spares the other nodes the work. Without it entries would not be
- * shipped twice either, because only one of two commits with the same number succeeds.
+ * The lease of the one node that ships. The lease only spares the other nodes the work. Without it entries would not
+ * be shipped twice either, because only one of two commits with the same number succeeds.
  */
 export class Lease {
   readonly #registers: Registers;
