@@ -28,10 +28,7 @@ import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, readErasedSince } from './as-of.ts';
 import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
-/**
- * The properties by which decisions can be split, as SQL. The SQL for an attribute is made of the columns of that
- * attribute instead.
- */
+/** The properties by which decisions can be split, as SQL. An attribute has columns of its own instead. */
 const SPLITS = {
   verdict: valueSql('verdict'),
   rule: valueSql('rule'),
@@ -48,9 +45,7 @@ const SPLITS = {
   attribute: '',
 } as const;
 
-/**
- * Returns SQL for the value with which a member of a filter is compared. A list gives one row for each of its values.
- */
+/** Returns SQL for the value that a member of a filter is compared with. A list gives a row for each value. */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);
@@ -63,10 +58,7 @@ export const SPLIT_NAMES = Object.freeze(
   Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
 );
 
-/**
- * The dimensions that may be the cause of a change. Of equally likely dimensions, the one that comes first here is
- * named.
- */
+/** The dimensions that may be the cause of a change. The first of equally likely ones is named. */
 export const CAUSE_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
@@ -105,8 +97,8 @@ interface ExploredValue {
   /** The count of each slot. */
   readonly decisions: readonly number[];
   /**
-   * The requested amounts, by currency and slot. An order counts once for each value, in the slot of its first
-   * request. Empty without `money`.
+   * The requested amounts, by currency and slot. An order counts in the slot of its first request. Empty without
+   * `money`.
    */
   readonly money: Readonly<Record<string, readonly number[]>>;
   /** Per slot, the orders for which a requisite was shown, and how many of them are paid. Null without `money`. */
@@ -291,9 +283,8 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
 }
 
 /**
- * SQL that counts each order once, at the first decision about it. Amounts are added as decimals, because the sum of
- * decimals does not depend on the sequence in which they are added. Amounts from 1e21 on do not fit and are added as
- * doubles.
+ * SQL that counts each order once, at the first decision about it. Amounts are added as decimals, because their sum
+ * does not depend on the sequence. Amounts from 1e21 on do not fit and are added as doubles.
  */
 const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
     coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0),

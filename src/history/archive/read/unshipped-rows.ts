@@ -48,18 +48,12 @@ const READ_AT_ONCE_MAX = 20_000;
 
 const FOLLOWED_EVERY_MS = 1_000;
 
-/**
- * The time, in ms, for which the journal is followed after the last question. A question after that reads the journal
- * anew.
- */
+/** The time, in ms, for which the journal is followed after a question. A later question reads it anew. */
 const FOLLOWED_FOR_MS = 600_000;
 
 const MISSING_MAX = 100;
 
-/**
- * The entries that the journal had and the archive lacked at one moment. They stay in the tables until the span is
- * disposed of.
- */
+/** The entries that only the journal had at one moment. They stay in the tables until the span is disposed of. */
 interface OpenSpan extends Disposable {
   readonly state: ArchiveState;
   readonly span: UnshippedSpan;
@@ -96,10 +90,7 @@ export class UnshippedRows {
   #begun = false;
   /** The cursor up to which the journal was read. */
   #cursor: string | null = null;
-  /**
-   * A cursor of the archive that this store does not know, or null. As long as the archive has this cursor, all rows
-   * count as missing in the archive.
-   */
+  /** The archive's cursor if this store does not know it. All rows then count as missing in the archive. */
   #unknownCursor: string | null = null;
   #missing: readonly Missing[] = [];
   /** The states of the archive that questions read now. Rows that one of these states lacks stay in the tables. */
@@ -121,8 +112,7 @@ export class UnshippedRows {
       const held = this.#hold(state);
       try {
         const span = await this.#inTurn(() => this.#readFor(state));
-        // If the cursor has moved, entries may have been shipped, and removed from the journal, before they were read
-        // here.
+        // Otherwise entries may have been shipped, and removed from the journal, before they were read.
         if ((await this.#parts.archived()).cursor === state.cursor) return { state, span, ...held };
       } catch (error) {
         held[Symbol.dispose]();
